@@ -360,7 +360,7 @@ def signature(
         "length": "/".join(lengths),
         "keep": f"{rules.keep}{rules.threshold}",
         "empty": rules.both_empty,
-        "special": "+".join(urllib.parse.quote(text, safe="") for text in rules.zero_predictions) or "-",
+        "special": "+".join(map(_quoted, rules.zero_predictions)) or "-",
         "substitution": rules.substitution_cost,
         "aggregate": "mean",
         "missing": _check_choice("missing", missing, _MISSING),
@@ -413,11 +413,20 @@ def protocol_from_signature(text: str) -> Protocol:
         keep=keep,
         threshold=threshold if Fraction(str(float(threshold))) != threshold else float(threshold),
         both_empty=both_empty,
-        zero_predictions=tuple(map(urllib.parse.unquote, lists["special"])),
+        zero_predictions=tuple(map(_unquoted, lists["special"])),
         substitution_cost=substitution_cost,
     )
     known = PROTOCOLS.get(name, rules)
     return dataclasses.replace(rules, aliases=known.aliases, leaderboards=known.leaderboards, source=known.source)
+
+
+def _quoted(text: str) -> str:
+    """Any text as one item of a signature, where "-" is an empty list and "''" an empty text."""
+    return urllib.parse.quote(text, safe="", errors="surrogatepass").replace("-", "%2D") or "''"
+
+
+def _unquoted(item: str) -> str:
+    return "" if item == "''" else urllib.parse.unquote(item, errors="surrogatepass")
 
 
 def _rules(protocol: str | Protocol, threshold: float | Fraction | Decimal | None) -> Protocol:

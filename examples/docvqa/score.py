@@ -30,7 +30,7 @@ def main(protocol: str = "standard") -> None:
     print(f"questions  {result['n']}")
     print(f"signature  {result['signature']}")
     print()
-    print("Next: the same answers by the official script, python examples/docvqa/score.py rrc")
+    print("Next: the same answers by the official script, .venv/bin/python examples/docvqa/score.py rrc")
     print("      your own answers in the web app, make app")
 
 
