@@ -1041,19 +1041,20 @@ _NO_ID = object()
 
 def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any], list[Any]]:
     """Bare values, or rows without ids, or the error that says which row is neither."""
-    wrapped = [isinstance(row, Mapping) and (key in row or "question_id" in row) for row in rows]
+    # A mapping is a row, but for the SQuAD form of answers.
+    wrapped = [isinstance(row, Mapping) and (side == "predictions" or key in row or "text" not in row) for row in rows]
     if not any(wrapped):
         return [_NO_ID] * len(rows), rows
-    with_id = ["question_id" in row if is_wrapped else None for row, is_wrapped in zip(rows, wrapped, strict=True)]
     expected = f"{{'question_id': ..., {key!r}: ...}}"
+    with_id = [is_wrapped and "question_id" in row for row, is_wrapped in zip(rows, wrapped, strict=True)]
+    kinds = list(zip(wrapped, with_id, strict=True))
     for number, row in enumerate(rows):
-        where = f"{side}[{number}]"
-        if with_id[number] != with_id[0]:
-            raise ValueError(
-                f"{where} is {_describe(row)}, unlike {side}[0]; expected all rows to be alike, {expected}."
-            )
+        if kinds[number] != kinds[0]:
+            where = f"{side}[{number}] is {_describe(row)}, unlike {side}[0]"
+            raise ValueError(f"{where}; expected all rows to be alike, {expected}.")
+    for number, row in enumerate(rows):
         if key not in row or (not with_id[number] and len(row) > 1):
-            raise ValueError(f"{where} is {_describe(row)}; expected {expected}. Rename its keys.")
+            raise ValueError(f"{side}[{number}] is {_describe(row)}; expected {expected}. Rename its keys.")
     return [row.get("question_id", _NO_ID) for row in rows], [row[key] for row in rows]
 
 
@@ -1245,16 +1246,22 @@ class ANLS(evaluate.Metric):
         written = 0 if self.writer is None else len(self.writer)
         return written + len(self._pending) + (0 if self._kept is None else self._kept.num_rows)
 
-    def add(self, *, prediction: Any = None, reference: Any = None) -> None:
+    def add(
+        self, *, prediction: Any = None, reference: Any = None, predictions: Any = None, references: Any = None
+    ) -> None:
         """Add one prediction and its reference, or with a question_id one of the two.
 
         Args:
             prediction: ``{"question_id": ..., "prediction_text": ...}`` or a plain string.
             reference: ``{"question_id": ..., "answers": [...]}`` or plain accepted answers.
+            predictions: The name by which `evaluate.combine` passes the prediction.
+            references: The name by which `evaluate.combine` passes the reference.
 
         Raises:
             ValueError: Input that cannot be scored; nothing is added.
         """
+        prediction = predictions if prediction is None else prediction
+        reference = references if reference is None else reference
         alone = prediction is None and isinstance(reference, Mapping) and "question_id" in reference
         self._pending.append(_read_batch(None if alone else [prediction], None if reference is None else [reference]))
         if len(self._pending) >= _PENDING_LIMIT:
