@@ -28,12 +28,12 @@ from anls import ANLS, anls_scores, get_protocol, protocol_from_signature
 DATA = Path(__file__).parent / "data"
 
 # The example of the metric card that evaluate-metric/anls has: (1 + 7/8 + 1) / 3. The card prints 1.0.
-CARD_PREDICTIONS = [
+CARD_PREDICTIONS: list[dict[str, Any]] = [
     {"question_id": "10285", "prediction_text": "Denver Broncos"},
     {"question_id": "18601", "prediction_text": "12/15/89"},
     {"question_id": "16734", "prediction_text": "Dear dr. Lobo"},
 ]
-CARD_REFERENCES = [
+CARD_REFERENCES: list[dict[str, Any]] = [
     {"answers": ["Denver Broncos", "Denver R. Broncos"], "question_id": "10285"},
     {"answers": ["12/15/88"], "question_id": "18601"},
     {"answers": ["Dear Dr. Lobo", "Dr. Lobo"], "question_id": "16734"},

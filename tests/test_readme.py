@@ -1,0 +1,70 @@
+"""What the README claims, run."""
+
+import os
+import re
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+import yaml
+
+from anls import PROTOCOLS, anls_score
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_examples(tmp_path: Path, hub_environment: dict[str, str]) -> None:
+    """In another folder and a fresh process, so that "anls" comes from the Hub and `import anls` is installed."""
+    (tmp_path / "README.md").write_text(README, encoding="utf-8")
+    command = [sys.executable, "-m", "doctest", "README.md"]
+    done = subprocess.run(command, cwd=tmp_path, env=hub_environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_demo_prints_what_is_shown(hub_environment: dict[str, str]) -> None:
+    shown = re.search(r"```text\n(Qwen.*?)```", README, re.DOTALL)
+    assert shown
+    command = [sys.executable, str(ROOT / "examples" / "docvqa" / "score.py")]
+    printed = subprocess.run(command, env=hub_environment, capture_output=True, text=True, check=True).stdout
+    expected = re.sub(r"unicode:[\d.]+", f"unicode:{unicodedata.unidata_version}", shown[1])
+    assert printed.startswith(expected)
+    assert "Next" in printed
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"\bmake (\w+)", README)) - {"are"}))
+def test_make_target_exists(target: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    subprocess.run(["make", "--dry-run", target], cwd=ROOT, env=environment, capture_output=True, check=True)  # noqa: S607
+
+
+def test_protocol_table_is_complete() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|(.*?)\| (.*?) \| .* \| .* \|$", README, re.MULTILINE)
+    listed = {name: (re.findall(r"`(\w+)`", aliases), keeps) for name, aliases, keeps in rows}
+    assert listed == {
+        protocol.name: (list(protocol.aliases), f"{protocol.keep} 0.5" if protocol.threshold else "all")
+        for protocol in PROTOCOLS.values()
+    }
+
+
+@pytest.mark.parametrize(
+    ("prediction", "answer", "score"),
+    [("Unstable", "Stable", 0.75), ("12/15/89", "12/15/88", 0.875), ("ab", "ac", 0.5), ("cafe\u0301", "caf\xe9", 0.6)],
+)
+def test_facts(prediction: str, answer: str, score: float) -> None:
+    assert anls_score(prediction, [answer]) == score
+
+
+class TestFrontMatter:
+    front = yaml.safe_load(README.split("---\n")[1])
+
+    def test_is_that_of_a_metric_space(self) -> None:
+        assert set(self.front["tags"]) == {"evaluate", "metric"}
+        assert (self.front["sdk"], self.front["app_file"], self.front["pinned"]) == ("gradio", "app.py", False)
+        assert {"title", "emoji", "colorFrom", "colorTo", "description", "license", "python_version"} <= set(self.front)
+        assert (ROOT / self.front["app_file"]).exists()
+
+    def test_gradio_is_the_tested_one(self) -> None:
+        assert f'"gradio=={self.front["sdk_version"]}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
