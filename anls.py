@@ -11,6 +11,7 @@ changes the number, is a `Protocol`: plain data that one function reads.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import math
@@ -26,7 +27,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from itertools import chain
 from typing import Any, NamedTuple, cast
 
 import datasets
@@ -441,6 +441,8 @@ _UNKNOWN = ("error", "ignore")
 # Text similarity: one pair, and a batch of pairs held in Arrow
 # ---------------------------------------------------------------------------------------------------
 
+_TEXTS = pa.large_string()
+_TEXT_LISTS = pa.large_list(_TEXTS)
 _Ints = Any  # an int or an int64 array: the formulas below are the same for both
 _Floats = npt.NDArray[np.float64]
 
@@ -497,31 +499,33 @@ class _Texts(NamedTuple):
     lengths: npt.NDArray[np.int64]  # characters that the distance is divided by
 
 
-_ARROW_CASE = {"lower": pc.ascii_lower, "upper": pc.ascii_upper}
-_NO_EFFECT_ON_PLAIN = {"strip", "collapse", "nfc", "nfkc", "no-newlines"}
+_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f "  # what str.strip and str.split take as blanks in ASCII
+
+_ASCII_STEPS: Mapping[str, Callable[[pa.LargeStringArray], pa.LargeStringArray]] = types.MappingProxyType(
+    {
+        "strip": lambda texts: pc.ascii_trim(texts, characters=_BLANKS),
+        "lower": pc.ascii_lower,
+        "upper": pc.ascii_upper,
+        "collapse": lambda texts: _collapsed(pc.ascii_trim(texts, characters=_BLANKS)),
+        "nfc": lambda texts: texts,
+        "nfkc": lambda texts: texts,
+        "no-newlines": lambda texts: pc.replace_substring(texts, "\n", ""),
+    }
+)
+"""Those of `STEPS` that Arrow does as Python does, on text that is ASCII; other text comes out wrong."""
 
 
 def _prepare(texts: pa.LargeStringArray, steps: tuple[str, ...], length: str) -> _Texts:
-    """Apply the steps and count the lengths.
-
-    Text of printable ASCII with single blanks is plain: on it only the case steps do anything, and Arrow's
-    ASCII kernels do the same as Python. All other text goes through Python, since Arrow's Unicode lower-casing
-    and blanks are not Python's.
-    """
+    """Apply the steps and count the lengths: in Arrow where text is ASCII, in Python where it is not."""
     compared = texts
     if steps:
-        plain = np.zeros(len(texts), dtype=bool)
-        if set(steps) <= _NO_EFFECT_ON_PLAIN | set(_ARROW_CASE):
-            for step in steps:
-                compared = _ARROW_CASE[step](compared) if step in _ARROW_CASE else compared
-            if "strip" in steps or "collapse" in steps:
-                compared = pc.ascii_trim(compared, characters=" ")
-            plain = _bools(pc.ascii_is_printable(texts))
-            if "collapse" in steps:
-                plain &= ~_has_double_blank(compared)
-        if not plain.all():
-            others = [_apply(steps, text) for text in texts.filter(pa.array(~plain)).to_pylist()]
-            compared = pc.replace_with_mask(compared, pa.array(~plain), pa.array(others, pa.large_string()))
+        in_arrow = _bools(pc.string_is_ascii(texts)) & (set(steps) <= _ASCII_STEPS.keys())
+        if in_arrow.any():
+            for step in steps if "collapse" not in steps else [step for step in steps if step != "strip"]:
+                compared = _ASCII_STEPS[step](compared)
+        if not in_arrow.all():
+            others = [_apply(steps, text) for text in texts.filter(pa.array(~in_arrow)).to_pylist()]
+            compared = pc.replace_with_mask(compared, pa.array(~in_arrow), pa.array(others, _TEXTS))
     sizes = _ints(pc.utf8_length(compared))
     counted, _, upper = length.partition("-")
     lengths = sizes if counted == "compared" else _ints(pc.utf8_length(texts))
@@ -533,14 +537,24 @@ def _prepare(texts: pa.LargeStringArray, steps: tuple[str, ...], length: str) ->
     return _Texts(compared, sizes, lengths)
 
 
-def _has_double_blank(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
-    """Found in the bytes of all texts at once, several times faster than a search in each text."""
-    _, offsets, data = texts.buffers()
-    starts = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    is_blank = np.frombuffer(data or b"", np.uint8)[starts[0] : starts[-1]] == ord(" ")
-    found = np.zeros(len(texts), dtype=bool)
-    found[np.searchsorted(starts[1:] - starts[0], np.flatnonzero(is_blank[:-1] & is_blank[1:]), side="right")] = True
-    return found
+_IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANKS.encode(), np.uint8))
+
+
+def _collapsed(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """Put one blank for each run of blanks in stripped texts, in the bytes of all texts at once."""
+    starts = _starts(texts)
+    given = np.frombuffer(texts.buffers()[2] or b"", np.uint8)[starts[0] : starts[-1]]
+    blanks = np.flatnonzero(given <= ord(" "))
+    blanks = blanks[_IS_BLANK[given[blanks]]]
+    again = blanks[1:][np.diff(blanks) == 1]
+    single = given.copy()
+    single[blanks] = ord(" ")
+    if len(again):
+        single = np.delete(single, again)
+    moved = starts - starts[0]
+    return pa.LargeStringArray.from_buffers(
+        len(texts), pa.py_buffer(moved - np.searchsorted(again, moved)), pa.py_buffer(single)
+    )
 
 
 def _bools(array: pa.BooleanArray) -> npt.NDArray[np.bool_]:
@@ -551,8 +565,20 @@ def _ints(array: pa.Array) -> npt.NDArray[np.int64]:
     return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _equal(predictions: pa.Array, answers: pa.Array, owner: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    return _bools(pc.fill_null(pc.equal(predictions.take(pa.array(owner)), answers), False))
+def _starts(texts: pa.LargeStringArray) -> npt.NDArray[np.int64]:
+    return np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
+
+
+def _equal(
+    predictions: pa.LargeStringArray, answers: pa.LargeStringArray, owner: npt.NDArray[np.int64], fold: bool = False
+) -> npt.NDArray[np.bool_]:
+    """Which answers equal their prediction, with `fold` whatever the case of ASCII letters."""
+    equal = np.zeros(len(owner), dtype=bool)
+    same_size = np.flatnonzero(np.diff(_starts(predictions))[owner] == np.diff(_starts(answers)))
+    # Only on what `take` made: Arrow's ASCII case kernels are wrong on a cast slice, whose offsets do not begin at 0.
+    pair = [predictions.take(pa.array(owner[same_size])), answers.take(pa.array(same_size))]
+    equal[same_size] = _bools(pc.fill_null(pc.equal(*map(pc.ascii_lower, pair) if fold else pair), False))
+    return equal
 
 
 def _score_texts(
@@ -573,9 +599,8 @@ def _score_texts(
     if steps == rules.answer_steps and rules.both_empty and not rules.zero_predictions and not closest:
         # Equal raw texts stay equal; texts that differ in ASCII case only become equal where a step drops case
         # (composing before that can keep them apart: there is a composed h with a line below, but no such H).
-        drops_case = {"lower", "upper"} & set(steps) and not {"nfc", "nfkc"} & set(steps)
-        folded = [pc.ascii_lower(texts) if drops_case else texts for texts in (predictions, flat)]
-        equal = _equal(folded[0], folded[1], owner)
+        drops_case = bool({"lower", "upper"} & set(steps)) and not {"nfc", "nfkc"} & set(steps)
+        equal = _equal(predictions, flat, owner, drops_case)
         scores[owner[equal]] = perfect
         is_open[owner[equal]] = False
 
@@ -608,7 +633,7 @@ def _score_texts(
     ).astype(np.int64)
     np.maximum.at(open_scores, owner[pairs], _kept_similarity(distances, lengths[pairs], rules).astype(np.float64))
     if rules.zero_predictions:
-        zero = pc.is_in(left.compared, value_set=pa.array(rules.zero_predictions, pa.large_string()))
+        zero = pc.is_in(left.compared, value_set=pa.array(rules.zero_predictions, _TEXTS))
         open_scores[_bools(zero)] = 0.0
     scores[rows] = open_scores
 
@@ -639,6 +664,9 @@ def _text(value: object, where: str, expected: str) -> str | None:
     """The text of one prediction or answer; None if it is missing."""
     if isinstance(value, str):
         return str.__str__(value)  # numpy and enum subclasses of str
+    if isinstance(value, bytes):
+        with contextlib.suppress(UnicodeDecodeError):
+            return value.decode("utf-8")
     if _is_missing(value):
         return None
     if isinstance(value, (numbers.Number, np.bool_)):
@@ -663,21 +691,39 @@ def _remedy(value: object) -> str:
         if all(isinstance(item, numbers.Integral) for item in value):
             return " Decode the token ids to text first, for example with tokenizer.batch_decode."
     if isinstance(value, bytes):
-        return ' Decode it first: value.decode("utf-8").'
+        return " It is not UTF-8: decode it first."
     return ""
 
 
-def _prediction_texts(values: list[Any], where: _Where) -> list[str | None]:
-    if set(map(type, values)) <= {str, types.NoneType}:
-        return values
+def _prediction_texts(values: list[Any], where: _Where) -> pa.LargeStringArray:
+    """The texts, null where there is none; raises UnicodeEncodeError for a lone surrogate, which Arrow cannot hold."""
+    try:
+        return pa.array(values, _TEXTS)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # not all are texts: look at each
+        return pa.array(_each_prediction(values, where), _TEXTS)
+
+
+def _answer_texts(values: list[Any], where: _Where) -> pa.LargeListArray:
+    """The lists of answers, none of them empty; raises UnicodeEncodeError as above."""
+    if set(map(type, values)) <= {list, tuple}:  # Arrow would take a bare string as a list of characters
+        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError):
+            answers = pa.array(values, _TEXT_LISTS)
+            if _has_no_gap(answers):
+                return answers
+    return pa.array(_each_answers(values, where), _TEXT_LISTS)
+
+
+def _each_prediction(values: list[Any], where: _Where) -> list[str | None]:
     return [_text(value, where(row), "one string for each question") for row, value in enumerate(values)]
 
 
-def _answer_texts(values: list[Any], where: _Where) -> list[Sequence[str]]:
-    plain = set(map(type, values)) <= {list, tuple} and all(values)
-    if plain and set(map(type, chain.from_iterable(values))) <= {str}:
-        return values
+def _each_answers(values: list[Any], where: _Where) -> list[list[str]]:
     return [_answers(value, where(row)) for row, value in enumerate(values)]
+
+
+def _has_no_gap(answers: pa.LargeListArray) -> bool:
+    counts = pc.fill_null(pc.list_value_length(answers), 0)
+    return not answers.flatten().null_count and pc.min(counts).as_py() != 0
 
 
 def _answers(value: Any, where: str) -> list[str]:
@@ -713,10 +759,10 @@ def _arrow_type(given: pa.DataType) -> pa.DataType | None:
     """The Arrow type that texts or lists of texts are scored as; None if it is something else."""
     if pa.types.is_list(given) or pa.types.is_large_list(given) or pa.types.is_fixed_size_list(given):
         inner = _arrow_type(given.value_type)
-        return pa.large_list(pa.large_string()) if inner == pa.large_string() else None
+        return _TEXT_LISTS if inner == _TEXTS else None
     inner = given.value_type if pa.types.is_dictionary(given) else given
     is_text = pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner)
-    return pa.large_string() if is_text else None
+    return _TEXTS if is_text else None
 
 
 def _arrow_block(block: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -760,23 +806,23 @@ def _score(predictions: Any, answers: Any, rules: Protocol, closest: bool = Fals
 
 def _block(predictions: Any, answers: Any, start: int) -> tuple[Any, Any]:
     """A block as two Arrow arrays, or as two lists if some text holds a lone surrogate, which Arrow cannot."""
+
+    def row_of(side: str) -> _Where:
+        return lambda row: f"{side}[{start + row}]"
+
     if not isinstance(predictions, list):
         predictions = _arrow_block(predictions)
     if not isinstance(answers, list):
         answers = _arrow_block(answers)
-        counts = pc.fill_null(pc.list_value_length(answers), 0)
-        if answers.flatten().null_count or pc.min(counts).as_py() == 0:
-            answers = answers.to_pylist()  # to be refused with the row's number
+        answers = answers if _has_no_gap(answers) else answers.to_pylist()  # to be refused with the row's number
     try:
-        if isinstance(predictions, list):
-            predictions = _prediction_texts(predictions, lambda row: f"predictions[{start + row}]")
-            predictions = pa.array(predictions, pa.large_string())
-        if isinstance(answers, list):
-            answers = _answer_texts(answers, lambda row: f"answers[{start + row}]")
-            answers = pa.array(answers, pa.large_list(pa.large_string()))
+        return (
+            _prediction_texts(predictions, row_of("predictions")) if isinstance(predictions, list) else predictions,
+            _answer_texts(answers, row_of("answers")) if isinstance(answers, list) else answers,
+        )
     except UnicodeEncodeError:
-        return _listed(predictions), _answer_texts(_listed(answers), lambda row: f"answers[{start + row}]")
-    return predictions, answers
+        listed = _listed(predictions), _listed(answers)
+        return _each_prediction(listed[0], row_of("predictions")), _each_answers(listed[1], row_of("answers"))
 
 
 def _listed(column: Any) -> list[Any]:
@@ -986,16 +1032,24 @@ _CITATION = """\
 """
 
 
-class _Batch(NamedTuple):
-    """Checked input. Ids are None for all rows or for none; without ids, both sides have the same length."""
+_BYTES = pa.large_binary()  # UTF-8 that may hold lone surrogates, which Arrow's texts cannot
+_STORED = pa.schema(
+    {
+        "predictions": pa.struct({"question_id": _BYTES, "prediction_text": _BYTES}),
+        "references": pa.struct({"question_id": _BYTES, "answers": pa.large_list(_BYTES)}),
+    }
+)
 
-    prediction_ids: list[str | None]
-    texts: list[str | None]
-    reference_ids: list[str | None]
-    answers: list[Sequence[str]]
+
+class _Side(NamedTuple):
+    """Checked predictions or references, as `_STORED` holds them. Ids are null for all rows or for none."""
+
+    ids: pa.Array
+    values: pa.Array
 
 
-def _read_batch(predictions: Any, references: Any) -> _Batch:
+def _read_batch(predictions: Any, references: Any) -> dict[str, _Side]:
+    """Check a batch. Without ids, both sides have the same length."""
     prediction_ids, texts = _read_rows(predictions, "predictions", "prediction_text")
     reference_ids, answers = _read_rows(references, "references", "answers")
     without_ids = None in prediction_ids[:1] or None in reference_ids[:1]
@@ -1006,12 +1060,36 @@ def _read_batch(predictions: Any, references: Any) -> _Batch:
         )
     if without_ids:
         _check_lengths(texts, answers, "references")
-    return _Batch(
-        prediction_ids,
-        _prediction_texts(texts, _row_name("predictions", "prediction_text", prediction_ids)),
-        reference_ids,
-        _answer_texts(answers, _row_name("references", "answers", reference_ids)),
-    )
+    prediction_name = _row_name("predictions", "prediction_text", prediction_ids)
+    reference_name = _row_name("references", "answers", reference_ids)
+    return {
+        "predictions": _Side(_stored_ids(prediction_ids), _stored_texts(texts, prediction_name)),
+        "references": _Side(_stored_ids(reference_ids), _stored_answers(answers, reference_name)),
+    }
+
+
+def _stored_ids(ids: list[str | None]) -> pa.Array:
+    return _stored_texts(ids, str)
+
+
+def _stored_texts(values: list[Any], where: _Where) -> pa.Array:
+    try:
+        return _prediction_texts(values, where).cast(_BYTES)
+    except UnicodeEncodeError:
+        return pa.array(_encoded(_each_prediction(values, where)), _BYTES)
+
+
+def _stored_answers(values: list[Any], where: _Where) -> pa.Array:
+    try:
+        return _answer_texts(values, where).cast(pa.large_list(_BYTES))
+    except UnicodeEncodeError:
+        return pa.array(_encoded(_each_answers(values, where)), pa.large_list(_BYTES))
+
+
+def _encoded(value: Any) -> Any:
+    if isinstance(value, list):
+        return list(map(_encoded, value))
+    return None if value is None else value.encode("utf-8", "surrogatepass")
 
 
 def _row_name(side: str, key: str, ids: list[str | None]) -> _Where:
@@ -1067,48 +1145,24 @@ def _id_text(value: object, where: str) -> str:
     raise ValueError(f"{where} has the question_id {value!r}; expected a string or an integer.")
 
 
-_BYTES = pa.large_binary()  # UTF-8 that may hold lone surrogates, which Arrow's strings cannot
-_STORED = {
-    "predictions": pa.struct({"question_id": _BYTES, "prediction_text": _BYTES}),
-    "references": pa.struct({"question_id": _BYTES, "answers": pa.list_(_BYTES)}),
-}
+_TEXT_TYPES = {"predictions": _TEXTS, "references": _TEXT_LISTS}
 
 
-_TEXT_TYPES = {"predictions": pa.large_string(), "references": pa.large_list(pa.large_string())}
-
-
-def _stored_array(values: list[Any], kind: pa.DataType) -> pa.Array:
-    def encoded(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return list(map(encoded, value))
-        return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
-
-    try:
-        return pa.array(values, kind)
-    except UnicodeEncodeError:
-        return pa.array(encoded(values), kind)
-
-
-def _stored_table(batch: _Batch) -> pa.Table:
-    """The batch as a table of two structs; the shorter side is padded with nulls."""
-    sides: dict[str, tuple[list[Any], list[Any]]] = {
-        "predictions": (batch.prediction_ids, batch.texts),
-        "references": (batch.reference_ids, batch.answers),
-    }
-    length = max(len(batch.texts), len(batch.answers))
-    columns = {}
-    for side, values in sides.items():
-        kind = _STORED[side]
-        fields = [_stored_array(column, field.type) for column, field in zip(values, kind, strict=True)]
-        array = pa.StructArray.from_arrays(fields, fields=list(kind))
-        columns[side] = pa.concat_arrays([array, pa.nulls(length - len(array), kind)])
-    return pa.table(columns)
+def _stored_table(batches: list[dict[str, _Side]], schema: pa.Schema) -> pa.Table:
+    """The batches as a table of two structs; the shorter side is padded with nulls."""
+    columns = []
+    for side, kind in zip(schema.names, schema.types, strict=True):
+        fields = [pa.concat_arrays(parts) for parts in zip(*(batch[side] for batch in batches), strict=True)]
+        columns.append(pa.StructArray.from_arrays(fields, fields=list(kind)))
+    length = max(map(len, columns))
+    padded = [pa.concat_arrays([column, pa.nulls(length - len(column), column.type)]) for column in columns]
+    return pa.Table.from_arrays(padded, schema=schema)
 
 
 def _stored_side(table: pa.Table, side: str) -> tuple[pa.Array, pa.Array]:
     chunks = [chunk for chunk in table[side].chunks if len(chunk)]
-    column = pa.concat_arrays(chunks) if chunks else pa.array([], _STORED[side])
-    column = column.filter(column.is_valid())
+    column = pa.concat_arrays(chunks) if chunks else pa.array([], table[side].type)
+    column = column.filter(column.is_valid()) if column.null_count else column
     return column.field(0), column.field(1)
 
 
@@ -1149,10 +1203,14 @@ def _align(table: pa.Table, missing: str, unknown: str) -> _Aligned:
 
     notes: list[str] = []
     prediction_ids, texts = _without_repeats(prediction_ids, texts, "predictions", notes)
+    if prediction_ids.equals(reference_ids):  # then the references do not repeat either
+        return _Aligned(reference_ids, texts, answers, [], 0, notes)
     reference_ids, answers = _without_repeats(reference_ids, answers, "references", notes)
     positions = pc.index_in(reference_ids, value_set=prediction_ids)
     lacking = np.flatnonzero(_bools(positions.is_null()))
-    surplus = prediction_ids.filter(pc.invert(pc.is_in(prediction_ids, value_set=reference_ids)))
+    surplus = prediction_ids[:0]
+    if len(prediction_ids) > len(reference_ids) - len(lacking):
+        surplus = prediction_ids.filter(pc.invert(pc.is_in(prediction_ids, value_set=reference_ids)))
     without_prediction = _count_ids(reference_ids.take(pa.array(lacking)), "without a prediction (missing: {})")
     without_question = _count_ids(surplus, "in the predictions without a reference (unknown: {})")
     if (len(lacking) and missing == "error") or (len(surplus) and unknown == "error"):
@@ -1167,11 +1225,11 @@ def _align(table: pa.Table, missing: str, unknown: str) -> _Aligned:
         raise ValueError("nothing to score: references are empty")
     notes += [f"{without_prediction}: scored 0"] if len(lacking) else []
     notes += [f"{without_question}: left out"] if len(surplus) else []
-    return _Aligned(_id_list(reference_ids), texts.take(positions), answers, lacking.tolist(), len(surplus), notes)
+    return _Aligned(reference_ids, texts.take(positions), answers, lacking.tolist(), len(surplus), notes)
 
 
 def _id_list(ids: pa.Array) -> list[str]:
-    return _listed(_decoded(ids, pa.large_string()))
+    return _listed(_decoded(ids, _TEXTS))
 
 
 def _count_ids(ids: pa.Array, what: str) -> str:
@@ -1218,7 +1276,8 @@ class ANLS(evaluate.Metric):
 
     def __init__(self, config_name: str | Protocol | None = None, **options: Any) -> None:
         self.protocol = get_protocol("standard" if config_name in (None, "default") else config_name)
-        self._pending: list[_Batch] = []  # rows of `add`, not yet written
+        self._pending: list[dict[str, _Side]] = []  # batches that are not yet written
+        self._pending_rows = dict.fromkeys(_STORED.names, 0)
         self._kept: pa.Table | None = None  # rows of a `compute` that failed
         super().__init__(config_name=self.protocol.name if config_name else None, **options)
 
@@ -1242,9 +1301,12 @@ class ANLS(evaluate.Metric):
         )
 
     def __len__(self) -> int:
-        """The number of rows added and not yet scored."""
-        written = 0 if self.writer is None else len(self.writer)
-        return written + len(self._pending) + (0 if self._kept is None else self._kept.num_rows)
+        """The number of rows added and not yet scored, of the side that has more."""
+        return self._rows_stored() + max(self._pending_rows.values())
+
+    def _rows_stored(self) -> int:
+        kept = 0 if self._kept is None else self._kept.num_rows
+        return kept if self.writer is None else kept + len(self.writer)
 
     def add(
         self, *, prediction: Any = None, reference: Any = None, predictions: Any = None, references: Any = None
@@ -1263,9 +1325,7 @@ class ANLS(evaluate.Metric):
         prediction = predictions if prediction is None else prediction
         reference = references if reference is None else reference
         alone = prediction is None and isinstance(reference, Mapping) and "question_id" in reference
-        self._pending.append(_read_batch(None if alone else [prediction], None if reference is None else [reference]))
-        if len(self._pending) >= _PENDING_LIMIT:
-            self._write_pending()
+        self._take(_read_batch(None if alone else [prediction], None if reference is None else [reference]))
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
         """Add predictions and references; with question_ids, one side may be longer or absent.
@@ -1279,9 +1339,7 @@ class ANLS(evaluate.Metric):
         """
         if predictions is None and references is None:
             raise ValueError("add_batch got neither predictions nor references")
-        batch = _read_batch(predictions, references)
-        self._write_pending()
-        self._write(batch)
+        self._take(_read_batch(predictions, references))
 
     def compute(
         self,
@@ -1316,10 +1374,12 @@ class ANLS(evaluate.Metric):
         rules = _rules(self.protocol, threshold)
         _check_choice("missing", missing, _MISSING)
         _check_choice("unknown", unknown, _UNKNOWN)
-        before = len(self)
+        self._write_pending()
+        before = self._rows_stored()
         if predictions is not None or references is not None:
             self.add_batch(predictions=predictions, references=references)
-        after = len(self)
+            self._write_pending()
+        after = self._rows_stored()
         table = self._gather()
         if self.process_id > 0:
             return None
@@ -1333,27 +1393,29 @@ class ANLS(evaluate.Metric):
             warnings.warn(note, UserWarning, stacklevel=2)
         return result
 
-    def _write(self, batch: _Batch) -> None:
-        if self.writer is None:
-            self.selected_feature_format = datasets.Features.from_arrow_schema(pa.schema(_STORED))
-            self._init_writer()
-        table = _stored_table(batch)
-        self.writer.write_table(table, max(1, table.num_rows))
+    def _take(self, batch: dict[str, _Side]) -> None:
+        self._pending.append(batch)
+        self._pending_rows = {name: count + len(batch[name].ids) for name, count in self._pending_rows.items()}
+        if max(self._pending_rows.values()) >= _PENDING_ROWS:
+            self._write_pending()
 
     def _write_pending(self) -> None:
         if self._pending:
-            merged = _Batch(*(list(chain.from_iterable(part)) for part in zip(*self._pending, strict=True)))
-            self._pending = []
-            self._write(merged)
+            self._open_writer()
+            table = _stored_table(self._pending, _STORED)
+            self._pending, self._pending_rows = [], dict.fromkeys(_STORED.names, 0)
+            self.writer.write_table(table, max(1, table.num_rows))
+
+    def _open_writer(self) -> None:
+        if self.writer is None:
+            self.selected_feature_format = datasets.Features.from_arrow_schema(_STORED)
+            self._init_writer()
 
     def _gather(self) -> pa.Table:
         """Take out all that was added, by every process, and remove the files that held it."""
-        self._write_pending()
-        tables = [pa.schema(_STORED).empty_table()]
-        if self._kept is not None:
-            tables.append(self._kept)
-        elif self.writer is None and self.num_process > 1:
-            self._write(_Batch([], [], [], []))  # the other processes wait for this one's file
+        tables = [_STORED.empty_table() if self._kept is None else self._kept]
+        if self.num_process > 1 and self._kept is None:
+            self._open_writer()  # to write nothing, too: the other processes wait for this one's file
         self._kept = None
         if self.writer is not None:
             self._finalize()
@@ -1380,7 +1442,7 @@ class ANLS(evaluate.Metric):
         return path, lock
 
 
-_PENDING_LIMIT = 1_000
+_PENDING_ROWS = 10_000
 
 
 def _read_table(path: str) -> pa.Table:
@@ -1405,8 +1467,9 @@ def _result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: str) ->
             "padded": scored.padded,
             "padding_gain": scored.padding_gain / n,
             "scores": scores,
-            "question_ids": aligned.question_ids,
+            "question_ids": None if aligned.question_ids is None else _id_list(aligned.question_ids),
             "closest_references": scored.closest,
             "signature": signature(rules, n=n, missing=missing),
         }
-    return result, aligned.notes + _notes(scored, rules, aligned.question_ids)
+    named = (scored.unanswered or scored.padded) and aligned.question_ids is not None
+    return result, aligned.notes + _notes(scored, rules, _id_list(aligned.question_ids) if named else None)

@@ -321,7 +321,7 @@ class TestBatches:
 
     def test_files_are_removed(self, metric_path: str, tmp_path: Path) -> None:
         metric = evaluate.load(metric_path, cache_dir=str(tmp_path))
-        metric.add_batch(predictions=["a"], references=[["a"]])
+        metric.add_batch(predictions=["a"] * 20_000, references=[["a"]] * 20_000)
         assert [path.suffix for path in tmp_path.rglob("*") if path.is_file()] != []
         metric.compute()
         metric.compute(predictions=["a"], references=[["a"]])
@@ -335,7 +335,7 @@ class TestAFailedCompute:
         for _ in range(2):
             with pytest.raises(ValueError, match="missing: 16734"):
                 metric.compute()
-            assert len(metric) == 5
+            assert len(metric) == 3
         metric.add(prediction=CARD_PREDICTIONS[2])
         assert metric.compute() == {"anls_score": CARD_SCORE}
         with pytest.raises(ValueError, match="nothing to score"):

@@ -18,7 +18,8 @@ import anls
 from anls import PROTOCOLS, Protocol, anls_score, anls_scores, get_protocol, protocol_from_signature, signature
 
 # 71 texts scored by the original code of 19 protocols. `original_raises` names those that failed: ours has a value.
-CASES = [json.loads(line) for line in (Path(__file__).parent / "data" / "protocols.jsonl").open(encoding="utf-8")]
+_LINES = (Path(__file__).parent / "data" / "protocols.jsonl").read_text(encoding="utf-8").strip().split("\n")
+CASES = [json.loads(line) for line in _LINES]
 NEED_MORE_THAN_STRINGS = {"ocrbench_v2", "icdar2026"}
 TOLERANCE = {"pix2struct": 1e-9}  # its original scores from 0 to 100, which costs it the last digits
 
