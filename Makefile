@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test lint app bench clean
+.PHONY: help demo test lint peers app bench clean
 
 help:
 	@echo "make demo    score the real DocVQA submission in examples/docvqa"
@@ -32,7 +32,7 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.metric
 	@$(BIN)/python examples/docvqa/score.py
 
-test: lint
+test: lint peers
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.test
@@ -43,12 +43,17 @@ lint: $(VENV)/.test
 app: $(VENV)/.space
 	$(BIN)/python app.py
 
-# PyPI's anls has the module name of ours: it gets a folder and a process of its own, never our environment.
-.peers/anls: | $(BIN)/python
-	$(PIP) --no-deps --target .peers anls==0.0.2
+# Other implementations, to compare with. PyPI's anls has the module name of ours: they get a folder of their own, which
+# only processes of their own look into, and never our environment.
+peers: .peers/.installed
 
-bench: $(VENV)/.test .peers/anls
+.peers/.installed: Makefile | $(BIN)/python
+	$(PIP) --no-deps --target .peers anls==0.0.2 anls_star==1.0.1 munkres==3.0.0
+	@touch $@
+
+bench: $(VENV)/.test peers
 	$(BIN)/python benchmarks/flat.py
+	$(BIN)/python benchmarks/tree.py
 
 clean:
 	rm -rf $(VENV) .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis

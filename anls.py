@@ -13,20 +13,26 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import datetime
 import difflib
+import enum
+import functools
+import json
 import math
 import numbers
 import os
 import re
+import reprlib
 import string
 import types
 import unicodedata
 import urllib.parse
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from typing import Any, NamedTuple, cast
 
 import datasets
@@ -37,17 +43,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from datasets.utils.filelock import FileLock
 from rapidfuzz.distance import Levenshtein
-from rapidfuzz.process import cpdist
+from rapidfuzz.process import cdist, cpdist
+from scipy.optimize import linear_sum_assignment
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ANLS",
     "PROTOCOLS",
+    "Explanation",
+    "Match",
     "Protocol",
+    "ScoreNode",
     "anls_score",
     "anls_scores",
+    "anls_star_score",
+    "anls_star_scores",
+    "explain",
     "get_protocol",
+    "one_of",
     "protocol_from_signature",
     "signature",
 ]
@@ -130,6 +144,9 @@ class Protocol:
         zero_predictions: Predictions, after their steps, that score 0 whatever the answers are.
         substitution_cost: The cost of replacing a character; inserting and deleting cost 1. A similarity
             below 0, possible when this is over 1, counts as 0.
+        tree: Empty where texts are scored. ANLS* scores trees: ``"released"`` as anls_star 1.0.1 does,
+            ``"paper"`` by the formula. Its leaves are texts, for which the rules above hold, with the lengths
+            ``compared``, `both_empty` 1 and no `zero_predictions`.
         aliases: Other names that `get_protocol` takes.
         leaderboards: Who computes ANLS so.
         source: Where the rules come from, and what the original does differently in special cases.
@@ -161,6 +178,7 @@ class Protocol:
     both_empty: int = 1
     zero_predictions: tuple[str, ...] = ()
     substitution_cost: int = 1
+    tree: str = ""
     aliases: tuple[str, ...] = dataclasses.field(default=(), compare=False)
     leaderboards: tuple[str, ...] = dataclasses.field(default=(), compare=False)
     source: str = dataclasses.field(default="", compare=False)
@@ -184,6 +202,10 @@ class Protocol:
         cost = self.substitution_cost
         if isinstance(cost, bool) or not isinstance(cost, numbers.Integral) or cost < 0:
             raise ValueError(f"substitution_cost={cost!r}: expected an integer of at least 0")
+        _check_choice("tree", self.tree, ("", "released", "paper"))
+        lengths = self.prediction_length, self.answer_length
+        if self.tree and (lengths != ("compared", "compared") or not self.both_empty or self.zero_predictions):
+            raise ValueError("a protocol of trees has the lengths 'compared', both_empty=1 and no zero_predictions")
         object.__setattr__(self, "exact_threshold", _exact_threshold(self.threshold))
 
 
@@ -291,6 +313,15 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
         "unthresholded", "", threshold=0.0,
         source="The mean similarity of the text as it is, as torchmetrics' EditDistance would give it.",
     ),
+    _row(
+        "anls_star", "strip lower collapse", tree="released", leaderboards=("ANLS* (anls_star on PyPI)",),
+        source="anls_star 1.0.1, with one score where lists match in several ways, whatever their order.",
+    ),
+    _row(
+        "anls_star_paper", "strip lower collapse", tree="paper",
+        source="Peer et al., arXiv:2402.03848, equations 3 to 6: dict entries that are None do not take part, None "
+        "matches None only, and a missing key counts its size.",
+    ),
 )})  # fmt: skip
 """Every protocol by its name. `get_protocol` also takes the aliases."""
 
@@ -350,11 +381,12 @@ def signature(
         >>> print(signature("rrc", n=5349).split("|version")[0])
         anls|protocol:rrc|pred:strip+lower+collapse|ref:strip+lower+collapse|length:raw-upper|keep:>=0.5|empty:1|special:-|substitution:1|aggregate:mean|missing:error|n:5349
     """
-    rules = _rules(protocol, threshold)
+    rules = _rules(protocol, threshold, of_trees=None)
     changed = rules.name in PROTOCOLS and rules != PROTOCOLS[rules.name]
     lengths = dict.fromkeys((rules.prediction_length, rules.answer_length))
     fields = {
         "protocol": rules.name + "*" * changed,
+        **({"tree": rules.tree} if rules.tree else {}),
         "pred": "+".join(rules.prediction_steps) or "-",
         "ref": "+".join(rules.answer_steps) or "-",
         "length": "/".join(lengths),
@@ -413,6 +445,7 @@ def protocol_from_signature(text: str) -> Protocol:
         keep=keep,
         threshold=threshold if Fraction(str(float(threshold))) != threshold else float(threshold),
         both_empty=both_empty,
+        tree=fields.get("tree", ""),
         zero_predictions=tuple(map(_unquoted, lists["special"])),
         substitution_cost=substitution_cost,
     )
@@ -429,8 +462,13 @@ def _unquoted(item: str) -> str:
     return "" if item == "''" else urllib.parse.unquote(item, errors="surrogatepass")
 
 
-def _rules(protocol: str | Protocol, threshold: float | Fraction | Decimal | None) -> Protocol:
+def _rules(protocol: str | Protocol, threshold: float | Fraction | Decimal | None, of_trees: bool | None) -> Protocol:
+    """The protocol with its threshold; of trees, of texts or (None) of either."""
     rules = get_protocol(protocol)
+    if of_trees is not None and of_trees != bool(rules.tree):
+        names = ", ".join(repr(name) for name, row in PROTOCOLS.items() if bool(row.tree) == of_trees)
+        kinds, function = ("texts", "anls_score") if of_trees else ("trees", "anls_star_score")
+        raise ValueError(f"protocol {rules.name!r} scores {kinds}: use it with {function}, or use one of {names}")
     return rules if threshold is None else dataclasses.replace(rules, threshold=threshold)
 
 
@@ -916,7 +954,7 @@ def anls_score(
 
     Source: Biten et al., "Scene Text Visual Question Answering", ICCV 2019, section 3; https://arxiv.org/abs/1905.13648.
     """
-    rules = _rules(protocol, threshold)
+    rules = _rules(protocol, threshold, of_trees=False)
     text = _text(prediction, "prediction", "one string")
     options = _answers(answers, "answers")
     score, _ = _score_one(text, options, rules)
@@ -957,7 +995,7 @@ def anls_scores(
 
     Source: as `anls_score`.
     """
-    rules = _rules(protocol, threshold)
+    rules = _rules(protocol, threshold, of_trees=False)
     left, right = _column(predictions, "predictions"), _column(answers, "answers")
     _check_lengths(left, right, "answers")
     scored = _score(left, right, rules)
@@ -976,6 +1014,1147 @@ def _check_lengths(predictions: Sequence[Any], answers: Sequence[Any], name: str
     raise ValueError(
         f"{n} predictions but {len(answers)} {name}; expected one list of accepted answers for each prediction.{hint}"
     )
+
+
+# ---------------------------------------------------------------------------------------------------
+# ANLS*: trees made ready for comparison
+# ---------------------------------------------------------------------------------------------------
+
+_NONE, _LEAF, _LIST, _DICT, _ONE_OF = range(5)
+_KINDS: dict[type, int] = {
+    types.NoneType: _NONE,
+    str: _LEAF,
+    int: _LEAF,
+    float: _LEAF,
+    bool: _LEAF,
+    list: _LIST,
+    dict: _DICT,
+    tuple: _ONE_OF,
+}
+_MAX_VALUES = 10_000_000  # of one tree: more than a document has, and soon reached by lists that hold one another
+
+_Value = tuple[float, int]  # of a pair of nodes: the sum s of its similarities, and its length l
+
+
+class _Node:
+    """A node of a tree."""
+
+    __slots__ = ("identity", "kind", "like_none", "missing", "size", "source", "value")
+
+    def __init__(self, kind: int, value: Any, size: int, missing: _Value, like_none: bool, source: Any) -> None:
+        self.kind = kind
+        self.value = value  # a normalised text, a list of nodes, or a dict of nodes by key
+        self.size = size  # how many leaves: l_t of the paper
+        self.missing = missing  # the value where the other side lacks the key
+        self.like_none = like_none  # as a prediction, it matches None
+        self.source = source  # the object as it was given
+        self.identity = -1  # the same for equal objects, where that was asked for
+
+
+def one_of(*alternatives: Any) -> tuple[Any, ...]:
+    """Give a reference that accepts any of the alternatives: the closest one counts. A tuple means the same.
+
+    Args:
+        *alternatives: Trees, at least one.
+
+    Returns:
+        The alternatives as a tuple.
+
+    Raises:
+        ValueError: There is no alternative.
+
+    Example:
+        >>> anls_star_score({"total": "EUR 17.99"}, {"total": one_of("17.99", "EUR 17.99")})
+        1.0
+    """
+    if not alternatives:
+        raise ValueError("one_of() has no alternative; expected at least one")
+    return alternatives
+
+
+class _Inner(NamedTuple):
+    """Where the children of a container stand among all objects of its tree, and under which keys."""
+
+    kind: int
+    keys: list[str]
+    start: int
+    end: int
+
+
+def _compile(root: Any, side: str, rules: Protocol, identities: dict[Any, int] | None = None) -> _Node:
+    """Make the nodes of a tree, without recursion: breadth first down to the leaves, then back up.
+
+    With `identities`, which the two trees share, equal objects get the same number.
+    """
+    released = rules.tree == "released"
+    normalise = _normaliser(rules.answer_steps if side == "reference" else rules.prediction_steps)
+    objects = [root]
+    nodes: list[Any] = []
+    inner: dict[int, _Inner] = {}
+    seen: set[int] | None = set()
+    for number, given in enumerate(objects):
+        value, kind = given, _KINDS.get(type(given), -1)
+        if kind < _NONE or (kind == _LEAF and value != value):  # NaN
+            value = _usual(given, side, inner, number)
+            kind = _KINDS[type(value)]
+        if kind == _LEAF:
+            nodes.append(_Node(_LEAF, normalise(str(value)), 1, (0.0, 1), released and value == "", given))
+            continue
+        if kind == _DICT and side == "reference" and len(value) == 1:
+            value = _alternatives(value, inner, number)
+            kind = _KINDS[type(value)]
+        if kind == _NONE:
+            nodes.append(_Node(_NONE, None, 1, (float(released), 1), True, given))
+            continue
+        keys, children = _children(value, kind, side, inner, number, rules)
+        if seen is not None and children:
+            if id(given) in seen:  # used twice, which is fine, or a part of itself
+                _refuse_cycle(root, side)
+                seen = None
+            else:
+                seen.add(id(given))
+        inner[number] = _Inner(kind, keys, len(objects), len(objects) + len(children))
+        objects.extend(children)
+        nodes.append(None)
+        if len(objects) > _MAX_VALUES:
+            raise ValueError(f"{side} has more than {_MAX_VALUES:,} values, which is the limit")
+    for number, (kind, keys, start, end) in reversed(inner.items()):
+        nodes[number] = _container(kind, keys, nodes[start:end], objects[number], released)
+    if identities is not None:
+        _identify(nodes, inner, identities)
+    return cast(_Node, nodes[0])
+
+
+def _container(kind: int, keys: list[str], children: list[_Node], source: Any, released: bool) -> _Node:
+    if kind == _ONE_OF:
+        size = max(child.size for child in children)
+        missing = children[_best([child.missing for child in children])].missing if released else (0.0, size)
+        return _Node(kind, children, size, missing, False, source)
+    size = sum([child.size for child in children])
+    value = dict(zip(keys, children, strict=True)) if kind == _DICT else children
+    return _Node(kind, value, size, (0.0, max(1, size) if released else size), released and not children, source)
+
+
+def _identify(nodes: list[_Node], inner: dict[int, _Inner], identities: dict[Any, int]) -> None:
+    for number in range(len(nodes) - 1, -1, -1):
+        node = nodes[number]
+        content: Any = (type(node.source), node.source)
+        if number in inner:
+            _, keys, start, end = inner[number]
+            content = tuple(keys), tuple(child.identity for child in nodes[start:end])
+        node.identity = identities.setdefault((node.kind, content), len(identities))
+
+
+@functools.lru_cache(maxsize=64)
+def _normaliser(steps: tuple[str, ...]) -> Callable[[str], str]:
+    """The steps as one function; collapsing strips as well."""
+    functions = [STEPS[step] for step in steps if step != "strip" or "collapse" not in steps]
+
+    def normalise(text: str) -> str:
+        for function in functions:
+            text = function(text)
+        return text
+
+    return normalise
+
+
+def _alternatives(value: dict[Any, Any], inner: dict[int, _Inner], number: int) -> Any:
+    """What JSON writes as ``{"$one_of": [...]}`` as a tuple, and ``{"$literal": {...}}`` as its content."""
+    ((key, content),) = value.items()
+    if key == "$literal" and isinstance(content, dict):
+        return content
+    if key != "$one_of":
+        return value
+    if not isinstance(content, (list, tuple)):
+        found = f"{_path(inner, number)} has {_describe(content)} under '$one_of'"
+        raise ValueError(f"reference {found}; expected a list of alternatives")
+    return tuple(content)
+
+
+def _children(
+    value: Any, kind: int, side: str, inner: dict[int, _Inner], number: int, rules: Protocol
+) -> tuple[list[str], Sequence[Any]]:
+    """The keys, as texts, and the values of a dict; of a list or tuple, its elements."""
+    if kind == _LIST:
+        return [], value
+    if kind == _ONE_OF:
+        if side == "prediction" or not value:
+            fault = "is a tuple; expected a list: only a reference has alternatives" if value else "has no alternative"
+            raise ValueError(f"{side} {_path(inner, number)} {fault}")
+        return [], value
+    if not set(map(type, value)) <= {str}:
+        texts = {str(key): child for key, child in value.items()}
+        if len(texts) < len(value):
+            twice = sorted(str(key) for key in value if not isinstance(key, str) and str(key) in value)
+            raise ValueError(f"{side} {_path(inner, number)} has the key {twice[0]!r} twice, as text and not; keep one")
+        value = texts
+    if rules.tree == "paper":
+        value = {key: child for key, child in value.items() if child is not None and not _is_missing(child)}
+    return list(value), list(value.values())
+
+
+def _usual(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
+    """A value of a type that people have, as one of the types of `_KINDS`."""
+    given = value
+    while isinstance(value, enum.Enum):
+        value = value.value
+    if isinstance(value, np.generic) and not isinstance(value, np.floating):
+        value = value.item()
+    if _is_missing(value):
+        return None
+    if type(value) in _KINDS:
+        return value
+    if isinstance(value, np.floating):
+        return str(value)  # 0.1 as it is written, in single precision too
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    for kind in _KINDS:
+        if isinstance(value, kind) and not hasattr(value, "_asdict"):  # which named tuples have
+            return kind(value)
+    raise TypeError(
+        f"{side} {_path(inner, number)} is {_describe(given)}; "
+        f"expected a dict, list, string, number, bool or None. {_conversion(value)}"
+    )
+
+
+def _conversion(value: Any) -> str:
+    if isinstance(value, bytes):
+        return 'Decode it with .decode("utf-8").'
+    if isinstance(value, (set, frozenset)):
+        return "Make it a sorted list."
+    for method in ("model_dump", "_asdict", "tolist"):
+        if hasattr(value, method):
+            return f"Call its {method}()."
+    if dataclasses.is_dataclass(value):
+        return "Convert it with dataclasses.asdict."
+    return "Convert it with dict." if isinstance(value, Mapping) else "Convert it to one of these."
+
+
+def _path(inner: dict[int, _Inner], number: int) -> str:
+    """The JSON path of an object of a tree that is being compiled."""
+    steps: list[str] = []
+    while number:
+        number, own, index = next(
+            (parent, own, number - own.start) for parent, own in inner.items() if own.start <= number < own.end
+        )
+        steps.append(_path_step(own.keys[index] if own.keys else index, own.kind))
+    return "$" + "".join(reversed(steps))
+
+
+def _path_step(key: str | int, kind: int) -> str:
+    if isinstance(key, int):
+        return f"['$one_of'][{key}]" if kind == _ONE_OF else f"[{key}]"
+    return f".{key}" if key.isidentifier() else f"[{key!r}]"
+
+
+def _refuse_cycle(root: Any, side: str) -> None:
+    """An object was met a second time, or the tree is endless: raise if some object holds itself."""
+    open_ids: set[int] = set()
+    closed: set[int] = set()
+    stack: list[tuple[Any, bool]] = [(root, False)]
+    while stack:
+        value, is_left = stack.pop()
+        if is_left:
+            open_ids.discard(id(value))
+            closed.add(id(value))
+        elif isinstance(value, (list, tuple, dict)) and id(value) not in closed:
+            if id(value) in open_ids:
+                raise ValueError(f"{side} holds itself: a {type(value).__name__} is among its own descendants")
+            open_ids.add(id(value))
+            stack.append((value, True))
+            stack.extend((child, False) for child in (value.values() if isinstance(value, dict) else value))
+
+
+# ---------------------------------------------------------------------------------------------------
+# ANLS*: the comparison
+# ---------------------------------------------------------------------------------------------------
+
+_TIE = 1e-9  # sums of ratios that differ by less are equal
+_FEW_PAIRS = 16  # of list elements, up to which one by one is faster than by matrices
+_MATRIX_CELLS = 4_000_000  # of one matrix, about
+
+_Matrix = npt.NDArray[Any]
+_Steps = Generator[Any, Any, Any]  # a computation that yields the computations it waits for
+
+
+def _run(computation: _Steps) -> Any:
+    """Run a computation and all that it waits for, on a stack of our own: no tree is too deep for it."""
+    stack, result = [computation], None
+    while stack:
+        try:
+            stack.append(stack[-1].send(result))
+            result = None
+        except StopIteration as stop:
+            stack.pop()
+            result = stop.value
+    return result
+
+
+def _ratio(value: _Value) -> float:
+    return value[0] / value[1] if value[1] else 1.0
+
+
+def _best(values: list[_Value]) -> int:
+    """The index of the greatest ratio; among equals of the greatest s, then of the smallest l."""
+    top = max(map(_ratio, values)) - _TIE
+    most = max(value[0] for value in values if _ratio(value) >= top) - _TIE
+    candidates = [index for index, value in enumerate(values) if _ratio(value) >= top and value[0] >= most]
+    return min(candidates, key=lambda index: values[index][1])
+
+
+class _Comparison:
+    """Compares two trees, each pair of nodes once, and remembers what lists and alternatives were matched.
+
+    ANLS*(g, p) = s(g, p) / l(g, p), with s and l as in Peer et al., arXiv:2402.03848, equations 3 to 6, but for the
+    division of s by the number of keys and of matches, which neither the examples of the paper nor the released code
+    have. Two lists are matched so that the sum of the ratios s / l is greatest. Matchings that tie have different
+    scores; the one with the greatest s / l of the whole list is taken, then with the greatest s, then the smallest l,
+    so that the order of the elements does not matter.
+    """
+
+    def __init__(self, rules: Protocol, prefer_equal: bool) -> None:
+        self.rules = rules
+        self.prefer_equal = prefer_equal  # among matchings of the same value, match what is equal as given
+        self.matched: dict[tuple[int, int], list[tuple[int, int]]] = {}  # by the ids of two lists
+        self.chosen: dict[int, tuple[dict[int, int], Sequence[int]]] = {}  # by the id of a node with alternatives
+        self.distances: dict[tuple[str, str], int] = {}
+
+    # One pair of nodes.
+
+    def distance(self, g: _Node, p: _Node) -> int:
+        pair = g.value, p.value
+        if pair not in self.distances:
+            self.distances[pair] = Levenshtein.distance(*pair, weights=(1, 1, self.rules.substitution_cost))
+        return self.distances[pair]
+
+    def simple(self, g: _Node, p: _Node) -> _Value | None:
+        """The value of a pair that does not depend on other pairs; None if it does."""
+        if g.kind == _LEAF and p.kind == _LEAF:
+            distance = 0 if g.value == p.value else self.distance(g, p)
+            return float(_kept_similarity(distance, max(len(g.value), len(p.value)), self.rules)), 1
+        if g.kind == _NONE:
+            return float(p.like_none), max(1, p.size)
+        if g.kind == _ONE_OF or g.kind == p.kind:
+            return None
+        return 0.0, max(g.size, p.size)
+
+    def pair(self, g: _Node, p: _Node) -> _Steps:
+        """The value of any pair."""
+        simple = self.simple(g, p)
+        if simple:
+            return simple
+        if g.kind == _ONE_OF:
+            values = []
+            for option in g.value:
+                values.append(self.simple(option, p) or (yield self.pair(option, p)))
+            best = _best(values)
+            if self.prefer_equal:
+                equal = [i for i, option in enumerate(g.value) if option.identity == p.identity]
+                best = next((i for i in equal if values[i] == values[best]), best)
+            columns, choices = self.chosen.setdefault(id(g), ({}, []))
+            columns[id(p)] = len(choices)
+            cast(list[int], choices).append(best)
+            return values[best]
+        if g.kind == _DICT:
+            s, length = 0.0, 0
+            for key in sorted(g.value):  # a sum in another order could differ in its last bit
+                child, other = g.value[key], p.value.get(key)
+                value = child.missing if other is None else self.simple(child, other) or (yield self.pair(child, other))
+                s, length = s + value[0], length + value[1]
+            return s, length + sum(child.missing[1] for key, child in p.value.items() if key not in g.value)
+        if len(g.value) * len(p.value) > _FEW_PAIRS:
+            matrices = yield self.pairs(g.value, p.value)
+            return self.match(g, p, *matrices)
+        values = []
+        for child in g.value:
+            for other in p.value:
+                values.append(self.simple(child, other) or (yield self.pair(child, other)))
+        cells = np.array(values).reshape(len(g.value), len(p.value), 2)
+        return self.match(g, p, cells[:, :, 0], cells[:, :, 1].astype(np.int64))
+
+    # All pairs of two sequences of nodes, as the matrices of s and l.
+
+    def pairs(self, g: list[_Node], p: list[_Node]) -> _Steps:
+        of_g = {kind: [i for i, node in enumerate(g) if node.kind == kind] for kind in range(5)}
+        of_p = {kind: [j for j, node in enumerate(p) if node.kind == kind] for kind in range(4)}
+        ways = {_LEAF: self.pairs_of_leaves, _LIST: self.pairs_of_lists, _DICT: self.pairs_of_dicts}
+        for kind, compare in ways.items():
+            if len(of_g[kind]) == len(g) and len(of_p[kind]) == len(p):
+                return (yield compare(g, p))
+        s = np.zeros((len(g), len(p)))
+        lengths = np.maximum.outer([node.size for node in g], [node.size for node in p])
+        for kind, compare in ways.items():
+            rows, columns = of_g[kind], of_p[kind]
+            if rows and columns:
+                cells = np.ix_(rows, columns)
+                s[cells], lengths[cells] = yield compare([g[i] for i in rows], [p[j] for j in columns])
+        s[of_g[_NONE]] = [float(node.like_none) for node in p]
+        if of_g[_ONE_OF]:
+            rows = of_g[_ONE_OF]
+            s[rows], lengths[rows] = yield self.pairs_of_options([g[i] for i in rows], p)
+        return s, lengths
+
+    def pairs_of_leaves(self, g: list[_Node], p: list[_Node]) -> _Steps:
+        rows, columns = _numbered([node.value for node in g]), _numbered([node.value for node in p])
+        distances = cdist(
+            list(rows),
+            list(columns),
+            scorer=Levenshtein.distance,
+            scorer_kwargs={"weights": (1, 1, self.rules.substitution_cost)},
+            dtype=np.int32,
+        ).astype(np.int64)
+        longest = np.maximum.outer(list(map(len, rows)), list(map(len, columns)))
+        s = _kept_similarity(distances, longest, self.rules).astype(np.float64)
+        if len(rows) < len(g) or len(columns) < len(p):
+            s = s[np.ix_([rows[node.value] for node in g], [columns[node.value] for node in p])]
+        return s, np.ones(s.shape, dtype=np.int64)
+        yield  # a computation that waits for nothing
+
+    def pairs_of_dicts(self, g: list[_Node], p: list[_Node]) -> _Steps:
+        s = np.zeros((len(g), len(p)))
+        lengths = np.zeros(s.shape, dtype=np.int64)
+        for key in sorted(set().union(*(node.value for node in g), *(node.value for node in p))):
+            rows, no_rows = _split(g, key)
+            columns, no_columns = _split(p, key)
+            if rows and columns:
+                cells = np.ix_(list(rows), list(columns)) if no_rows or no_columns else np.s_[:, :]
+                own_s, own_lengths = yield self.pairs(list(rows.values()), list(columns.values()))
+                s[cells] += own_s
+                lengths[cells] += own_lengths
+            if rows and no_columns:
+                cells = np.ix_(list(rows), no_columns)
+                s[cells] += np.array([[child.missing[0]] for child in rows.values()])
+                lengths[cells] += np.array([[child.missing[1]] for child in rows.values()])
+            if no_rows and columns:
+                lengths[np.ix_(no_rows, list(columns))] += np.array([child.missing[1] for child in columns.values()])
+        return s, lengths
+
+    def pairs_of_lists(self, g: list[_Node], p: list[_Node]) -> _Steps:
+        s = np.zeros((len(g), len(p)))
+        lengths = np.zeros(s.shape, dtype=np.int64)
+        columns = [child for node in p for child in node.value]
+        column_ends = np.cumsum([len(node.value) for node in p]).tolist()
+        start = 0
+        while start < len(g):  # as many lists at once as the matrix may have rows
+            end = start
+            rows: list[_Node] = []
+            while end < len(g) and (end == start or len(rows) * len(columns) < _MATRIX_CELLS):
+                rows += g[end].value
+                end += 1
+            own_s, own_lengths = yield self.pairs(rows, columns)
+            bottom = 0
+            for i in range(start, end):
+                top, bottom = bottom, bottom + len(g[i].value)
+                right = 0
+                for j, node in enumerate(p):
+                    left, right = right, column_ends[j]
+                    cells = np.s_[top:bottom, left:right]
+                    s[i, j], lengths[i, j] = self.match(g[i], node, own_s[cells], own_lengths[cells])
+            start = end
+        return s, lengths
+
+    def pairs_of_options(self, g: list[_Node], p: list[_Node]) -> _Steps:
+        options = [option for node in g for option in node.value]
+        all_s, all_lengths = yield self.pairs(options, p)
+        columns = {id(node): j for j, node in enumerate(p)}
+        s, lengths, end = [], [], 0
+        for node in g:
+            start, end = end, end + len(node.value)
+            own_s, own_lengths = all_s[start:end], all_lengths[start:end]
+            ratios = _ratios(own_s, own_lengths)
+            tied = ratios >= ratios.max(axis=0) - _TIE
+            tied &= own_s >= np.where(tied, own_s, -1).max(axis=0) - _TIE
+            best = np.where(tied, own_lengths, np.iinfo(np.int64).max).argmin(axis=0)
+            if self.prefer_equal:
+                own_best = best, np.arange(len(p))
+                equal = _equal_identities(node.value, p)
+                equal &= (own_s == own_s[own_best]) & (own_lengths == own_lengths[own_best])
+                best = np.where(equal.any(axis=0), equal.argmax(axis=0), best)
+            self.chosen[id(node)] = columns, best
+            s.append(own_s[best, np.arange(len(p))])
+            lengths.append(own_lengths[best, np.arange(len(p))])
+        return np.array(s), np.array(lengths)
+
+    # The matching of two lists, and the choice among alternatives.
+
+    def matching(self, g: _Node, p: _Node) -> list[tuple[int, int]]:
+        if (id(g), id(p)) not in self.matched:
+            _run(self.pair(g, p))
+        return self.matched[id(g), id(p)]
+
+    def option(self, g: _Node, p: _Node) -> int:
+        if id(p) not in self.chosen.get(id(g), ({}, []))[0]:
+            _run(self.pair(g, p))
+        columns, choices = self.chosen[id(g)]
+        return int(choices[columns[id(p)]])
+
+    def match(self, g: _Node, p: _Node, s: _Matrix, lengths: _Matrix) -> _Value:
+        """Match the elements of two lists whose pairs have the values s and l; remember it, and give its value."""
+        rows, columns = [node.size for node in g.value], [node.size for node in p.value]
+        if not rows or not columns:
+            matched = []
+        elif len(rows) == len(columns) == 1:
+            matched = [(0, 0)]
+        else:
+            equal = _equal_identities(g.value, p.value) if self.prefer_equal else None
+            matched = _matching(s, lengths, np.array(rows), np.array(columns), equal)
+        self.matched[id(g), id(p)] = matched
+        total = math.fsum(float(s[i, j]) for i, j in matched)
+        length = sum(int(lengths[i, j]) - rows[i] - columns[j] for i, j in matched) + sum(rows) + sum(columns)
+        return total, length
+
+
+def _numbered(values: Iterable[str]) -> dict[str, int]:
+    numbers: dict[str, int] = {}
+    for value in values:
+        numbers.setdefault(value, len(numbers))
+    return numbers
+
+
+def _split(nodes: list[_Node], key: str) -> tuple[dict[int, _Node], list[int]]:
+    """The children under a key by the index of their dict, and the indexes of the dicts without it."""
+    present = {index: node.value[key] for index, node in enumerate(nodes) if key in node.value}
+    return present, [index for index in range(len(nodes)) if index not in present] if len(present) < len(nodes) else []
+
+
+def _ratios(s: _Matrix, lengths: _Matrix) -> _Matrix:
+    return np.divide(s, lengths, out=np.ones(s.shape), where=lengths > 0)
+
+
+def _equal_identities(g: list[_Node], p: list[_Node]) -> _Matrix:
+    return np.equal.outer([node.identity for node in g], [node.identity for node in p])
+
+
+def _matching(
+    s: _Matrix, lengths: _Matrix, rows: _Matrix, columns: _Matrix, equal: _Matrix | None = None
+) -> list[tuple[int, int]]:
+    """Match rows and columns by the canonical rule.
+
+    Args:
+        s: The sums of similarities of all pairs.
+        lengths: Their lengths.
+        rows: The sizes of the rows, which a row that is left over adds to the length.
+        columns: The same for the columns.
+        equal: Which pairs are to be preferred among matchings that are equal in all else.
+
+    Returns:
+        The pairs of indexes, in the order of the rows.
+    """
+    ratios = _ratios(s, lengths)
+    uniform = np.ptp(lengths) == 0 and np.ptp(np.concatenate([rows, columns])) == 0
+    if uniform and equal is None:  # all matchings have one length, so the greatest sum of ratios has one s
+        return list(zip(*(side.tolist() for side in linear_sum_assignment(ratios, maximize=True)), strict=True))
+
+    # A square, in which what is left over is matched with nothing.
+    n = max(s.shape)
+    square_s, square_ratios = np.zeros((2, n, n))
+    square_lengths = np.zeros((n, n), dtype=np.int64)
+    square_lengths[: len(rows)] = rows[:, None]
+    square_lengths[:, : len(columns)] += columns if len(rows) < n else 0
+    square_lengths[: len(rows)] = np.where(np.arange(n) < len(columns), 0, rows[:, None])
+    inside = np.s_[: len(rows), : len(columns)]
+    square_s[inside], square_ratios[inside], square_lengths[inside] = s, ratios, lengths
+
+    allowed = np.ones((n, n), dtype=bool)
+    order = _assign(square_ratios, allowed)
+    allowed = _optimal(square_ratios, order, allowed)
+    if not uniform and np.count_nonzero(allowed) > n:
+        # Dinkelbach's iteration for the greatest s / l: maximise s - ratio * l until the ratio does not grow.
+        all_rows = np.arange(n)
+        ratio, grown = -1.0, _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order])
+        while grown > ratio + 1e-12:
+            ratio = grown
+            objective = square_s - ratio * square_lengths
+            order = _assign(objective, allowed)
+            grown = _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order])
+        allowed = _optimal(objective, order, allowed)
+        objective = square_s if ratio > 0 else -square_lengths.astype(np.float64)
+        order = _assign(objective, allowed)
+        allowed = _optimal(objective, order, allowed)
+    if equal is not None:
+        preferred = np.zeros((n, n))
+        preferred[inside] = equal
+        order = _assign(preferred, allowed)
+    return [(i, j) for i, j in enumerate(order.tolist()) if i < len(rows) and j < len(columns)]
+
+
+def _total_ratio(s: _Matrix, lengths: _Matrix) -> float:
+    return _ratio((math.fsum(s.tolist()), int(lengths.sum())))
+
+
+def _assign(weights: _Matrix, allowed: _Matrix) -> npt.NDArray[np.int64]:
+    """The column of each row, so that the sum of the weights is greatest."""
+    return cast(npt.NDArray[np.int64], linear_sum_assignment(np.where(allowed, -weights, np.inf))[1])
+
+
+def _optimal(weights: _Matrix, order: npt.NDArray[np.int64], allowed: _Matrix) -> _Matrix:
+    """The pairs that optimal assignments consist of, given one: those whose reduced cost is 0.
+
+    The dual prices that make the given assignment tight are the shortest paths in its residual graph, found by
+    Bellman and Ford's iteration, which ends soon where few rows compete.
+    """
+    costs = np.where(allowed, -weights, np.inf)[:, order]
+    costs -= np.diagonal(costs)[:, None].copy()  # of giving a row the column of another, in place of its own
+    prices = np.zeros(len(order))
+    for _ in range(len(order)):
+        lower = np.minimum(prices, (prices[:, None] + costs).min(axis=0))
+        if (prices - lower).max() < _TIE / 1000:
+            break
+        prices = lower
+    tight = np.empty(costs.shape, dtype=bool)
+    tight[:, order] = costs + prices[:, None] - prices <= _TIE
+    return tight
+
+
+class _Step(NamedTuple):
+    """A pair of nodes that the score is made of, or a node without partner."""
+
+    parent: int  # the number of the step that this one is a part of
+    at_g: Any  # key or index in it, None without partner
+    at_p: Any
+    g: _Node | None
+    p: _Node | None
+    why: str | None  # why it counts 0; empty if it counts, None if its parts count
+    length: int = 0
+    distance: int = 0
+    longest: int = 1
+
+
+_BELOW, _MISSING_PART, _INVENTED, _MISMATCH = "below threshold", "missing", "hallucinated", "type mismatch"
+
+
+# What a pair consists of: the number of its step, where the part is in both, the nodes, the value without partner.
+_Part = tuple[int, Any, Any, _Node | None, _Node | None, _Value]
+
+
+def _steps(comparison: _Comparison, reference: _Node, prediction: _Node) -> list[_Step]:
+    """Go down the pairs that were matched, each after what it is a part of."""
+    steps: list[_Step] = []
+    stack: list[_Part] = [(-1, None, None, reference, prediction, (0, 0))]
+    while stack:
+        parent, at_g, at_p, g, p, missing = stack.pop()
+        number = len(steps)
+        parts: list[_Part] | None = None
+        if p is None or g is None:
+            why = "" if missing[0] else _MISSING_PART if p is None else _INVENTED
+            steps.append(_Step(parent, at_g, at_p, g, p, why, missing[1]))
+        elif g.kind == _LEAF and p.kind == _LEAF:
+            distance = 0 if g.value == p.value else comparison.distance(g, p)
+            longest = max(len(g.value), len(p.value), 1)
+            why = "" if _is_kept(distance, longest, comparison.rules) else _BELOW
+            steps.append(_Step(parent, at_g, at_p, g, p, why, 1, distance, longest))
+        elif g.kind == _NONE:
+            why = "" if p.like_none else _MISMATCH
+            steps.append(_Step(parent, at_g, at_p, g, p, why, max(1, p.size)))
+        elif g.kind == _ONE_OF:
+            option = comparison.option(g, p)
+            parts = [(number, option, None, g.value[option], p, (0, 0))]
+        elif g.kind == p.kind == _DICT:
+            parts = [
+                (number, key, key if key in p.value else None, child, p.value.get(key), child.missing)
+                for key, child in g.value.items()
+            ]
+            parts += [
+                (number, None, key, None, child, (0, child.missing[1]))
+                for key, child in p.value.items()
+                if key not in g.value
+            ]
+        elif g.kind == p.kind == _LIST:
+            matched = comparison.matching(g, p)
+            parts = [(number, i, j, g.value[i], p.value[j], (0, 0)) for i, j in matched]
+            rows, columns = {i for i, _ in matched}, {j for _, j in matched}
+            parts += [(number, i, None, c, None, (0, c.size)) for i, c in enumerate(g.value) if i not in rows]
+            parts += [(number, None, j, None, c, (0, c.size)) for j, c in enumerate(p.value) if j not in columns]
+        else:
+            steps.append(_Step(parent, at_g, at_p, g, p, _MISMATCH, max(g.size, p.size)))
+        if parts is not None:
+            steps.append(_Step(parent, at_g, at_p, g, p, None))
+            stack += reversed(parts)
+    return steps
+
+
+def _exact_score(steps: list[_Step]) -> tuple[float, int]:
+    """The score, from the exact sum of fractions, and its length: no order of the parts can change a bit."""
+    length = sum(step.length for step in steps)
+    counted = [step for step in steps if step.why == "" and step.length]
+    partial = [step for step in counted if step.distance]
+    if not length:
+        return 1.0, 0
+    if length == len(partial) == 1:
+        return 1 - partial[0].distance / partial[0].longest, 1  # as anls_score has it, to the last bit
+    denominator = math.lcm(*{step.longest for step in partial})
+    lost = sum(step.distance * (denominator // step.longest) for step in partial)
+    return (len(counted) * denominator - lost) / (denominator * length), length
+
+
+def anls_star_score(
+    prediction: Any,
+    reference: Any,
+    *,
+    protocol: str | Protocol = "anls_star",
+    threshold: float | Fraction | Decimal | None = None,
+) -> float:
+    """Score one tree, such as extracted JSON, against its reference.
+
+    Dicts are compared key by key, lists by their best matching whatever the order, leaves as texts. All leaves weigh
+    the same; what is missing or invented counts against the score. The order of list elements, of alternatives and of
+    dict keys does not change a bit of it.
+
+    Args:
+        prediction: A tree of dicts, lists, strings, numbers, bools and None. Decimal, date, time, Enum and NumPy
+            scalars are taken as the text a person would write; NaN as None.
+        reference: The same; a tuple, `one_of` or ``{"$one_of": [...]}`` holds alternatives, of which the closest
+            counts. ``{"$literal": {...}}`` is a dict that really has such a key.
+        protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` made of one of them.
+        threshold: The least similarity of two leaves that counts, from 0 to 1, in place of the protocol's 0.5.
+
+    Returns:
+        s / l, from 0 to 1.
+
+    Raises:
+        TypeError: An object that is no such tree, with its path and the way to convert it.
+        ValueError: A tuple in the prediction, no alternative, an object that holds itself, a protocol of texts, or a
+            threshold outside 0 to 1.
+
+    Example:
+        >>> anls_star_score({"total": "17.9", "items": ["pen", "ink"]}, {"total": "17.99", "items": ["ink", "pen"]})
+        0.9333333333333333
+
+    Source: Peer et al., "ANLS* - A Universal Document Processing Metric for Generative Large Language Models",
+    https://arxiv.org/abs/2402.03848, equations 3 to 6.
+    """
+    rules = _rules(protocol, threshold, of_trees=True)
+    if _is_list_of_options(prediction, reference, rules):
+        warnings.warn(_OPTIONS_NOTE.format("The reference"), UserWarning, stacklevel=2)
+    return _score_tree(prediction, reference, rules)
+
+
+def anls_star_scores(
+    predictions: Sequence[Any],
+    references: Sequence[Any],
+    *,
+    protocol: str | Protocol = "anls_star",
+    threshold: float | Fraction | Decimal | None = None,
+) -> _Floats:
+    """Score n trees, each against its own reference.
+
+    Args:
+        predictions: n trees, each as `anls_star_score` takes one.
+        references: n references, likewise.
+        protocol: As in `anls_star_score`.
+        threshold: As in `anls_star_score`.
+
+    Returns:
+        A float64 array of shape (n,) with values from 0 to 1.
+
+    Raises:
+        TypeError: What `anls_star_score` refuses, with the row.
+        ValueError: The same; also sequences of different length.
+
+    Example:
+        >>> anls_star_scores([{"a": "x"}, ["y"]], [{"a": "x", "b": "z"}, ["y"]])
+        array([0.5, 1. ])
+    """
+    rules = _rules(protocol, threshold, of_trees=True)
+    given, expected = _listed(_column(predictions, "predictions")), _listed(_column(references, "references"))
+    _check_lengths(given, expected, "references")
+    scores, options = _score_trees(given, expected, rules)
+    if options:
+        warnings.warn(_OPTIONS_NOTE.format(f"{options} references"), UserWarning, stacklevel=2)
+    return scores
+
+
+_OPTIONS_NOTE = (
+    "{} with a list of strings for a text: taken as alternatives, as in ST-VQA data. Write alternatives as a tuple"
+)
+
+
+def _is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool:
+    """The released code's mode for ST-VQA data, at the top level only."""
+    return (
+        rules.tree == "released"
+        and isinstance(prediction, str)
+        and isinstance(reference, list)
+        and bool(reference)
+        and all(isinstance(option, str) for option in reference)
+    )
+
+
+def _compared(prediction: Any, reference: Any, rules: Protocol, explained: bool = False) -> list[_Step]:
+    identities: dict[Any, int] | None = {} if explained else None
+    if _is_list_of_options(prediction, reference, rules):
+        reference = tuple(reference)
+    g = _compile(reference, "reference", rules, identities)
+    p = _compile(prediction, "prediction", rules, identities)
+    return _steps(_Comparison(rules, prefer_equal=explained), g, p)
+
+
+def _score_tree(prediction: Any, reference: Any, rules: Protocol) -> float:
+    return _exact_score(_compared(prediction, reference, rules))[0]
+
+
+def _score_trees(predictions: list[Any], references: list[Any], rules: Protocol) -> tuple[_Floats, int]:
+    """The scores, and how many references were taken as lists of options."""
+    scores = np.zeros(len(predictions))
+    options = 0
+    for row, (prediction, reference) in enumerate(zip(predictions, references, strict=True)):
+        options += _is_list_of_options(prediction, reference, rules)
+        try:
+            scores[row] = _score_tree(prediction, reference, rules)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"row {row}: {error}") from None
+    return scores, options
+
+
+# ---------------------------------------------------------------------------------------------------
+# Explanation
+# ---------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Match:
+    """One leaf of a score: a reference text with the prediction text it was compared with, or one without the other.
+
+    Args:
+        reference_path: JSON path in the reference; None if nothing there corresponds.
+        prediction_path: JSON path in the prediction; None if nothing there corresponds.
+        reference: The reference text as it was given; None if there is none.
+        prediction: The prediction text as it was given; None if there is none.
+        distance: Edits between the two normalised texts; None if they were not compared.
+        similarity: 1 - distance / length, before the threshold; None if they were not compared.
+        reason: Empty if it counts; else ``below threshold``, ``missing``, ``hallucinated`` or ``type mismatch``.
+        weight: What it adds to the length.
+        credit: What it adds to the sum of similarities.
+    """
+
+    reference_path: str | None
+    prediction_path: str | None
+    reference: str | None
+    prediction: str | None
+    distance: int | None
+    similarity: float | None
+    reason: str
+    weight: int
+    credit: float
+
+
+@dataclasses.dataclass
+class ScoreNode:
+    """The score of a key: the mean of s / l over its occurrences, and the scores of the keys below it."""
+
+    anls_score: float | None = None
+    children: dict[str, ScoreNode] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    """Why a score is what it is. The credits of the matches sum to score x length.
+
+    Args:
+        score: From 0 to 1.
+        length: The sum of the weights.
+        closest_reference: The reference that comes closest to the prediction: alternatives chosen, lists in the order
+            of the prediction with what is left over behind, keys that the prediction invented with None. It is made
+            of the objects that were given.
+        key_scores: The score of each key of dicts, by its path of keys.
+        matches: One row for each leaf, in the order of the reference.
+        signature: As `signature` gives it.
+    """
+
+    score: float
+    length: int
+    closest_reference: Any
+    key_scores: dict[str, ScoreNode]
+    matches: list[Match]
+    signature: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give all of it as plain JSON values; alternatives left in the reference as ``{"$one_of": [...]}``."""
+        return {
+            "score": self.score,
+            "length": self.length,
+            "closest_reference": _plain_json(self.closest_reference),
+            "key_scores": _plain_key_scores(self.key_scores),
+            "matches": [dataclasses.asdict(match) for match in self.matches],
+            "signature": self.signature,
+        }
+
+    def __str__(self) -> str:
+        """A table of the matches, most lost first, to read in a terminal."""
+        sum_ = math.fsum(match.credit for match in self.matches)
+        lost = sorted(self.matches, key=lambda match: match.credit - match.weight)
+        rows = [("credit", "reference", "", "prediction", "", "why it is not full")]
+        rows += [
+            (
+                f"{match.credit:.4g}/{match.weight}",
+                match.reference_path or "-",
+                _shown(match.reference),
+                match.prediction_path or "-",
+                _shown(match.prediction),
+                match.reason or (f"distance {match.distance}" if match.distance else ""),
+            )
+            for match in lost
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([f"score {self.score:.6g} = {sum_:.6g} of {self.length}", *lines, self.signature])
+
+
+def explain(
+    prediction: Any,
+    reference: Any,
+    *,
+    protocol: str | Protocol = "anls_star",
+    threshold: float | Fraction | Decimal | None = None,
+) -> Explanation:
+    """Score a tree or a text and say why the score is what it is.
+
+    Args:
+        prediction: What `anls_star_score` takes; with a protocol of texts, what `anls_score` takes.
+        reference: The same; with a protocol of texts, the accepted answers.
+        protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
+        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+
+    Returns:
+        The score with the closest reference, the key scores and one row for each leaf. ``str`` of it is a table.
+
+    Raises:
+        TypeError: What `anls_star_score` refuses.
+        ValueError: What `anls_star_score` and `anls_score` refuse.
+
+    Example:
+        >>> print(explain({"date": "2024-01-03"}, {"date": "2024-01-02", "total": "17.99"}))  # doctest: +ELLIPSIS
+        score 0.45 = 0.9 of 2
+        credit  reference              prediction              why it is not full
+        0/1     $.total    17.99       -           -           missing
+        0.9/1   $.date     2024-01-02  $.date      2024-01-03  distance 1
+        anls|protocol:anls_star|tree:released|pred:strip+lower+collapse|...
+    """
+    rules = _rules(protocol, threshold, of_trees=None)
+    if not rules.tree:
+        return _explain_text(prediction, reference, rules)
+    steps = _compared(prediction, reference, rules, explained=True)
+    score, length = _exact_score(steps)
+    parts: list[list[int]] = [[] for _ in steps]
+    for number, step in enumerate(steps[1:], start=1):
+        parts[step.parent].append(number)
+    return Explanation(
+        score=score,
+        length=length,
+        closest_reference=_closest_reference(steps, parts),
+        key_scores=_key_scores(steps, parts),
+        matches=[match for number in range(len(steps)) for match in _matches(steps, number)],
+        signature=signature(rules, n=1),
+    )
+
+
+def _explain_text(prediction: Any, answers: Any, rules: Protocol) -> Explanation:
+    text, options = _text(prediction, "prediction", "one string"), _answers(answers, "answers")
+    score, best = _score_one(text, options, rules)
+    best = max(best, 0)  # without a prediction no answer is the closest
+    distance, similarity, reason = None, None, _MISSING_PART
+    if text is not None:
+        left, right = _apply(rules.prediction_steps, text), _apply(rules.answer_steps, options[best])
+        sides = (LENGTHS[rules.prediction_length](text, left), LENGTHS[rules.answer_length](options[best], right))
+        distance = Levenshtein.distance(left, right, weights=(1, 1, rules.substitution_cost))
+        similarity = float(_similarity(distance, max(map(len, sides)), rules))
+        reason = "" if score else _ZERO_BY_RULE if left in rules.zero_predictions else _BELOW
+    match = Match(
+        reference_path=f"$[{best}]",
+        prediction_path=None if text is None else "$",
+        reference=options[best],
+        prediction=text,
+        distance=distance,
+        similarity=similarity,
+        reason=reason,
+        weight=1,
+        credit=score,
+    )
+    closest = None if text is None else options[best]
+    return Explanation(score, 1, closest, {}, [match], signature(rules, n=1))
+
+
+_ZERO_BY_RULE = "scores 0 by rule"
+
+
+def _closest_reference(steps: list[_Step], parts: list[list[int]]) -> Any:
+    closest: list[Any] = [None] * len(steps)
+    for number in range(len(steps) - 1, -1, -1):
+        step, own = steps[number], parts[number]
+        g, p = step.g, step.p
+        if g is None:
+            continue
+        if step.why is not None:
+            in_dict = bool(number) and steps[step.parent].g.kind == _DICT  # type: ignore[union-attr]
+            if p is None:
+                closest[number] = _without_options(g).source if in_dict else g.source
+            else:
+                closest[number] = p.source if g.kind == _NONE and not step.why else g.source
+        elif g.kind == _ONE_OF:
+            closest[number] = closest[own[0]]
+        elif g.kind == _LIST:
+            pairs = sorted((part for part in own if steps[part].p), key=lambda part: steps[part].at_p)
+            left_over = [part for part in own if not steps[part].p]
+            closest[number] = [closest[part] for part in pairs + left_over if steps[part].g]
+        else:
+            closest[number] = _closest_dict(steps, own, closest)
+    return closest[0]
+
+
+def _closest_dict(steps: list[_Step], parts: list[int], closest: list[Any]) -> dict[Any, Any]:
+    """Keys that one side lacks stand in it only if they are not None or like it."""
+    found: dict[Any, Any] = {}
+    for part in parts:
+        step, value = steps[part], closest[part]
+        is_empty = value is None or (isinstance(value, (str, list, dict)) and not value)
+        if step.g is None and step.p is not None and not step.p.like_none:
+            found[step.at_p] = None
+        elif step.g is not None and not (step.p is None and is_empty):
+            found[step.at_g] = value
+    return found
+
+
+def _without_options(node: _Node) -> _Node:
+    """The alternative that a missing key is compared by."""
+    while node.kind == _ONE_OF:
+        node = node.value[_best([option.missing for option in node.value])]
+    return node
+
+
+def _credit(step: _Step) -> float:
+    return 0.0 if step.why or not step.length else 1 - step.distance / step.longest
+
+
+def _key_scores(steps: list[_Step], parts: list[list[int]]) -> dict[str, ScoreNode]:
+    """The mean of s / l over the occurrences of each path of keys."""
+    values: list[_Value] = [(_credit(step), step.length) for step in steps]
+    for number in range(len(steps) - 1, -1, -1):
+        if steps[number].why is None:
+            own = [values[part] for part in parts[number]]
+            values[number] = math.fsum(s for s, _ in own), sum(length for _, length in own)
+    top: dict[str, ScoreNode] = {}
+    below: list[dict[str, ScoreNode]] = [top] * len(steps)  # of each step, the keys below it
+    ratios: dict[int, tuple[ScoreNode, list[float]]] = {}
+    for number, step in enumerate(steps[1:], start=1):
+        below[number] = below[step.parent]
+        holder = steps[step.parent].g
+        invented_none = step.g is None and step.p is not None and step.p.like_none
+        if holder is not None and holder.kind == _DICT and not invented_none:
+            key = step.at_p if step.g is None else step.at_g
+            node = below[step.parent].setdefault(key, ScoreNode())
+            ratios.setdefault(id(node), (node, []))[1].append(_ratio(values[number]))
+            below[number] = node.children
+    for node, own_ratios in ratios.values():
+        node.anls_score = math.fsum(own_ratios) / len(own_ratios)
+    return top
+
+
+def _matches(steps: list[_Step], number: int) -> list[Match]:
+    """The rows of a step: one, or one for each leaf of a part without partner."""
+    step = steps[number]
+    if step.why is None:
+        return []
+    g_path = _path_to(steps, number, of_g=True) if step.g else None
+    p_path = _path_to(steps, number, of_g=False) if step.p else None
+    if step.g and step.p:
+        is_compared = step.g.kind == step.p.kind == _LEAF
+        distance = step.distance if is_compared else None
+        similarity = 1 - step.distance / max(1, step.longest) if is_compared else None
+        g_text, p_text = _given_text(step.g), _given_text(step.p)
+        return [Match(g_path, p_path, g_text, p_text, distance, similarity, step.why, step.length, _credit(step))]
+    node, path = (step.g, g_path) if step.g else (step.p, p_path)
+    leaves = _leaves(cast(_Node, node), cast(str, path), step.length)
+    if step.why == "" or not leaves or len(leaves) != step.length:
+        leaves = [(cast(str, path), cast(_Node, node))]
+    weight = step.length // len(leaves)
+    rows = []
+    for own_path, leaf in leaves:
+        text = _given_text(leaf)
+        if step.g:
+            rows.append(Match(own_path, None, text, None, None, None, step.why, weight, _credit(step)))
+        else:
+            rows.append(Match(None, own_path, None, text, None, None, step.why, weight, _credit(step)))
+    return rows
+
+
+def _leaves(node: _Node, path: str, size: int) -> list[tuple[str, _Node]]:
+    """The leaves of a part without partner, by the alternatives that its size is of."""
+    found = []
+    stack = [(node, path, size)]
+    while stack:
+        node, path, size = stack.pop()
+        if node.kind == _ONE_OF:
+            sizes = [option.size for option in node.value]
+            chosen = sizes.index(size) if size in sizes else sizes.index(max(sizes))
+            stack.append((node.value[chosen], path + _path_step(chosen, _ONE_OF), sizes[chosen]))
+        elif node.kind <= _LEAF:
+            found.append((path, node))
+        else:
+            children = node.value.items() if node.kind == _DICT else enumerate(node.value)
+            stack += [(child, path + _path_step(key, node.kind), child.size) for key, child in children][::-1]
+    return found
+
+
+def _path_to(steps: list[_Step], number: int, of_g: bool) -> str:
+    found = []
+    while number:
+        step = steps[number]
+        holder = steps[step.parent].g if of_g else steps[step.parent].p
+        at = step.at_g if of_g else step.at_p
+        if at is not None and holder is not None:
+            found.append(_path_step(at, holder.kind))
+        number = step.parent
+    return "$" + "".join(reversed(found))
+
+
+def _given_text(node: _Node) -> str | None:
+    if node.kind == _NONE:
+        return None
+    if node.kind == _LEAF:
+        return str(node.source) if type(node.source) in _KINDS else cast(str, node.value)
+    return reprlib.repr(node.source)
+
+
+def _shown(text: str | None) -> str:
+    if text is None:
+        return "-"
+    line = " ".join(text.split())
+    return line if len(line) <= 40 else line[:37] + "..."
+
+
+def _plain_json(value: Any) -> Any:
+    """A tree as JSON can hold it; alternatives as ``{"$one_of": [...]}``."""
+    return _run(_plain_json_steps(value))
+
+
+def _plain_json_steps(value: Any) -> _Steps:
+    value = value if type(value) in _KINDS and value == value else _usual(value, "value", {}, 0)
+    if isinstance(value, dict):
+        plain: dict[str, Any] = {}
+        for key, child in value.items():
+            plain[str(key)] = yield _plain_json_steps(child)
+        return plain
+    if isinstance(value, (list, tuple)):
+        items = []
+        for child in value:
+            items.append((yield _plain_json_steps(child)))
+        return {"$one_of": items} if isinstance(value, tuple) else items
+    return value
+
+
+def _plain_key_scores(nodes: dict[str, ScoreNode]) -> Any:
+    return _run(_plain_key_scores_steps(nodes))
+
+
+def _plain_key_scores_steps(nodes: dict[str, ScoreNode]) -> _Steps:
+    plain = {}
+    for key, node in nodes.items():
+        plain[key] = {"anls_score": node.anls_score, "children": (yield _plain_key_scores_steps(node.children))}
+    return plain
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -1039,6 +2218,7 @@ _STORED = pa.schema(
         "references": pa.struct({"question_id": _BYTES, "answers": pa.large_list(_BYTES)}),
     }
 )
+_STORED_TREES = _STORED.set(1, pa.field("references", pa.struct({"question_id": _BYTES, "answers": _BYTES})))
 
 
 class _Side(NamedTuple):
@@ -1048,10 +2228,10 @@ class _Side(NamedTuple):
     values: pa.Array
 
 
-def _read_batch(predictions: Any, references: Any) -> dict[str, _Side]:
+def _read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, _Side]:
     """Check a batch. Without ids, both sides have the same length."""
-    prediction_ids, texts = _read_rows(predictions, "predictions", "prediction_text")
-    reference_ids, answers = _read_rows(references, "references", "answers")
+    prediction_ids, texts = _read_rows(predictions, "predictions", "prediction_text", of_trees=bool(rules.tree))
+    reference_ids, answers = _read_rows(references, "references", "answers", of_trees=bool(rules.tree))
     without_ids = None in prediction_ids[:1] or None in reference_ids[:1]
     if without_ids and texts and answers and (None in prediction_ids[:1]) != (None in reference_ids[:1]):
         bare, other = ("predictions", "references") if None in prediction_ids[:1] else ("references", "predictions")
@@ -1062,9 +2242,14 @@ def _read_batch(predictions: Any, references: Any) -> dict[str, _Side]:
         _check_lengths(texts, answers, "references")
     prediction_name = _row_name("predictions", "prediction_text", prediction_ids)
     reference_name = _row_name("references", "answers", reference_ids)
+    if rules.tree:
+        text_column = _stored_trees(texts, "prediction", prediction_name, rules)
+        answer_column = _stored_trees(answers, "reference", reference_name, rules)
+    else:
+        text_column, answer_column = _stored_texts(texts, prediction_name), _stored_answers(answers, reference_name)
     return {
-        "predictions": _Side(_stored_ids(prediction_ids), _stored_texts(texts, prediction_name)),
-        "references": _Side(_stored_ids(reference_ids), _stored_answers(answers, reference_name)),
+        "predictions": _Side(_stored_ids(prediction_ids), text_column),
+        "references": _Side(_stored_ids(reference_ids), answer_column),
     }
 
 
@@ -1092,6 +2277,22 @@ def _encoded(value: Any) -> Any:
     return None if value is None else value.encode("utf-8", "surrogatepass")
 
 
+def _stored_trees(trees: list[Any], side: str, where: _Where, rules: Protocol) -> pa.Array:
+    """Each tree, once it is known to be one, as JSON text, in which alternatives and key order survive Arrow."""
+    texts: list[str] = []
+    for row, tree in enumerate(trees):
+        try:
+            _compile(tree, side, rules)
+            texts.append(json.dumps(_plain_json(tree)))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{where(row)}: {error}") from None
+        except RecursionError:
+            raise ValueError(
+                f"{where(row)}: nested more deeply than JSON can be written here; score it with anls_star_score"
+            ) from None
+    return pa.array(texts, _BYTES)
+
+
 def _row_name(side: str, key: str, ids: list[str | None]) -> _Where:
     def name(row: int) -> str:
         return f"{side}[{row}]" if ids[row] is None else f"{side}[{row}] (question_id {ids[row]!r}): {key!r}"
@@ -1099,8 +2300,11 @@ def _row_name(side: str, key: str, ids: list[str | None]) -> _Where:
     return name
 
 
-def _read_rows(rows: Any, side: str, key: str) -> tuple[list[str | None], list[Any]]:
-    """Split rows into question_ids and values; bare values have no ids."""
+def _read_rows(rows: Any, side: str, key: str, of_trees: bool = False) -> tuple[list[str | None], list[Any]]:
+    """Split rows into question_ids and values; bare values have no ids.
+
+    A list of answers of trees holds the alternatives, while a bare list is one tree.
+    """
     if rows is None:
         return [], []
     column = _column(rows, side)
@@ -1108,7 +2312,11 @@ def _read_rows(rows: Any, side: str, key: str) -> tuple[list[str | None], list[A
     try:
         ids, values = [row["question_id"] for row in listed], [row[key] for row in listed]
     except (KeyError, TypeError, IndexError):
-        ids, values = _read_unusual_rows(listed, side, key)
+        ids, values, are_rows = _read_unusual_rows(listed, side, key, of_trees)
+    else:
+        are_rows = True
+    if of_trees and side == "references" and are_rows:
+        values = [tuple(value) if isinstance(value, list) else value for value in values]
     if not set(map(type, ids)) <= {str}:
         ids = [None if id_ is _NO_ID else _id_text(id_, f"{side}[{row}]") for row, id_ in enumerate(ids)]
     return ids, values
@@ -1117,12 +2325,15 @@ def _read_rows(rows: Any, side: str, key: str) -> tuple[list[str | None], list[A
 _NO_ID = object()
 
 
-def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any], list[Any]]:
-    """Bare values, or rows without ids, or the error that says which row is neither."""
-    # A mapping is a row, but for the SQuAD form of answers.
-    wrapped = [isinstance(row, Mapping) and (side == "predictions" or key in row or "text" not in row) for row in rows]
+def _read_unusual_rows(rows: list[Any], side: str, key: str, of_trees: bool) -> tuple[list[Any], list[Any], bool]:
+    """Bare values, or rows without ids, or the error that says which row is neither; and whether they are rows."""
+
+    def is_row(row: Any) -> bool:  # and not a tree, nor answers in the form of SQuAD
+        return isinstance(row, Mapping) and (key in row or not (of_trees or (side == "references" and "text" in row)))
+
+    wrapped = list(map(is_row, rows))
     if not any(wrapped):
-        return [_NO_ID] * len(rows), rows
+        return [_NO_ID] * len(rows), rows, False
     expected = f"{{'question_id': ..., {key!r}: ...}}"
     with_id = [is_wrapped and "question_id" in row for row, is_wrapped in zip(rows, wrapped, strict=True)]
     kinds = list(zip(wrapped, with_id, strict=True))
@@ -1133,7 +2344,7 @@ def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any],
     for number, row in enumerate(rows):
         if key not in row or (not with_id[number] and len(row) > 1):
             raise ValueError(f"{side}[{number}] is {_describe(row)}; expected {expected}. Rename its keys.")
-    return [row.get("question_id", _NO_ID) for row in rows], [row[key] for row in rows]
+    return [row.get("question_id", _NO_ID) for row in rows], [row[key] for row in rows], True
 
 
 def _id_text(value: object, where: str) -> str:
@@ -1246,7 +2457,8 @@ def _without_repeats(ids: pa.Array, values: pa.Array, side: str, notes: list[str
     for row, id_ in enumerate(ids.to_pylist()):
         first = first_of.setdefault(id_, row)
         if contents[first] != contents[row]:
-            given, again = (_listed(_decoded(values.take([at]), _TEXT_TYPES[side]))[0] for at in (first, row))
+            kind = _TEXT_TYPES["references" if pa.types.is_large_list(values.type) else "predictions"]
+            given, again = (_listed(_decoded(values.take([at]), kind))[0] for at in (first, row))
             raise ValueError(
                 f"duplicate question_id {_id_list(ids[row : row + 1])[0]!r} in {side} with different content: "
                 f"{given!r} and {again!r}; expected each question_id once. Remove one of them."
@@ -1276,6 +2488,7 @@ class ANLS(evaluate.Metric):
 
     def __init__(self, config_name: str | Protocol | None = None, **options: Any) -> None:
         self.protocol = get_protocol("standard" if config_name in (None, "default") else config_name)
+        self._schema = _STORED_TREES if self.protocol.tree else _STORED
         self._pending: list[dict[str, _Side]] = []  # batches that are not yet written
         self._pending_rows = dict.fromkeys(_STORED.names, 0)
         self._kept: pa.Table | None = None  # rows of a `compute` that failed
@@ -1290,7 +2503,10 @@ class ANLS(evaluate.Metric):
             features=datasets.Features(
                 {
                     "predictions": {"question_id": text, "prediction_text": text},
-                    "references": {"question_id": text, "answers": datasets.Sequence(text)},
+                    "references": {
+                        "question_id": text,
+                        "answers": text if self.protocol.tree else datasets.Sequence(text),
+                    },
                 }
             ),
             reference_urls=[
@@ -1325,7 +2541,8 @@ class ANLS(evaluate.Metric):
         prediction = predictions if prediction is None else prediction
         reference = references if reference is None else reference
         alone = prediction is None and isinstance(reference, Mapping) and "question_id" in reference
-        self._take(_read_batch(None if alone else [prediction], None if reference is None else [reference]))
+        given = None if alone else [prediction], None if reference is None else [reference]
+        self._take(_read_batch(*given, self.protocol))
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
         """Add predictions and references; with question_ids, one side may be longer or absent.
@@ -1339,7 +2556,7 @@ class ANLS(evaluate.Metric):
         """
         if predictions is None and references is None:
             raise ValueError("add_batch got neither predictions nor references")
-        self._take(_read_batch(predictions, references))
+        self._take(_read_batch(predictions, references, self.protocol))
 
     def compute(
         self,
@@ -1371,7 +2588,7 @@ class ANLS(evaluate.Metric):
         Raises:
             ValueError: Nothing to score, ids that repeat or do not match, or input that cannot be scored.
         """
-        rules = _rules(self.protocol, threshold)
+        rules = _rules(self.protocol, threshold, of_trees=None)
         _check_choice("missing", missing, _MISSING)
         _check_choice("unknown", unknown, _UNKNOWN)
         self._write_pending()
@@ -1388,7 +2605,7 @@ class ANLS(evaluate.Metric):
         except ValueError:
             self._kept = pa.concat_tables([table[:before], table[after:]])
             raise
-        result, notes = _result(aligned, rules, detailed, missing)
+        result, notes = (_tree_result if rules.tree else _result)(aligned, rules, detailed, missing)
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=2)
         return result
@@ -1402,18 +2619,18 @@ class ANLS(evaluate.Metric):
     def _write_pending(self) -> None:
         if self._pending:
             self._open_writer()
-            table = _stored_table(self._pending, _STORED)
+            table = _stored_table(self._pending, self._schema)
             self._pending, self._pending_rows = [], dict.fromkeys(_STORED.names, 0)
             self.writer.write_table(table, max(1, table.num_rows))
 
     def _open_writer(self) -> None:
         if self.writer is None:
-            self.selected_feature_format = datasets.Features.from_arrow_schema(_STORED)
+            self.selected_feature_format = datasets.Features.from_arrow_schema(self._schema)
             self._init_writer()
 
     def _gather(self) -> pa.Table:
         """Take out all that was added, by every process, and remove the files that held it."""
-        tables = [_STORED.empty_table() if self._kept is None else self._kept]
+        tables = [self._schema.empty_table() if self._kept is None else self._kept]
         if self.num_process > 1 and self._kept is None:
             self._open_writer()  # to write nothing, too: the other processes wait for this one's file
         self._kept = None
@@ -1473,3 +2690,45 @@ def _result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: str) ->
         }
     named = (scored.unanswered or scored.padded) and aligned.question_ids is not None
     return result, aligned.notes + _notes(scored, rules, _id_list(aligned.question_ids) if named else None)
+
+
+def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: str) -> tuple[dict[str, Any], list[str]]:
+    absent = set(aligned.missing)
+    pairs = [
+        (json.loads(text or b"null"), json.loads(answers))
+        for text, answers in zip(aligned.texts.to_pylist(), aligned.answers.to_pylist(), strict=True)
+    ]
+    options = sum(_is_list_of_options(*pair, rules) for pair in pairs)
+    notes = [_OPTIONS_NOTE.format(f"{options} references")] if options else []
+    n = len(pairs)
+    if not detailed:
+        scores = [0.0 if row in absent else _score_tree(*pair, rules) for row, pair in enumerate(pairs)]
+        return {"anls_star_score": math.fsum(scores) / n}, aligned.notes + notes
+    found = [None if row in absent else explain(*pair, protocol=rules) for row, pair in enumerate(pairs)]
+    scores = [0.0 if own is None else own.score for own in found]
+    result = {
+        "anls_star_score": math.fsum(scores) / n,
+        "n": n,
+        "missing": len(absent),
+        "unknown": aligned.unknown,
+        "scores": scores,
+        "question_ids": None if aligned.question_ids is None else _id_list(aligned.question_ids),
+        "closest_references": [None if own is None else _plain_json(own.closest_reference) for own in found],
+        "key_scores": _plain_key_scores(_mean_key_scores([own.key_scores for own in found if own])),
+        "signature": signature(rules, n=n, missing=missing),
+    }
+    return result, aligned.notes + notes
+
+
+def _mean_key_scores(documents: list[dict[str, ScoreNode]]) -> dict[str, ScoreNode]:
+    """Of each path of keys, the mean over the documents that have it."""
+    return cast(dict[str, ScoreNode], _run(_mean_key_scores_steps(documents)))
+
+
+def _mean_key_scores_steps(documents: list[dict[str, ScoreNode]]) -> _Steps:
+    mean: dict[str, ScoreNode] = {}
+    for key in dict.fromkeys(chain.from_iterable(documents)):
+        nodes = [nodes[key] for nodes in documents if key in nodes]
+        children = yield _mean_key_scores_steps([node.children for node in nodes])
+        mean[key] = ScoreNode(math.fsum(cast(float, node.anls_score) for node in nodes) / len(nodes), children)
+    return mean

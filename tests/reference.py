@@ -4,7 +4,9 @@ import string
 import unicodedata
 from fractions import Fraction
 
-from anls import Protocol
+from anls import PROTOCOLS, Protocol
+
+TEXT_PROTOCOLS = {name: protocol for name, protocol in PROTOCOLS.items() if not protocol.tree}
 
 
 def distance(left: str, right: str, substitution_cost: int) -> int:

@@ -15,6 +15,7 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import TEXT_PROTOCOLS
 
 import anls
 from anls import PROTOCOLS, Protocol, anls_score, anls_scores, get_protocol
@@ -74,7 +75,7 @@ CUSTOM = st.builds(
     substitution_cost=st.sampled_from([0, 1, 2, 3]),
 ) | STEPS.flatmap(
     lambda steps: st.sampled_from(
-        [dataclasses.replace(rules, prediction_steps=steps, answer_steps=steps) for rules in PROTOCOLS.values()]
+        [dataclasses.replace(rules, prediction_steps=steps, answer_steps=steps) for rules in TEXT_PROTOCOLS.values()]
     )
 )
 
@@ -105,7 +106,7 @@ def assert_all_ways_equal(questions: Sequence[tuple[str | None, list[str]]], rul
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 class TestEqualsTheReference:
-    @pytest.mark.parametrize("name", sorted(PROTOCOLS))
+    @pytest.mark.parametrize("name", sorted(TEXT_PROTOCOLS))
     @settings(max_examples=150, deadline=None)
     @given(questions=st.lists(QUESTION, min_size=1, max_size=6))
     def test_on_any_text(self, name: str, questions: list[tuple[str | None, list[str]]]) -> None:
@@ -145,7 +146,7 @@ class TestEqualsTheReference:
 
     @given(ANY_TEXT, st.lists(ANY_TEXT, min_size=1, max_size=3))
     def test_from_zero_to_one(self, prediction: str, answers: list[str]) -> None:
-        for rules in PROTOCOLS.values():
+        for rules in TEXT_PROTOCOLS.values():
             score = anls_score(prediction, answers, protocol=rules)
             assert type(score) is float
             assert 0 <= score <= 1
@@ -210,7 +211,7 @@ class TestColumns:
         texts = [f"Word {index} \xc9 " if index % 3 else f"WORD  {index}" for index in range(95)]
         answers = [["none", text.lower()] for text in texts]
         columns = pa.array(texts, kind).slice(5), pa.array(answers, pa.list_(kind)).slice(5)
-        for protocol in PROTOCOLS:
+        for protocol in TEXT_PROTOCOLS:
             expected = anls_scores(texts[5:], answers[5:], protocol=protocol)
             assert anls_scores(*columns, protocol=protocol).tolist() == expected.tolist()
         assert anls_scores(*columns).tolist() == [1.0] * 90
@@ -279,7 +280,7 @@ class TestValues:
     @pytest.mark.parametrize("missing", [None, float("nan"), np.nan, pd.NA, pd.NaT, Decimal("NaN"), np.float32("nan")])
     @pytest.mark.parametrize("answer", ["nan", "None", "", "x"])
     def test_no_prediction_is_no_text(self, missing: Any, answer: str) -> None:
-        for protocol in PROTOCOLS:
+        for protocol in TEXT_PROTOCOLS:
             with pytest.warns(UserWarning, match=r"1 of 1 predictions are None or NaN \(row 0\).*scores 0"):
                 assert anls_score(missing, [answer], protocol=protocol) == 0.0
             with pytest.warns(UserWarning, match=r"1 of 2 predictions are None or NaN \(row 1\)"):

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import TEXT_PROTOCOLS
 
 import anls
 from anls import PROTOCOLS, Protocol, anls_score, anls_scores, get_protocol, protocol_from_signature, signature
@@ -23,7 +24,7 @@ CASES = [json.loads(line) for line in _LINES]
 NEED_MORE_THAN_STRINGS = {"ocrbench_v2", "icdar2026"}
 TOLERANCE = {"pix2struct": 1e-9}  # its original scores from 0 to 100, which costs it the last digits
 
-STRING_PROTOCOLS = sorted(PROTOCOLS)
+
 WITH_CASES = sorted(set(CASES[0]["expected"]) - NEED_MORE_THAN_STRINGS)
 
 # Two None predictions warn that they are None, and padded ones that they are padded: both are tested elsewhere.
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 def test_every_protocol_but_those_without_original_has_cases() -> None:
-    assert set(STRING_PROTOCOLS) - set(WITH_CASES) == {"paper", "unthresholded"}
+    assert set(TEXT_PROTOCOLS) - set(WITH_CASES) == {"paper", "unthresholded"}
 
 
 @pytest.mark.parametrize("protocol", WITH_CASES)
@@ -156,6 +157,7 @@ class TestCustom:
             ("substitution_cost", -1, "substitution_cost=-1"),
             ("substitution_cost", 1.5, "substitution_cost=1.5"),
             ("substitution_cost", True, "substitution_cost=True"),
+            ("tree", "json", "tree='json'.*'released'"),
         ],
     )
     def test_bad_option_is_shown(self, option: str, value: object, message: str) -> None:
@@ -243,7 +245,7 @@ class TestSignature:
         changed = dataclasses.replace(get_protocol("standard"), keep=">")
         assert "|protocol:standard*|" in signature(changed)
 
-    @pytest.mark.parametrize("name", STRING_PROTOCOLS)
+    @pytest.mark.parametrize("name", sorted(PROTOCOLS))
     def test_gives_the_protocol_back(self, name: str) -> None:
         again = protocol_from_signature(signature(name))
         assert again == PROTOCOLS[name]

@@ -17,6 +17,7 @@ import gradio
 import httpx
 import pytest
 from gradio_client import Client, exceptions  # type: ignore[import-untyped]
+from reference import TEXT_PROTOCOLS
 
 import anls
 from anls_eval.space.answer import card, score_answer
@@ -129,9 +130,9 @@ def test_page_starts_with_an_example_and_its_result(fields: dict[str | None, Any
 
 def test_page_names_the_leaderboards_of_every_protocol(fields: dict[str | None, Any]) -> None:
     choices = {name: label for label, name in fields["Protocol"]["choices"]}
-    assert list(choices) == list(anls.PROTOCOLS)
+    assert list(choices) == list(TEXT_PROTOCOLS)
     assert choices["standard"] == "standard"
-    assert all(board in choices[name] for name, row in anls.PROTOCOLS.items() for board in row.leaderboards)
+    assert all(board in choices[name] for name, row in TEXT_PROTOCOLS.items() for board in row.leaderboards)
 
 
 def test_page_escapes_what_was_typed(client: Client) -> None:
@@ -187,7 +188,7 @@ def test_reason(prediction: str, answer: str, protocol: str, threshold: float | 
     assert score_answer(prediction, [answer], protocol, threshold)["why"] == why
 
 
-@pytest.mark.parametrize("protocol", anls.PROTOCOLS)
+@pytest.mark.parametrize("protocol", TEXT_PROTOCOLS)
 def test_score_and_closest_answer_are_those_of_the_metric(protocol: str) -> None:
     answers = ["Total: 1,234.", "1234", " 1.234 ", "none"]
     for prediction in ("1,234", "total 1234.", "1243", "None", "", " 1.23", "xyz"):

@@ -140,6 +140,7 @@ def build() -> None:
                 [
                     (": ".join(filter(None, [name, ", ".join(row.leaderboards)])), name)
                     for name, row in anls.PROTOCOLS.items()
+                    if not row.tree
                 ],
                 value="standard",
                 label="Protocol",

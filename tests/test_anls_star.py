@@ -1,0 +1,683 @@
+"""ANLS*: equal to brute force in fractions and to the released package, whatever the order, and explained."""
+
+import dataclasses
+import datetime
+import decimal
+import enum
+import itertools
+import json
+import random
+import subprocess
+import sys
+import types
+import warnings
+from collections import OrderedDict, namedtuple
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import tree_reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import anls
+from anls import Explanation, ScoreNode, anls_score, anls_star_score, anls_star_scores, explain, get_protocol, one_of
+
+DATA = Path(__file__).parent / "data"
+PEERS = Path(__file__).parent.parent / ".peers"
+
+pytestmark = pytest.mark.filterwarnings("ignore:The reference with a list of strings")
+
+
+def read_lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+# Values of anls_star 1.0.1, by hand where they depend on the order; and of the formula for the paper.
+CASES = read_lines(DATA / "anls_star.jsonl") + read_lines(DATA / "anls_star_ties.jsonl")
+
+
+def shuffled(tree: Any, generator: random.Random) -> Any:
+    """The same tree in another order of lists, alternatives and keys."""
+    if isinstance(tree, dict):
+        items = [(key, shuffled(child, generator)) for key, child in tree.items()]
+        return dict(generator.sample(items, len(items)))
+    if isinstance(tree, (list, tuple)):
+        children = [shuffled(child, generator) for child in tree]
+        return type(tree)(generator.sample(children, len(children)))
+    return tree
+
+
+@pytest.mark.parametrize("protocol", ["anls_star", "anls_star_paper"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_cases(case: dict[str, Any], protocol: str) -> None:
+    score = anls_star_score(case["prediction"], case["reference"], protocol=protocol)
+    assert score == pytest.approx(case["expected"][protocol], abs=1e-12)
+    if "fraction" in case and protocol == "anls_star":
+        assert score == float(Fraction(case["fraction"]))
+    for seed in range(20):
+        generator = random.Random(seed)  # noqa: S311
+        pair = shuffled(case["prediction"], generator), shuffled(case["reference"], generator)
+        assert anls_star_score(*pair, protocol=protocol) == score
+
+
+# --- random trees, of few texts and keys so that they meet
+
+LEAVES = st.sampled_from(
+    ["x", "y", "totel", "total", "tote", "A", "a", "", " ", "12", "2024-01-02", None, 12, 1.5, True]
+)
+KEYS = st.sampled_from("abc")
+
+
+def trees(with_options: bool, filled: bool = False) -> st.SearchStrategy[Any]:
+    least = int(filled)
+
+    def containers(children: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+        found: st.SearchStrategy[Any] = st.lists(children, min_size=least, max_size=4)
+        found |= st.dictionaries(KEYS, children, min_size=least, max_size=3)
+        return found | st.lists(children, min_size=1, max_size=3).map(tuple) if with_options else found
+
+    return st.recursive(
+        LEAVES.filter(lambda leaf: leaf not in (None, "")) if filled else LEAVES, containers, max_leaves=12
+    )
+
+
+REFERENCES, PREDICTIONS = trees(with_options=True), trees(with_options=False)
+
+
+class TestEqualsBruteForce:
+    @settings(max_examples=2500, deadline=None)
+    @given(reference=REFERENCES, prediction=PREDICTIONS, paper=st.booleans(), seed=st.integers(0, 2**32))
+    def test_in_any_order(self, reference: Any, prediction: Any, paper: bool, seed: int) -> None:
+        protocol = "anls_star_paper" if paper else "anls_star"
+        score = anls_star_score(prediction, reference, protocol=protocol)
+        exact = tree_reference.score(prediction, reference, paper)
+        assert score == pytest.approx(float(exact), abs=1e-12)
+        generator = random.Random(seed)  # noqa: S311
+        pair = shuffled(prediction, generator), shuffled(reference, generator)
+        assert anls_star_score(*pair, protocol=protocol) == score
+        assert explain(prediction, reference, protocol=protocol).score == score
+
+    @settings(max_examples=1000, deadline=None)
+    @given(
+        reference=st.lists(REFERENCES, min_size=2, max_size=4),
+        prediction=st.lists(PREDICTIONS, min_size=2, max_size=4),
+    )
+    def test_by_matrices_too(self, reference: list[Any], prediction: list[Any]) -> None:
+        one_by_one = anls_star_score(prediction, reference)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(anls, "_FEW_PAIRS", 0)
+            assert anls_star_score(prediction, reference) == one_by_one
+            assert explain(prediction, reference).score == one_by_one
+            patch.setattr(anls, "_MATRIX_CELLS", 1)
+            assert anls_star_score(prediction, reference) == one_by_one
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_long_lists_whatever_the_order(self, seed: int) -> None:
+        """Too long for brute force: the score must still not depend on the order."""
+        generator = random.Random(seed)  # noqa: S311
+        words = ["pen", "pens", "ink", "inks", "cap", "caps", "a", "b"]
+
+        def item() -> Any:
+            keys = generator.sample("abcd", generator.randint(0, 4))
+            return {key: generator.choice([generator.choice(words), [generator.choice(words)], None]) for key in keys}
+
+        reference, prediction = [item() for _ in range(9)], [item() for _ in range(8)]
+        score = anls_star_score(prediction, reference)
+        for _ in range(10):
+            assert anls_star_score(shuffled(prediction, generator), shuffled(reference, generator)) == score
+
+
+RELEASED = """
+import json, sys, warnings
+sys.path.insert(0, sys.argv[1])
+from anls_star import anls_score
+warnings.simplefilter("ignore")
+
+def decoded(tree):
+    if isinstance(tree, dict):
+        if list(tree) == ["$one_of"]:
+            return tuple(map(decoded, tree["$one_of"]))
+        return {key: decoded(child) for key, child in tree.items()}
+    return list(map(decoded, tree)) if isinstance(tree, list) else tree
+
+for line in sys.stdin:
+    reference, prediction = json.loads(line)
+    print(json.dumps(anls_score(decoded(reference), prediction)))
+"""
+
+
+@pytest.fixture(scope="module")
+def released() -> Any:
+    """Scores of the released package, run in a process of its own."""
+    assert (PEERS / "anls_star").exists(), "the other implementations are not installed: run `make peers`"
+
+    def scores(pairs: list[tuple[Any, Any]]) -> list[float]:
+        lines = "\n".join(json.dumps([anls._plain_json(reference), prediction]) for reference, prediction in pairs)
+        command = [sys.executable, "-c", RELEASED, str(PEERS)]
+        done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return scores
+
+
+class TestAgainstTheReleasedPackage:
+    def test_equal_or_a_tie_that_it_lost(self, released: Any) -> None:
+        generator = random.Random(20240207)  # noqa: S311
+
+        def tree(depth: int, with_options: bool) -> Any:
+            kind = generator.random()
+            if depth == 0 or kind < 0.3:
+                return generator.choice(["x", "y", "totel", "total", "A", "a", "", "12", None, 12, True])
+            children = [tree(depth - 1, with_options) for _ in range(generator.randint(0, 3))]
+            if kind < 0.6:
+                return dict(zip(generator.sample("abc", len(children)), children, strict=True))
+            return tuple(children) if with_options and children and kind < 0.7 else children
+
+        pairs = [(tree(3, with_options=True), tree(3, with_options=False)) for _ in range(3000)]
+        # It fails on an empty list of options.
+        pairs = [(g, p) for g, p in pairs if not (g == [] and isinstance(p, str))]
+        theirs = released(pairs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ours = [anls_star_score(prediction, reference) for reference, prediction in pairs]
+        ties = [index for index in range(len(pairs)) if abs(ours[index] - theirs[index]) > 1e-12]
+        assert len(ties) < len(pairs) * 0.03
+        for index in ties:
+            reference, prediction = pairs[index]
+            assert ours[index] > theirs[index]
+            assert ours[index] == pytest.approx(float(tree_reference.score(prediction, reference)), abs=1e-12)
+
+    def test_real_documents(self, released: Any) -> None:
+        invoices = read_lines(DATA / "documents" / "invoices.jsonl")
+        pairs = [(row["gold"], row["pred"]) for row in invoices]
+        pairs += [
+            (row, damaged(row, seed)) for seed, row in enumerate(read_lines(DATA / "documents" / "sroie_keys.jsonl"))
+        ]
+        ours = anls_star_scores([p for _, p in pairs], [g for g, _ in pairs])
+        assert ours.tolist() == pytest.approx(released(pairs), abs=1e-12)
+        assert ours[: len(invoices)].tolist() == pytest.approx([row["anls_star"] for row in invoices], abs=1e-6)
+        assert 0.5 < ours[len(invoices) :].mean() < 0.99
+
+
+def damaged(document: dict[str, Any], seed: int) -> dict[str, Any]:
+    """A document as an extractor may return it: slips of characters, lost and invented keys."""
+    generator = random.Random(seed)  # noqa: S311
+    found = {}
+    for key, text in document.items():
+        fate = generator.random()
+        if fate < 0.1:
+            continue
+        position = generator.randrange(len(text) + 1)
+        found["sum" if fate < 0.15 else key] = text if fate < 0.6 else text[:position] + "~" + text[position + 1 :]
+    return found
+
+
+class TestProperties:
+    @settings(max_examples=300, deadline=None)
+    @given(reference=REFERENCES, prediction=PREDICTIONS)
+    def test_range(self, reference: Any, prediction: Any) -> None:
+        assert 0 <= anls_star_score(prediction, reference) <= 1
+
+    @settings(max_examples=300, deadline=None)
+    @given(tree=PREDICTIONS, paper=st.booleans())
+    def test_identity(self, tree: Any, paper: bool) -> None:
+        assert anls_star_score(tree, tree, protocol="anls_star_paper" if paper else "anls_star") == 1.0
+
+    @settings(max_examples=300, deadline=None)
+    @given(reference=REFERENCES, prediction=PREDICTIONS)
+    def test_wrapping_changes_nothing(self, reference: Any, prediction: Any) -> None:
+        if isinstance(reference, list) and isinstance(prediction, str):
+            return  # the mode for lists of strings is of the top level only
+        wrapped = anls_star_score({"k": prediction}, {"k": reference})
+        # A pair of length 0 is perfect alone, and nothing in a dict.
+        assert wrapped == anls_star_score(prediction, reference)
+        assert anls_star_score(prediction, one_of(reference)) == wrapped
+
+    @settings(max_examples=300, deadline=None)
+    @given(tree=st.dictionaries(KEYS, PREDICTIONS, min_size=1, max_size=3), text=st.sampled_from(["zzzz", "q"]))
+    def test_from_perfect_every_change_costs(self, tree: dict[str, Any], text: str) -> None:
+        assert anls_star_score({**tree, "new": text}, tree) < 1
+        for key, child in tree.items():
+            without = {other: value for other, value in tree.items() if other != key}
+            if child is not None:
+                assert anls_star_score(without, tree) < 1
+            if isinstance(child, str):
+                assert anls_star_score({**tree, key: child + "zzzz"}, tree) < 1
+
+    @settings(max_examples=200, deadline=None)
+    @given(pairs=st.lists(st.tuples(REFERENCES, PREDICTIONS), min_size=1, max_size=5))
+    def test_whatever_the_batch(self, pairs: list[tuple[Any, Any]]) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scores = anls_star_scores([p for _, p in pairs], [g for g, _ in pairs])
+            assert scores.tolist() == [anls_star_score(p, g) for g, p in pairs]
+
+    @given(
+        prediction=st.text("abc ", max_size=6), answers=st.lists(st.text("abc ", max_size=6), min_size=1, max_size=3)
+    )
+    def test_of_texts_is_anls(self, prediction: str, answers: list[str]) -> None:
+        assert anls_star_score(prediction, one_of(*answers)) == anls_score(prediction, answers)
+
+
+class Side(enum.Enum):
+    LEFT = "left"
+    TWO = 2
+
+
+class Point(namedtuple("Point", "x y")):
+    __slots__ = ()
+
+
+@dataclasses.dataclass
+class Total:
+    amount: str = "5"
+
+
+class Dumped:
+    def model_dump(self) -> dict[str, str]:
+        return {}
+
+
+class TestLeaves:
+    @pytest.mark.parametrize(
+        ("leaf", "text"),
+        [
+            (5, "5"),
+            (1.5, "1.5"),
+            (True, "true"),
+            (False, "FALSE"),
+            (decimal.Decimal("10.50"), "10.50"),
+            (decimal.Decimal("1E+2"), "100"),
+            (datetime.date(2031, 5, 4), "2031-05-04"),
+            (datetime.datetime(2031, 5, 4, 6, 7), "2031-05-04T06:07:00"),
+            (datetime.time(6, 7), "06:07:00"),
+            (Side.LEFT, "left"),
+            (Side.TWO, "2"),
+            (np.int64(5), "5"),
+            (np.float32(0.1), "0.1"),
+            (np.bool_(True), "True"),
+            (np.str_("text"), "text"),
+            (np.datetime64("2031-05-04"), "2031-05-04"),
+        ],
+    )
+    def test_is_compared_as_the_text_a_person_would_write(self, leaf: Any, text: str) -> None:
+        for prediction, reference in ((leaf, text), (text, leaf), ([{"k": leaf}], [{"k": text}])):
+            assert anls_star_score(prediction, reference) == 1.0
+
+    def test_decimal_of_a_report(self) -> None:
+        """Report R62."""
+        pair = {"sum": decimal.Decimal("90.50")}, {"sum": decimal.Decimal("10.50")}
+        assert anls_star_score(*pair) == 0.8
+        assert anls_star_score({"date": "2031-05-14"}, {"date": datetime.date(2031, 5, 4)}) == 0.9
+
+    @pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan"), pd.NA, pd.NaT, decimal.Decimal("NaN")])
+    def test_missing_is_none(self, missing: Any) -> None:
+        assert anls_star_score(missing, None) == 1.0
+        assert anls_star_score({"a": "x", "b": missing}, {"a": "x", "b": None}) == 1.0
+        assert anls_star_score({"a": "x"}, {"a": "x", "b": missing}) == 1.0
+        assert anls_star_score(missing, "nan") == 0.0
+
+    def test_int_keys_are_texts(self) -> None:
+        assert anls_star_score({1: "a"}, {"1": "a"}) == 1.0
+        with pytest.raises(ValueError, match=r"reference \$\.a has the key '1' twice"):
+            anls_star_score({}, {"a": {1: "a", "1": "b"}})
+
+    def test_subclasses_of_containers(self) -> None:
+        assert anls_star_score(OrderedDict(a="x"), {"a": "x"}) == 1.0
+
+
+class TestAlternatives:
+    def test_in_every_writing(self) -> None:
+        for options in (("x", ["y", "z"]), one_of("x", ["y", "z"]), {"$one_of": ["x", ["y", "z"]]}):
+            assert anls_star_score({"a": ["z", "y"]}, {"a": options}) == 1.0
+            assert anls_star_score({"a": "x"}, {"a": options}) == 1.0
+
+    def test_a_key_that_is_really_called_so(self) -> None:
+        assert anls_star_score({"$one_of": ["x"]}, {"$literal": {"$one_of": ["x"]}}) == 1.0
+        assert anls_star_score({"$one_of": ["x"]}, {"$one_of": ["x"]}) == 0.0
+        assert anls_star_score({"$literal": "x"}, {"$literal": "x"}) == 1.0
+
+    def test_a_list_of_strings_for_a_text(self) -> None:
+        with pytest.warns(UserWarning, match="taken as alternatives") as caught:
+            assert anls_star_score("b", ["a", "b"]) == 1.0
+        assert caught[0].filename == __file__
+        with pytest.warns(UserWarning, match="^2 references with a list of strings"):
+            assert anls_star_scores(["b", "b", "b"], [["b"], "b", ["c", "b"]]).tolist() == [1.0, 1.0, 1.0]
+
+    @pytest.mark.filterwarnings("error")
+    def test_only_for_the_released_protocol_at_the_top(self) -> None:
+        assert anls_star_score("b", ["a", "b"], protocol="anls_star_paper") == 0.0
+        assert anls_star_score({"q": "b"}, {"q": ["a", "b"]}) == 0.0
+        assert anls_star_score("x", []) == 0.0
+
+
+REFUSED: list[tuple[Any, str]] = [
+    ({"a": [0, {1, 2}]}, r"\$\.a\[1\] is a set, .*Make it a sorted list"),
+    ({"a b": Total()}, r"\$\['a b'\] is a Total, .*dataclasses\.asdict"),
+    ([Dumped()], r"\$\[0\] is a Dumped, .*model_dump\(\)"),
+    ({"a": types.MappingProxyType({"b": 1})}, r"\$\.a is a mappingproxy.*Convert it with dict"),
+    ({"a": Point(1, 2)}, r"\$\.a is a Point of 2 int.*_asdict\(\)"),
+    ([np.array([1, 2])], r"\$\[0\] is a ndarray of 2.*tolist\(\)"),
+    ({"a": b"x"}, r"\$\.a is a bytes, b'x'.*decode"),
+    ({"x": object()}, r"\$\.x is a object, <object object at .*; expected a dict, list, string"),
+]
+
+
+class TestRefused:
+    @pytest.mark.parametrize(("tree", "message"), REFUSED)
+    def test_names_the_path_and_how_to_convert(self, tree: Any, message: str) -> None:
+        """Report R68: never a score of a text with a memory address."""
+        with pytest.raises(TypeError, match=f"^reference {message}"):
+            anls_star_score({}, tree)
+        with pytest.raises(TypeError, match=f"^prediction {message}"):
+            anls_star_score(tree, {})
+        with pytest.raises(TypeError, match=f"^row 1: prediction {message}"):
+            anls_star_scores([{}, tree], [{}, {}])
+
+    def test_a_tuple_in_a_prediction(self) -> None:
+        with pytest.raises(ValueError, match=r"prediction \$\.a\[1\] is a tuple; expected a list"):
+            anls_star_score({"a": [0, ("x", "y")]}, {})
+
+    def test_no_alternative(self) -> None:
+        for empty in list[Any]([(), {"$one_of": []}]):
+            with pytest.raises(ValueError, match=r"reference \$\.a has no alternative"):
+                anls_star_score({}, {"a": empty})
+        with pytest.raises(ValueError, match="no alternative"):
+            one_of()
+
+    def test_alternatives_that_are_no_list(self) -> None:
+        with pytest.raises(ValueError, match=r"reference \$\.a has a str, 'x' under '\$one_of'; expected a list"):
+            anls_star_score({}, {"a": {"$one_of": "x"}})
+
+    def test_protocols_of_texts_and_of_trees(self) -> None:
+        with pytest.raises(ValueError, match="'rrc' scores texts: use it with anls_score, or use one of 'anls_star'"):
+            anls_star_score({}, {}, protocol="rrc")
+        with pytest.raises(ValueError, match="'anls_star' scores trees: use it with anls_star_score"):
+            anls_score("a", ["a"], protocol="anls_star")
+
+    @pytest.mark.parametrize("options", [{"prediction_length": "raw"}, {"both_empty": 0}, {"zero_predictions": ("x",)}])
+    def test_rules_that_trees_do_not_have(self, options: dict[str, Any]) -> None:
+        with pytest.raises(ValueError, match="a protocol of trees"):
+            dataclasses.replace(get_protocol("anls_star"), **options)
+
+    def test_lengths(self) -> None:
+        with pytest.raises(ValueError, match="1 predictions but 2 references"):
+            anls_star_scores([{}], [{}, {}])
+
+
+class TestOptions:
+    def test_threshold(self) -> None:
+        pair = {"a": "abcde", "b": "x"}, {"a": "abcdx", "b": "x"}
+        assert anls_star_score(*pair) == 0.9
+        assert anls_star_score(*pair, threshold=0.8) == 0.9
+        assert anls_star_score(*pair, threshold=0.81) == 0.5
+        assert anls_star_score("axyz", "abcd", threshold=0) == 0.25
+        with pytest.raises(ValueError, match="threshold=2"):
+            anls_star_score(*pair, threshold=2)
+
+    def test_own_protocol(self) -> None:
+        composed = dataclasses.replace(
+            get_protocol("anls_star"), name="composed", prediction_steps=("nfc",), answer_steps=("nfc",)
+        )
+        assert anls_star_score(["cafe\u0301"], ["caf\xe9"], protocol=composed) == 1.0
+        assert anls_star_score(["ABC"], ["abc"], protocol=composed) == 0.0
+        strict = dataclasses.replace(get_protocol("anls_star"), keep=">")
+        assert anls_star_score(["ab"], ["ac"], protocol=strict) == 0.0
+        indel = dataclasses.replace(get_protocol("anls_star"), substitution_cost=2)
+        assert anls_star_score({"a": "abcd"}, {"a": "abxd"}, protocol=indel) == 0.5
+
+
+class TestShapes:
+    @pytest.mark.parametrize(
+        "wrap", [lambda t: [t], lambda t: {"k": t}, lambda t: [t, "z"], lambda t: {"k": t, "l": "z"}]
+    )
+    def test_ten_thousand_deep(self, wrap: Any) -> None:
+        prediction, reference = "helo", "hello"
+        for _ in range(10_000):
+            prediction, reference = wrap(prediction), wrap(reference)
+        leaves = 1 + 10_000 * (len(wrap("z")) - 1)
+        assert anls_star_score(prediction, reference) == pytest.approx((leaves - 0.2) / leaves, abs=1e-12)
+        explanation = explain(prediction, reference)
+        assert explanation.score == anls_star_score(prediction, reference)
+
+    def test_ten_thousand_alternatives_deep(self) -> None:
+        reference: Any = "hello"
+        for _ in range(10_000):
+            reference = (reference, "q")
+        assert anls_star_score("helo", reference) == 0.8
+
+    def test_wide(self) -> None:
+        words = [f"word {index}" for index in range(2_000)]
+        assert anls_star_score(words[::-1], words) == 1.0
+        assert anls_star_score({word: word for word in words}, {word: word for word in reversed(words)}) == 1.0
+
+    def test_long_texts(self) -> None:
+        assert anls_star_score(["a" * 50_000], ["a" * 49_999 + "b"]) == 1 - 1 / 50_000
+
+    def test_part_of_itself(self) -> None:
+        cycle: dict[str, Any] = {"a": []}
+        cycle["a"].append(cycle)
+        for pair in list[Any]([(cycle, {}), ({}, cycle)]):
+            with pytest.raises(ValueError, match="holds itself"):
+                anls_star_score(*pair)
+
+    def test_used_twice_is_no_cycle(self) -> None:
+        shared = [{"a": "x"}]
+        assert anls_star_score([shared, shared, [shared]], [[{"a": "x"}], [shared], shared]) == 1.0
+
+    def test_too_many_values(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(anls, "_MAX_VALUES", 100)
+        with pytest.raises(ValueError, match="prediction has more than 100 values"):
+            anls_star_score(["x"] * 200, [])
+
+
+class TestReadmeOfThePackage:
+    """The examples in the README of anls_star, to the digit; in its last example the code gives 0.625 for b."""
+
+    def test_score(self) -> None:
+        assert anls_star_score("Hello Wrld", "Hello World") == 0.9090909090909091
+
+    def test_closest(self) -> None:
+        found = explain(
+            {"a": "hello!", "b": ["a", "test", "this", "be"]},
+            {"a": ("hello", "world"), "b": ["this", "is", "a", "test"]},
+        )
+        assert found.score == pytest.approx(0.766, abs=1e-3)
+        assert found.closest_reference == {"a": "hello", "b": ["a", "test", "this", "is"]}
+
+    def test_key_scores(self) -> None:
+        reference = {
+            "a": "Hello",
+            "b": [{"l1": "aa", "l2": "b"}, {"l1": "c", "l2": "d"}],
+            "c": "Test",
+            "second_order": {
+                "name": "Fluffy",
+                "age": "3",
+                "items": [{"id": "1", "value": "12.3"}, {"id": "2", "value": "13.4"}],
+            },
+        }
+        prediction = {
+            "a": "Helloo",
+            "b": [{"l1": "a", "l2": "q"}, {"l1": "c", "l2": "d"}],
+            "second_order": {
+                "name": "Fluffy",
+                "age": "31",
+                "items": [{"id": "1", "value": "12.1"}, {"id": "3", "value": "13.4"}],
+            },
+        }
+        assert explain(prediction, reference).key_scores == {
+            "a": ScoreNode(0.8333333333333334),
+            "b": ScoreNode(0.625, {"l1": ScoreNode(0.75), "l2": ScoreNode(0.5)}),
+            "c": ScoreNode(0.0),
+            "second_order": ScoreNode(
+                0.7083333333333334,
+                {
+                    "age": ScoreNode(0.5),
+                    "items": ScoreNode(0.6875, {"id": ScoreNode(0.5), "value": ScoreNode(0.875)}),
+                    "name": ScoreNode(1.0),
+                },
+            ),
+        }
+
+
+class TestReports:
+    @pytest.mark.parametrize(
+        "report",
+        [
+            row
+            for row in read_lines(DATA / "reports.jsonl")
+            if row["input"].get("call") == "anls_star" and "anls_star" in row["expected"]
+        ],
+        ids=lambda row: row["id"],
+    )
+    def test_value(self, report: dict[str, Any]) -> None:
+        scores = anls_star_scores(report["input"]["predictions"], report["input"]["references"])
+        assert scores.mean() == pytest.approx(report["expected"]["anls_star"], abs=1e-6)
+
+
+INVOICE = {
+    "vendor": "ACME GmbH",
+    "total": one_of("17.99", "EUR 17.99"),
+    "items": [{"name": "pen", "price": 1.5}, {"name": "stapler", "price": 12.99}, {"name": "ink", "price": 3.5}],
+    "note": None,
+}
+FOUND = {
+    "vendor": "ACME Gmbh.",
+    "total": "EUR 17,99",
+    "items": [{"name": "staplr", "price": 12.99}, {"name": "pen", "colour": ["red", "blue"]}],
+    "date": {"year": 2024},
+}
+TABLE = """\
+score 0.470503 = 5.64603 of 12
+credit    reference                         prediction                        why it is not full
+0/1       $.items[0].price       1.5        -                     -           missing
+0/1       -                      -          $.items[1].colour[0]  red         hallucinated
+0/1       -                      -          $.items[1].colour[1]  blue        hallucinated
+0/1       $.items[2].name        ink        -                     -           missing
+0/1       $.items[2].price       3.5        -                     -           missing
+0/1       -                      -          $.date.year           2024        hallucinated
+0.8571/1  $.items[1].name        stapler    $.items[0].name       staplr      distance 1
+0.8889/1  $.total['$one_of'][1]  EUR 17.99  $.total               EUR 17,99   distance 1
+0.9/1     $.vendor               ACME GmbH  $.vendor              ACME Gmbh.  distance 1
+1/1       $.items[0].name        pen        $.items[1].name       pen
+1/1       $.items[1].price       12.99      $.items[0].price      12.99
+1/1       $.note                 -          -                     -
+"""
+
+
+class TestExplanation:
+    def test_table(self) -> None:
+        assert str(explain(FOUND, INVOICE)) == TABLE + anls.signature("anls_star", n=1)
+
+    def test_parts(self) -> None:
+        found = explain(FOUND, INVOICE)
+        rows = {
+            (row.reference_path, row.prediction_path): (row.reason, row.weight, row.credit) for row in found.matches
+        }
+        assert rows == {
+            ("$.vendor", "$.vendor"): ("", 1, 0.9),
+            ("$.total['$one_of'][1]", "$.total"): ("", 1, 1 - 1 / 9),
+            ("$.items[1].name", "$.items[0].name"): ("", 1, 1 - 1 / 7),
+            ("$.items[1].price", "$.items[0].price"): ("", 1, 1.0),
+            ("$.items[0].name", "$.items[1].name"): ("", 1, 1.0),
+            ("$.items[0].price", None): ("missing", 1, 0.0),
+            (None, "$.items[1].colour[0]"): ("hallucinated", 1, 0.0),
+            (None, "$.items[1].colour[1]"): ("hallucinated", 1, 0.0),
+            ("$.items[2].name", None): ("missing", 1, 0.0),
+            ("$.items[2].price", None): ("missing", 1, 0.0),
+            ("$.note", None): ("", 1, 1.0),
+            (None, "$.date.year"): ("hallucinated", 1, 0.0),
+        }
+        assert found.length == 12
+        assert found.closest_reference == {
+            "vendor": "ACME GmbH",
+            "total": "EUR 17.99",
+            "items": [
+                {"name": "stapler", "price": 12.99},
+                {"name": "pen", "price": 1.5, "colour": None},
+                {"name": "ink", "price": 3.5},
+            ],
+            "date": None,
+        }
+
+    @settings(max_examples=500, deadline=None)
+    @given(reference=REFERENCES, prediction=PREDICTIONS, paper=st.booleans())
+    def test_adds_up(self, reference: Any, prediction: Any, paper: bool) -> None:
+        found = explain(prediction, reference, protocol="anls_star_paper" if paper else "anls_star")
+        assert sum(row.weight for row in found.matches) == found.length
+        assert sum(row.credit for row in found.matches) == pytest.approx(found.score * found.length, abs=1e-12)
+        assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
+        assert str(found).splitlines()[-1] == found.signature
+        for row in found.matches:
+            assert (row.credit > 0) <= (row.reason == "")
+            assert (row.reason == "hallucinated") == (row.reference_path is None)
+
+    @settings(max_examples=300, deadline=None)
+    @given(reference=trees(with_options=True, filled=True), prediction=trees(with_options=False, filled=True))
+    def test_closest_reference_is_as_close(self, reference: Any, prediction: Any) -> None:
+        """Where nothing is None or empty; None that matched an empty list is that list in it, of another size."""
+        closest = explain(prediction, reference).closest_reference
+        assert anls_star_score(prediction, closest) >= anls_star_score(prediction, reference) - 1e-12
+
+    def test_equal_objects_are_matched(self) -> None:
+        found = explain(["A", "a", {"k": "B"}, {"k": "b"}], [{"k": "b"}, {"k": "B"}, "a", "A"])
+        assert found.closest_reference == ["A", "a", {"k": "B"}, {"k": "b"}]
+        assert explain("a", one_of("A", "a")).closest_reference == "a"
+        many = [f"X{i}" for i in range(6)] + [f"x{i}" for i in range(6)]
+        assert explain(many, many[::-1]).closest_reference == many
+        options = [one_of(text.upper(), text) for text in many]
+        assert explain(many, options).closest_reference == many
+
+    def test_closest_reference_is_of_the_objects_given(self) -> None:
+        price, part = decimal.Decimal("12.50"), {"deep": ["x"]}
+        closest = explain({"price": "12.5", "part": "y"}, {"price": price, "part": part}).closest_reference
+        assert closest["price"] is price
+        assert closest["part"] is part
+
+    def test_of_texts(self) -> None:
+        found = explain("CocaCola", ["Pepsi", "Coca Cola"], protocol="rrc")
+        assert found == Explanation(
+            score=1 - 1 / 9,
+            length=1,
+            closest_reference="Coca Cola",
+            key_scores={},
+            matches=[anls.Match("$[1]", "$", "Coca Cola", "CocaCola", 1, 1 - 1 / 9, "", 1, 1 - 1 / 9)],
+            signature=anls.signature("rrc", n=1),
+        )
+
+    @pytest.mark.parametrize(
+        ("prediction", "answers", "protocol", "reason", "similarity"),
+        [
+            ("xyz", ["abc"], "standard", "below threshold", 0.0),
+            ("ab", ["ac"], "paper", "below threshold", 0.5),
+            (None, ["abc"], "standard", "missing", None),
+            ("None", ["none"], "mpdocvqa", "scores 0 by rule", 1.0),
+        ],
+    )
+    def test_why_a_text_scores_zero(
+        self, prediction: Any, answers: list[str], protocol: str, reason: str, similarity: float | None
+    ) -> None:
+        found = explain(prediction, answers, protocol=protocol)
+        assert (found.score, found.matches[0].reason, found.matches[0].similarity) == (0.0, reason, similarity)
+
+
+def test_every_pair_of_nodes_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """14 nested lists around one word take the released package 22 s, for it compares each level twice."""
+    calls = itertools.count()
+    original = anls._Comparison.match
+
+    def counted(self: Any, *arguments: Any) -> Any:
+        next(calls)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(anls._Comparison, "match", counted)
+    prediction: Any = "helo"
+    reference: Any = "hello"
+    for _ in range(14):
+        prediction, reference = [prediction], [reference]
+    anls_star_score(prediction, reference)
+    assert next(calls) == 14
