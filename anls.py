@@ -1,12 +1,12 @@
-"""ANLS, the score of DocVQA, ST-VQA and InfographicVQA, in every variant that leaderboards compute.
+"""ANLS and ANLS*: the score of DocVQA, ST-VQA and InfographicVQA in every variant, and its generalisation to trees.
 
-This one file is the whole metric. It works as ``evaluate.load("anls")``, as ``import anls`` and copied
-into another project. It reads from top to bottom: protocols, text similarity, ANLS, the evaluate metric.
+This one file is the whole metric. It works as ``evaluate.load("anls")``, as ``import anls`` and copied into another
+project. It reads from top to bottom: protocols, text similarity, input, ANLS, ANLS*, explanation, the evaluate metric.
 
-ANLS is the mean over the questions of the similarity between the prediction and the closest accepted
-answer, where similarity = 1 - distance / length, and 0 if that is below the threshold (Biten et al.,
-"Scene Text Visual Question Answering", ICCV 2019, equation 1). What differs between leaderboards, and
-changes the number, is a `Protocol`: plain data that one function reads.
+ANLS is the mean over the questions of the similarity between the prediction and the closest accepted answer, where
+similarity = 1 - distance / length, and 0 if that is below the threshold (Biten et al., "Scene Text Visual Question
+Answering", ICCV 2019, equation 1). What differs between leaderboards, and changes the number, is a `Protocol`: plain data
+that one function reads. ANLS* (Peer et al., arXiv:2402.03848) compares dicts, lists and alternatives down to such texts.
 """
 
 from __future__ import annotations
