@@ -5,8 +5,8 @@ project. It reads from top to bottom: protocols, text similarity, input, ANLS, A
 
 ANLS is the mean over the questions of the similarity between the prediction and the closest accepted answer, where
 similarity = 1 - distance / length, and 0 if that is below the threshold (Biten et al., "Scene Text Visual Question
-Answering", ICCV 2019, equation 1). What differs between leaderboards, and changes the number, is a `Protocol`: plain data
-that one function reads. ANLS* (Peer et al., arXiv:2402.03848) compares dicts, lists and alternatives down to such texts.
+Answering", ICCV 2019, equation 1). What differs between leaderboards, and changes the number, is a `Protocol`: plain
+data that one function reads. ANLS* (Peer et al., arXiv:2402.03848) compares dicts, lists and alternatives down to texts.
 """
 
 from __future__ import annotations
