@@ -6,7 +6,8 @@ project. It reads from top to bottom: protocols, text similarity, input, ANLS, A
 ANLS is the mean over the questions of the similarity between the prediction and the closest accepted answer, where
 similarity = 1 - distance / length, and 0 if that is below the threshold (Biten et al., "Scene Text Visual Question
 Answering", ICCV 2019, equation 1). What differs between leaderboards, and changes the number, is a `Protocol`: plain
-data that one function reads. ANLS* (Peer et al., arXiv:2402.03848) compares dicts, lists and alternatives down to texts.
+data that one function reads. ANLS* (Peer et al., arXiv:2402.03848) compares dicts, lists and alternatives down to
+texts.
 """
 
 from __future__ import annotations
@@ -529,6 +530,14 @@ def _score_one(prediction: str | None, answers: Sequence[str], rules: Protocol) 
     return (0.0 if left in rules.zero_predictions else best_score), best
 
 
+def _needed(steps: tuple[str, ...]) -> list[str]:
+    """The steps without a strip that a collapse soon after it makes idle."""
+    after = [
+        [later for later in steps[number + 1 :] if later not in ("lower", "upper")] for number in range(len(steps))
+    ]
+    return [step for step, rest in zip(steps, after, strict=True) if step != "strip" or rest[:1] != ["collapse"]]
+
+
 class _Texts(NamedTuple):
     """A column of texts made ready for comparison."""
 
@@ -559,12 +568,15 @@ def _prepare(texts: pa.LargeStringArray, steps: tuple[str, ...], length: str) ->
     if steps:
         in_arrow = _bools(pc.string_is_ascii(texts)) & (set(steps) <= _ASCII_STEPS.keys())
         if in_arrow.any():
-            for step in steps if "collapse" not in steps else [step for step in steps if step != "strip"]:
+            for step in _needed(steps):
                 compared = _ASCII_STEPS[step](compared)
+        sizes = np.diff(_starts(compared))  # bytes, which are characters in ASCII
         if not in_arrow.all():
             others = [_apply(steps, text) for text in texts.filter(pa.array(~in_arrow)).to_pylist()]
             compared = pc.replace_with_mask(compared, pa.array(~in_arrow), pa.array(others, _TEXTS))
-    sizes = _ints(pc.utf8_length(compared))
+            sizes[~in_arrow] = list(map(len, others))
+    else:
+        sizes = _ints(pc.utf8_length(compared))
     counted, _, upper = length.partition("-")
     lengths = sizes if counted == "compared" else _ints(pc.utf8_length(texts))
     if upper:  # upper-casing can lengthen text that is not ASCII
@@ -1147,8 +1159,8 @@ def _identify(nodes: list[_Node], inner: dict[int, _Inner], identities: dict[Any
 
 @functools.lru_cache(maxsize=64)
 def _normaliser(steps: tuple[str, ...]) -> Callable[[str], str]:
-    """The steps as one function; collapsing strips as well."""
-    functions = [STEPS[step] for step in steps if step != "strip" or "collapse" not in steps]
+    """The steps as one function."""
+    functions = [STEPS[step] for step in _needed(steps)]
 
     def normalise(text: str) -> str:
         for function in functions:

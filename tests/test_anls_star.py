@@ -425,6 +425,9 @@ class TestOptions:
         )
         assert anls_star_score(["cafe\u0301"], ["caf\xe9"], protocol=composed) == 1.0
         assert anls_star_score(["ABC"], ["abc"], protocol=composed) == 0.0
+        steps = ("collapse", "no-outer-dots", "strip")
+        dotless = dataclasses.replace(get_protocol("anls_star"), prediction_steps=steps, answer_steps=steps)
+        assert anls_star_score([". a  b ."], ["a b"], protocol=dotless) == 1.0
         strict = dataclasses.replace(get_protocol("anls_star"), keep=">")
         assert anls_star_score(["ab"], ["ac"], protocol=strict) == 0.0
         indel = dataclasses.replace(get_protocol("anls_star"), substitution_cost=2)
