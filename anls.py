@@ -18,6 +18,7 @@ import datetime
 import difflib
 import enum
 import functools
+import inspect
 import json
 import math
 import numbers
@@ -333,7 +334,7 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
     """Give the protocol of a name or alias; a `Protocol` comes back as it is.
 
     Args:
-        protocol: A name in `PROTOCOLS`, an alias of one, or a `Protocol`.
+        protocol: A name in `PROTOCOLS` or an alias of one, in small or capital letters, or a `Protocol`.
 
     Returns:
         The rules.
@@ -351,9 +352,10 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
         # Made by another copy of this file: evaluate.load and `import anls` are two modules.
         options = [field.name for field in dataclasses.fields(Protocol) if field.init]
         return Protocol(**{option: getattr(protocol, option) for option in options})
-    name = _ALIASES.get(protocol, protocol) if isinstance(protocol, str) else protocol
-    _check_choice("protocol", name, tuple(PROTOCOLS))
-    return PROTOCOLS[name]
+    name = re.sub(r"[\s-]", "_", protocol.lower()) if isinstance(protocol, str) else protocol
+    if name not in PROTOCOLS and name not in _ALIASES:
+        _check_choice("protocol", protocol, (*PROTOCOLS, *_ALIASES))
+    return PROTOCOLS[_ALIASES.get(name, name)]
 
 
 def signature(
@@ -800,6 +802,10 @@ def _column(values: Any, name: str) -> list[Any] | pa.Array | pa.ChunkedArray:
         return values if _arrow_type(values.type) else values.to_pylist()
     if isinstance(values, list):
         return values
+    if isinstance(values, (pa.Table, pa.RecordBatch)):
+        return cast(list[Any], values.to_pylist())
+    if hasattr(values, "columns") and hasattr(values, "to_dict"):  # a DataFrame, whose iteration gives column names
+        return cast(list[Any], values.to_dict("records"))
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise ValueError(f"{name} is {_describe(values)}; expected a list or column with one item for each question.")
     return list(values.tolist() if hasattr(values, "tolist") else values)
@@ -970,11 +976,15 @@ def anls_score(
     text = _text(prediction, "prediction", "one string")
     options = _answers(answers, "answers")
     score, _ = _score_one(text, options, rules)
-    gains = _padding_gains([text], [options], np.array([score]), rules)
-    scored = _Scored(np.array([score]), [], [0] if text is None else [], len(gains), math.fsum(gains))
-    for note in _notes(scored, rules):
+    for note in _notes_of_one(text, options, score, rules):
         warnings.warn(note, UserWarning, stacklevel=2)
     return score
+
+
+def _notes_of_one(text: str | None, options: list[str], score: float, rules: Protocol) -> list[str]:
+    gains = _padding_gains([text], [options], np.array([score]), rules)
+    scored = _Scored(np.array([score]), [], [0] if text is None else [], len(gains), math.fsum(gains))
+    return _notes(scored, rules)
 
 
 def anls_scores(
@@ -1112,7 +1122,7 @@ def _compile(root: Any, side: str, rules: Protocol, identities: dict[Any, int] |
         if kind == _LEAF:
             nodes.append(_Node(_LEAF, normalise(str(value)), 1, (0.0, 1), released and value == "", given))
             continue
-        if kind == _DICT and side == "reference" and len(value) == 1:
+        if kind == _DICT and side == "reference" and ("$one_of" in value or "$literal" in value):
             value = _alternatives(value, inner, number)
             kind = _KINDS[type(value)]
         if kind == _NONE:
@@ -1172,15 +1182,15 @@ def _normaliser(steps: tuple[str, ...]) -> Callable[[str], str]:
 
 def _alternatives(value: dict[Any, Any], inner: dict[int, _Inner], number: int) -> Any:
     """What JSON writes as ``{"$one_of": [...]}`` as a tuple, and ``{"$literal": {...}}`` as its content."""
-    ((key, content),) = value.items()
-    if key == "$literal" and isinstance(content, dict):
-        return content
-    if key != "$one_of":
+    if len(value) == 1 and isinstance(value.get("$literal"), dict):
+        return value["$literal"]
+    if "$one_of" not in value:
         return value
-    if not isinstance(content, (list, tuple)):
-        found = f"{_path(inner, number)} has {_describe(content)} under '$one_of'"
-        raise ValueError(f"reference {found}; expected a list of alternatives")
-    return tuple(content)
+    if len(value) > 1 or not isinstance(value["$one_of"], (list, tuple)):
+        found = f"{_path(inner, number)} is {_describe(value)}"
+        remedy = "Write {'$literal': {...}} around a dict that really has this key."
+        raise ValueError(f"reference {found}; expected '$one_of' alone, with a list of alternatives. {remedy}")
+    return tuple(value["$one_of"])
 
 
 def _children(
@@ -1740,8 +1750,8 @@ def anls_star_score(
     https://arxiv.org/abs/2402.03848, equations 3 to 6.
     """
     rules = _rules(protocol, threshold, of_trees=True)
-    if _is_list_of_options(prediction, reference, rules):
-        warnings.warn(_OPTIONS_NOTE.format("The reference"), UserWarning, stacklevel=2)
+    for note in _tree_notes([prediction], [reference], rules):
+        warnings.warn(note, UserWarning, stacklevel=2)
     return _score_tree(prediction, reference, rules)
 
 
@@ -1774,15 +1784,30 @@ def anls_star_scores(
     rules = _rules(protocol, threshold, of_trees=True)
     given, expected = _listed(_column(predictions, "predictions")), _listed(_column(references, "references"))
     _check_lengths(given, expected, "references")
-    scores, options = _score_trees(given, expected, rules)
+    for note in _tree_notes(given, expected, rules):
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return _score_trees(given, expected, rules)
+
+
+def _tree_notes(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> list[str]:
+    """What the user must be told: lists taken as alternatives, and predictions that were not parsed."""
+    pairs = list(zip(predictions, references, strict=True))
+    options = sum(_is_list_of_options(*pair, rules) for pair in pairs)
+    unparsed = sum(
+        isinstance(p, str) and isinstance(g, (dict, list, tuple)) and p.lstrip()[:1] in ("{", "[") for p, g in pairs
+    )
+    notes = []
     if options:
-        warnings.warn(_OPTIONS_NOTE.format(f"{options} references"), UserWarning, stacklevel=2)
-    return scores
-
-
-_OPTIONS_NOTE = (
-    "{} with a list of strings for a text: taken as alternatives, as in ST-VQA data. Write alternatives as a tuple"
-)
+        notes.append(
+            f"{options} of {len(pairs)} references are a list of strings for a text: taken as alternatives, as in "
+            "ST-VQA data. Write alternatives as a tuple"
+        )
+    if unparsed:
+        notes.append(
+            f"{unparsed} of {len(pairs)} predictions are a text that looks like JSON, compared as a text: parse it "
+            "with json.loads first"
+        )
+    return notes
 
 
 def _is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool:
@@ -1809,17 +1834,14 @@ def _score_tree(prediction: Any, reference: Any, rules: Protocol) -> float:
     return _exact_score(_compared(prediction, reference, rules))[0]
 
 
-def _score_trees(predictions: list[Any], references: list[Any], rules: Protocol) -> tuple[_Floats, int]:
-    """The scores, and how many references were taken as lists of options."""
+def _score_trees(predictions: list[Any], references: list[Any], rules: Protocol) -> _Floats:
     scores = np.zeros(len(predictions))
-    options = 0
     for row, (prediction, reference) in enumerate(zip(predictions, references, strict=True)):
-        options += _is_list_of_options(prediction, reference, rules)
         try:
             scores[row] = _score_tree(prediction, reference, rules)
         except (TypeError, ValueError) as error:
             raise type(error)(f"row {row}: {error}") from None
-    return scores, options
+    return scores
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -1837,6 +1859,7 @@ class Match:
         reference: The reference text as it was given; None if there is none.
         prediction: The prediction text as it was given; None if there is none.
         distance: Edits between the two normalised texts; None if they were not compared.
+        length: The characters that the distance is divided by; None if they were not compared.
         similarity: 1 - distance / length, before the threshold; None if they were not compared.
         reason: Empty if it counts; else ``below threshold``, ``missing``, ``hallucinated`` or ``type mismatch``.
         weight: What it adds to the length.
@@ -1848,6 +1871,7 @@ class Match:
     reference: str | None
     prediction: str | None
     distance: int | None
+    length: int | None
     similarity: float | None
     reason: str
     weight: int
@@ -1907,13 +1931,18 @@ class Explanation:
                 _shown(match.reference),
                 match.prediction_path or "-",
                 _shown(match.prediction),
-                match.reason or (f"distance {match.distance}" if match.distance else ""),
+                _reason_shown(match),
             )
             for match in lost
         ]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         return "\n".join([f"score {self.score:.6g} = {sum_:.6g} of {self.length}", *lines, self.signature])
+
+
+def _reason_shown(match: Match) -> str:
+    edits = f"{match.distance} of {match.length} characters differ" if match.distance else ""
+    return ": ".join(filter(None, (match.reason, edits)))
 
 
 def explain(
@@ -1943,12 +1972,15 @@ def explain(
         score 0.45 = 0.9 of 2
         credit  reference              prediction              why it is not full
         0/1     $.total    17.99       -           -           missing
-        0.9/1   $.date     2024-01-02  $.date      2024-01-03  distance 1
+        0.9/1   $.date     2024-01-02  $.date      2024-01-03  1 of 10 characters differ
         anls|protocol:anls_star|tree:released|pred:strip+lower+collapse|...
     """
     rules = _rules(protocol, threshold, of_trees=None)
     if not rules.tree:
-        return _explain_text(prediction, reference, rules)
+        explanation, notes = _explain_text(prediction, reference, rules)
+        for note in notes:
+            warnings.warn(note, UserWarning, stacklevel=2)
+        return explanation
     steps = _compared(prediction, reference, rules, explained=True)
     score, length = _exact_score(steps)
     parts: list[list[int]] = [[] for _ in steps]
@@ -1964,16 +1996,17 @@ def explain(
     )
 
 
-def _explain_text(prediction: Any, answers: Any, rules: Protocol) -> Explanation:
+def _explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explanation, list[str]]:
     text, options = _text(prediction, "prediction", "one string"), _answers(answers, "answers")
     score, best = _score_one(text, options, rules)
     best = max(best, 0)  # without a prediction no answer is the closest
-    distance, similarity, reason = None, None, _MISSING_PART
+    distance, length, similarity, reason = None, None, None, _MISSING_PART
     if text is not None:
         left, right = _apply(rules.prediction_steps, text), _apply(rules.answer_steps, options[best])
         sides = (LENGTHS[rules.prediction_length](text, left), LENGTHS[rules.answer_length](options[best], right))
         distance = Levenshtein.distance(left, right, weights=(1, 1, rules.substitution_cost))
-        similarity = float(_similarity(distance, max(map(len, sides)), rules))
+        length = max(map(len, sides))
+        similarity = float(_similarity(distance, length, rules))
         reason = "" if score else _ZERO_BY_RULE if left in rules.zero_predictions else _BELOW
     match = Match(
         reference_path=f"$[{best}]",
@@ -1981,13 +2014,15 @@ def _explain_text(prediction: Any, answers: Any, rules: Protocol) -> Explanation
         reference=options[best],
         prediction=text,
         distance=distance,
+        length=length,
         similarity=similarity,
         reason=reason,
         weight=1,
         credit=score,
     )
     closest = None if text is None else options[best]
-    return Explanation(score, 1, closest, {}, [match], signature(rules, n=1))
+    explanation = Explanation(score, 1, closest, {}, [match], signature(rules, n=1))
+    return explanation, _notes_of_one(text, options, score, rules)
 
 
 _ZERO_BY_RULE = "scores 0 by rule"
@@ -2074,10 +2109,20 @@ def _matches(steps: list[_Step], number: int) -> list[Match]:
     p_path = _path_to(steps, number, of_g=False) if step.p else None
     if step.g and step.p:
         is_compared = step.g.kind == step.p.kind == _LEAF
-        distance = step.distance if is_compared else None
-        similarity = 1 - step.distance / max(1, step.longest) if is_compared else None
-        g_text, p_text = _given_text(step.g), _given_text(step.p)
-        return [Match(g_path, p_path, g_text, p_text, distance, similarity, step.why, step.length, _credit(step))]
+        return [
+            Match(
+                reference_path=g_path,
+                prediction_path=p_path,
+                reference=_given_text(step.g),
+                prediction=_given_text(step.p),
+                distance=step.distance if is_compared else None,
+                length=step.longest if is_compared else None,
+                similarity=1 - step.distance / step.longest if is_compared else None,
+                reason=step.why,
+                weight=step.length,
+                credit=_credit(step),
+            )
+        ]
     node, path = (step.g, g_path) if step.g else (step.p, p_path)
     leaves = _leaves(cast(_Node, node), cast(str, path), step.length)
     if step.why == "" or not leaves or len(leaves) != step.length:
@@ -2087,9 +2132,9 @@ def _matches(steps: list[_Step], number: int) -> list[Match]:
     for own_path, leaf in leaves:
         text = _given_text(leaf)
         if step.g:
-            rows.append(Match(own_path, None, text, None, None, None, step.why, weight, _credit(step)))
+            rows.append(Match(own_path, None, text, None, None, None, None, step.why, weight, _credit(step)))
         else:
-            rows.append(Match(None, own_path, None, text, None, None, step.why, weight, _credit(step)))
+            rows.append(Match(None, own_path, None, text, None, None, None, step.why, weight, _credit(step)))
     return rows
 
 
@@ -2127,7 +2172,7 @@ def _given_text(node: _Node) -> str | None:
     if node.kind == _NONE:
         return None
     if node.kind == _LEAF:
-        return str(node.source) if type(node.source) in _KINDS else cast(str, node.value)
+        return str(_usual(node.source, "", {}, 0))
     return reprlib.repr(node.source)
 
 
@@ -2439,10 +2484,11 @@ def _align(table: pa.Table, missing: str, unknown: str) -> _Aligned:
     if (len(lacking) and missing == "error") or (len(surplus) and unknown == "error"):
         found = " and ".join(filter(None, (without_prediction, without_question)))
         apart = len(texts) and len(answers) and len(lacking) == len(answers)
+        ways = ['missing="zero" scores questions without a prediction 0'] if len(lacking) else []
+        ways += ['unknown="ignore" leaves predictions without a question out'] if len(surplus) else []
         raise ValueError(
-            f"{found}.{' There is no id in common: are they of another split?' if apart else ''} Expected the same "
-            'ids on both sides. To score all the same, pass missing="zero" to score questions without a prediction 0, '
-            'and unknown="ignore" to leave predictions without a question out.'
+            f"{found}.{' There is no id in common: are they of another split?' if apart else ''} "
+            f"Expected the same ids on both sides. To score all the same: {', '.join(ways)}."
         )
     if not len(answers):
         raise ValueError("nothing to score: references are empty")
@@ -2484,7 +2530,8 @@ class ANLS(evaluate.Metric):
     """ANLS for `evaluate`: ``evaluate.load("anls")``, or with a protocol ``evaluate.load("anls", "rrc")``.
 
     What is added is kept in Arrow as it was given, and aligned and scored at `compute`. A `compute` that fails
-    leaves what was added by `add` and `add_batch` in place, so that it can be completed and scored again.
+    leaves what was added by `add` and `add_batch` in place, so that it can be completed and scored again; `reset`
+    forgets it.
 
     Args:
         config_name: A name or alias in `PROTOCOLS`, or a `Protocol`; none means ``standard``.
@@ -2499,11 +2546,18 @@ class ANLS(evaluate.Metric):
     buf_writer: Any
 
     def __init__(self, config_name: str | Protocol | None = None, **options: Any) -> None:
+        unknown = options.keys() - inspect.signature(evaluate.Metric.__init__).parameters.keys()
+        if unknown:
+            raise TypeError(
+                f"unknown options {sorted(unknown)}: the protocol is the second argument of evaluate.load, as in "
+                'evaluate.load("anls", "rrc"), and threshold and the like are options of compute'
+            )
         self.protocol = get_protocol("standard" if config_name in (None, "default") else config_name)
         self._schema = _STORED_TREES if self.protocol.tree else _STORED
         self._pending: list[dict[str, _Side]] = []  # batches that are not yet written
         self._pending_rows = dict.fromkeys(_STORED.names, 0)
         self._kept: pa.Table | None = None  # rows of a `compute` that failed
+        self._with_ids: bool | None = None  # whether the rows that were added have a question_id
         super().__init__(config_name=self.protocol.name if config_name else None, **options)
 
     def _info(self) -> evaluate.MetricInfo:
@@ -2616,13 +2670,31 @@ class ANLS(evaluate.Metric):
             aligned = _align(table, missing, unknown)
         except ValueError:
             self._kept = pa.concat_tables([table[:before], table[after:]])
+            self._with_ids = self._with_ids if self._kept.num_rows else None
             raise
+        self._with_ids = None
         result, notes = (_tree_result if rules.tree else _result)(aligned, rules, detailed, missing)
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=2)
         return result
 
+    def reset(self) -> None:
+        """Forget all that was added and not yet scored."""
+        if len(self):
+            self._gather()
+        self._with_ids = None
+
     def _take(self, batch: dict[str, _Side]) -> None:
+        ids = pa.concat_arrays([side.ids for side in batch.values()])
+        if len(ids):
+            with_ids = not ids.null_count
+            if self._with_ids not in (None, with_ids):
+                now, before = ("with", "without") if with_ids else ("without", "with")
+                raise ValueError(
+                    f"rows {now} question_id after rows {before}; expected all with one or all without. "
+                    "Nothing was added; reset() forgets what was added before."
+                )
+            self._with_ids = with_ids
         self._pending.append(batch)
         self._pending_rows = {name: count + len(batch[name].ids) for name, count in self._pending_rows.items()}
         if max(self._pending_rows.values()) >= _PENDING_ROWS:
@@ -2710,8 +2782,7 @@ def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: st
         (json.loads(text or b"null"), json.loads(answers))
         for text, answers in zip(aligned.texts.to_pylist(), aligned.answers.to_pylist(), strict=True)
     ]
-    options = sum(_is_list_of_options(*pair, rules) for pair in pairs)
-    notes = [_OPTIONS_NOTE.format(f"{options} references")] if options else []
+    notes = _tree_notes([p for p, _ in pairs], [g for _, g in pairs], rules)
     n = len(pairs)
     if not detailed:
         scores = [0.0 if row in absent else _score_tree(*pair, rules) for row, pair in enumerate(pairs)]
@@ -2726,21 +2797,20 @@ def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: st
         "scores": scores,
         "question_ids": None if aligned.question_ids is None else _id_list(aligned.question_ids),
         "closest_references": [None if own is None else _plain_json(own.closest_reference) for own in found],
-        "key_scores": _plain_key_scores(_mean_key_scores([own.key_scores for own in found if own])),
+        "key_scores": _run(_mean_key_scores([own.key_scores for own in found if own])),
         "signature": signature(rules, n=n, missing=missing),
     }
     return result, aligned.notes + notes
 
 
-def _mean_key_scores(documents: list[dict[str, ScoreNode]]) -> dict[str, ScoreNode]:
-    """Of each path of keys, the mean over the documents that have it."""
-    return cast(dict[str, ScoreNode], _run(_mean_key_scores_steps(documents)))
-
-
-def _mean_key_scores_steps(documents: list[dict[str, ScoreNode]]) -> _Steps:
-    mean: dict[str, ScoreNode] = {}
+def _mean_key_scores(documents: list[dict[str, ScoreNode]]) -> _Steps:
+    """Of each path of keys, the mean over the documents in which it was compared, and how many those are."""
+    mean: dict[str, Any] = {}
     for key in dict.fromkeys(chain.from_iterable(documents)):
         nodes = [nodes[key] for nodes in documents if key in nodes]
-        children = yield _mean_key_scores_steps([node.children for node in nodes])
-        mean[key] = ScoreNode(math.fsum(cast(float, node.anls_score) for node in nodes) / len(nodes), children)
+        mean[key] = {
+            "anls_score": math.fsum(cast(float, node.anls_score) for node in nodes) / len(nodes),
+            "documents": len(nodes),
+            "children": (yield _mean_key_scores([node.children for node in nodes])),
+        }
     return mean

@@ -29,7 +29,7 @@ from anls import Explanation, ScoreNode, anls_score, anls_star_score, anls_star_
 DATA = Path(__file__).parent / "data"
 PEERS = Path(__file__).parent.parent / ".peers"
 
-pytestmark = pytest.mark.filterwarnings("ignore:The reference with a list of strings")
+pytestmark = pytest.mark.filterwarnings("ignore:.* are a list of strings for a text")
 
 
 def read_lines(path: Path) -> list[Any]:
@@ -345,8 +345,12 @@ class TestAlternatives:
         with pytest.warns(UserWarning, match="taken as alternatives") as caught:
             assert anls_star_score("b", ["a", "b"]) == 1.0
         assert caught[0].filename == __file__
-        with pytest.warns(UserWarning, match="^2 references with a list of strings"):
+        with pytest.warns(UserWarning, match="^2 of 3 references are a list of strings"):
             assert anls_star_scores(["b", "b", "b"], [["b"], "b", ["c", "b"]]).tolist() == [1.0, 1.0, 1.0]
+
+    def test_a_prediction_that_is_still_json_text(self) -> None:
+        with pytest.warns(UserWarning, match=r"1 of 1 predictions are a text that looks like JSON.*json\.loads"):
+            assert anls_star_score('{"a": "x"}', {"a": "x"}) == 0.0
 
     @pytest.mark.filterwarnings("error")
     def test_only_for_the_released_protocol_at_the_top(self) -> None:
@@ -390,8 +394,9 @@ class TestRefused:
             one_of()
 
     def test_alternatives_that_are_no_list(self) -> None:
-        with pytest.raises(ValueError, match=r"reference \$\.a has a str, 'x' under '\$one_of'; expected a list"):
-            anls_star_score({}, {"a": {"$one_of": "x"}})
+        for wrong in ({"$one_of": "x"}, {"$one_of": ["x"], "other": 1}):
+            with pytest.raises(ValueError, match=r"reference \$\.a is a dict with the keys.*expected '\$one_of' alone"):
+                anls_star_score({}, {"a": wrong})
 
     def test_protocols_of_texts_and_of_trees(self) -> None:
         with pytest.raises(ValueError, match="'rrc' scores texts: use it with anls_score, or use one of 'anls_star'"):
@@ -563,9 +568,9 @@ credit    reference                         prediction                        wh
 0/1       $.items[2].name        ink        -                     -           missing
 0/1       $.items[2].price       3.5        -                     -           missing
 0/1       -                      -          $.date.year           2024        hallucinated
-0.8571/1  $.items[1].name        stapler    $.items[0].name       staplr      distance 1
-0.8889/1  $.total['$one_of'][1]  EUR 17.99  $.total               EUR 17,99   distance 1
-0.9/1     $.vendor               ACME GmbH  $.vendor              ACME Gmbh.  distance 1
+0.8571/1  $.items[1].name        stapler    $.items[0].name       staplr      1 of 7 characters differ
+0.8889/1  $.total['$one_of'][1]  EUR 17.99  $.total               EUR 17,99   1 of 9 characters differ
+0.9/1     $.vendor               ACME GmbH  $.vendor              ACME Gmbh.  1 of 10 characters differ
 1/1       $.items[0].name        pen        $.items[1].name       pen
 1/1       $.items[1].price       12.99      $.items[0].price      12.99
 1/1       $.note                 -          -                     -
@@ -626,6 +631,16 @@ class TestExplanation:
         closest = explain(prediction, reference).closest_reference
         assert anls_star_score(prediction, closest) >= anls_star_score(prediction, reference) - 1e-12
 
+    def test_texts_are_shown_as_they_were_given(self) -> None:
+        row = explain({"at": "2024-03-01T12:00"}, {"at": datetime.datetime(2024, 3, 1, 12)}).matches[0]
+        assert (row.reference, row.prediction) == ("2024-03-01T12:00:00", "2024-03-01T12:00")
+
+    def test_padding_of_a_text_is_told(self) -> None:
+        with pytest.warns(UserWarning, match="blanks around the texts raised") as caught:
+            shown = str(explain("ab" + " " * 10, ["xy"], protocol="rrc"))
+        assert caught[0].filename == __file__
+        assert "2 of 12 characters differ" in shown
+
     def test_equal_objects_are_matched(self) -> None:
         found = explain(["A", "a", {"k": "B"}, {"k": "b"}], [{"k": "b"}, {"k": "B"}, "a", "A"])
         assert found.closest_reference == ["A", "a", {"k": "B"}, {"k": "b"}]
@@ -648,10 +663,11 @@ class TestExplanation:
             length=1,
             closest_reference="Coca Cola",
             key_scores={},
-            matches=[anls.Match("$[1]", "$", "Coca Cola", "CocaCola", 1, 1 - 1 / 9, "", 1, 1 - 1 / 9)],
+            matches=[anls.Match("$[1]", "$", "Coca Cola", "CocaCola", 1, 9, 1 - 1 / 9, "", 1, 1 - 1 / 9)],
             signature=anls.signature("rrc", n=1),
         )
 
+    @pytest.mark.filterwarnings("ignore:1 of 1 predictions are None")
     @pytest.mark.parametrize(
         ("prediction", "answers", "protocol", "reason", "similarity"),
         [

@@ -75,6 +75,11 @@ class TestLoad:
         with pytest.raises(ValueError, match="Did you mean 'standard'"):
             evaluate.load(metric_path, "standart")
 
+    @pytest.mark.parametrize("option", [{"protocol": "rrc"}, {"threshold": 0.9}])
+    def test_option_of_something_else(self, metric_path: str, option: dict[str, Any]) -> None:
+        with pytest.raises(TypeError, match=rf"unknown options \['{next(iter(option))}'\]: the protocol is the second"):
+            evaluate.load(metric_path, **option)
+
     def test_describes_itself(self, metric: Any) -> None:
         assert metric.name == "anls"
         assert "Average Normalized Levenshtein Similarity" in metric.description
@@ -110,6 +115,16 @@ class TestInputs:
             (pd.Series(["Lima"]), pd.Series([["Lima"]]), 1.0),
             (pa.array(["Lima"]), pa.array([["Lima"]]), 1.0),
             (pa.chunked_array([["Lima"]]), [["Lima"]], 1.0),
+            (
+                pd.DataFrame({"question_id": [1, 2], "prediction_text": ["Lima", "Rome"]}),
+                pd.DataFrame({"question_id": [2, 1], "answers": [["Rome"], ["Lima"]]}),
+                1.0,
+            ),
+            (
+                pa.table({"question_id": [1], "prediction_text": ["Lima"]}),
+                pa.table({"question_id": ["1"], "answers": [["Lima"]]}),
+                1.0,
+            ),
             (["\ud800a"], [["\ud800a", "\ud800b"]], 1.0),
             (["\ud800a"], [["\ud800b"]], 0.5),
             ([{"question_id": "\ud800", "prediction_text": "a"}], [{"question_id": "\ud800", "answers": ["a"]}], 1.0),
@@ -120,8 +135,8 @@ class TestInputs:
         assert metric.compute(predictions=predictions, references=references) == {"anls_score": score}
         metric.add_batch(predictions=predictions, references=references)
         assert metric.compute() == {"anls_score": score}
-        for prediction, reference in zip(list(predictions), list(references), strict=True):
-            metric.add(prediction=unwrapped(prediction), reference=unwrapped(reference))
+        for prediction, reference in zip(rows_of(predictions), rows_of(references), strict=True):
+            metric.add(prediction=prediction, reference=reference)
         assert metric.compute() == {"anls_score": score}
 
     def test_of_a_dataset(self, metric: Any) -> None:
@@ -151,8 +166,10 @@ class TestInputs:
             assert metric.compute() == {"anls_score": 0.0}
 
 
-def unwrapped(value: Any) -> Any:
-    return value.as_py() if isinstance(value, pa.Scalar) else value
+def rows_of(column: Any) -> list[Any]:
+    if hasattr(column, "to_pylist"):
+        return list(column.to_pylist())
+    return list(column.to_dict("records") if isinstance(column, pd.DataFrame) else column)
 
 
 class TestIds:
@@ -433,9 +450,28 @@ class TestBadInput:
 
     def test_ids_in_some_batches_only(self, metric: Any) -> None:
         metric.add_batch(predictions=["a"], references=[["a"]])
-        metric.add_batch(predictions=CARD_PREDICTIONS, references=CARD_REFERENCES)
-        with pytest.raises(ValueError, match="some rows have a question_id and others have none"):
+        with pytest.raises(ValueError, match=r"rows with question_id after rows without.*reset\(\)"):
+            metric.add_batch(predictions=CARD_PREDICTIONS, references=CARD_REFERENCES)
+        assert metric.compute() == {"anls_score": 1.0}
+        metric.add(prediction=CARD_PREDICTIONS[0], reference=CARD_REFERENCES[0])
+        with pytest.raises(ValueError, match="rows without question_id after rows with"):
+            metric.add(prediction="a", reference=["a"])
+        assert metric.compute() == {"anls_score": 1.0}
+
+    def test_ids_after_a_failed_compute_without(self, metric: Any) -> None:
+        with pytest.raises(ValueError, match="unknown"):
+            metric.compute(predictions=CARD_PREDICTIONS, references=CARD_REFERENCES[:1])
+        assert metric.compute(predictions=["a"], references=[["a"]]) == {"anls_score": 1.0}
+
+    def test_reset(self, metric: Any) -> None:
+        metric.reset()
+        metric.add_batch(predictions=CARD_PREDICTIONS[:1] + CARD_PREDICTIONS, references=CARD_REFERENCES)
+        metric.add(prediction={"question_id": "10285", "prediction_text": "other"})
+        with pytest.raises(ValueError, match="duplicate question_id '10285'"):
             metric.compute()
+        metric.reset()
+        assert len(metric) == 0
+        assert metric.compute(predictions=["a"], references=[["a"]]) == {"anls_score": 1.0}
 
 
 class TestDetailed:

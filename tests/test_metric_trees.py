@@ -59,7 +59,7 @@ class TestInputs:
         assert metric.compute(predictions=predictions, references=references) == {"anls_star_score": 1.0}
 
     def test_a_list_of_strings_for_a_text(self, metric: Any) -> None:
-        with pytest.warns(UserWarning, match="1 references with a list of strings for a text") as caught:
+        with pytest.warns(UserWarning, match="1 of 1 references are a list of strings for a text") as caught:
             assert metric.compute(predictions=["b"], references=[["a", "b"]]) == {"anls_star_score": 1.0}
         assert caught[0].filename == __file__
 
@@ -100,8 +100,12 @@ class TestDetailed:
             "question_ids": ["a", "b"],
             "closest_references": [{"total": "17.99"}, {"total": "4", "items": [{"name": "ink"}, {"name": "pen"}]}],
             "key_scores": {
-                "total": {"anls_score": 0.4, "children": {}},
-                "items": {"anls_score": 1.0, "children": {"name": {"anls_score": 1.0, "children": {}}}},
+                "total": {"anls_score": 0.4, "documents": 2, "children": {}},
+                "items": {
+                    "anls_score": 1.0,
+                    "documents": 1,
+                    "children": {"name": {"anls_score": 1.0, "documents": 1, "children": {}}},
+                },
             },
             "signature": found["signature"],
         }

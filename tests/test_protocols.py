@@ -93,8 +93,16 @@ class TestNames:
         assert len(set(aliases)) == len(aliases)
         assert not set(aliases) & set(PROTOCOLS)
 
+    @pytest.mark.parametrize(
+        ("written", "name"), [("RRC", "rrc"), ("DocVQA", "rrc"), ("lmms-eval", "rrc"), ("Due Cased", "due_cased")]
+    )
+    def test_written_as_people_do(self, written: str, name: str) -> None:
+        assert get_protocol(written) is PROTOCOLS[name]
+
     def test_unknown_name_lists_the_known_and_suggests(self) -> None:
-        with pytest.raises(ValueError, match=r"protocol='rcc'.*'standard'.*'unthresholded'.*Did you mean 'rrc'"):
+        with pytest.raises(
+            ValueError, match=r"protocol='rcc'.*'standard'.*'unthresholded'.*'docvqa'.*Did you mean 'rrc'"
+        ):
             get_protocol("rcc")
 
     def test_registry_cannot_be_changed(self) -> None:

@@ -51,7 +51,13 @@ def test_protocol_table_is_complete() -> None:
 
 @pytest.mark.parametrize(
     ("prediction", "answer", "score"),
-    [("Unstable", "Stable", 0.75), ("12/15/89", "12/15/88", 0.875), ("ab", "ac", 0.5), ("cafe\u0301", "caf\xe9", 0.6)],
+    [
+        ("Unstable", "Stable", 0.75),
+        ("12/15/89", "12/15/88", 0.875),
+        ("ab", "ac", 0.5),
+        ("1", "1.0", 0.0),
+        ("cafe\u0301", "caf\xe9", 0.6),
+    ],
 )
 def test_facts(prediction: str, answer: str, score: float) -> None:
     assert anls_score(prediction, [answer]) == score

@@ -112,6 +112,7 @@ def test_endpoint_takes_every_argument(client: Client) -> None:
         ("a", {"threshold": -0.1}, "threshold=-0.1: expected a number from 0 to 1"),
         ("a", {"threshold": "half"}, "threshold='half': expected a number from 0 to 1"),
         ("a", {"protocol": "standart"}, "Did you mean 'standard'?"),
+        ("a", {"protocol": "anls_star"}, "'anls_star' scores trees; choose one of texts"),
     ],
 )
 def test_wrong_input_is_told(client: Client, answers: object, options: dict[str, Any], message: str) -> None:

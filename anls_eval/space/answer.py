@@ -60,6 +60,8 @@ def score_answer(
         raise gr.Error("There is no accepted answer: enter at least one, one a line.", print_exception=False)
     try:
         rules = anls.get_protocol(protocol)
+        if rules.tree:
+            raise gr.Error(f"The protocol {rules.name!r} scores trees; choose one of texts.", print_exception=False)
         if threshold is not None and threshold != rules.threshold:  # the page always sends one
             rules = dataclasses.replace(rules, threshold=threshold)
         with _warnings_lock, warnings.catch_warnings(record=True) as caught:

@@ -3,8 +3,8 @@
 Run ``python examples/docvqa/score.py [PROTOCOL]``.
 """
 
+import argparse
 import json
-import sys
 from pathlib import Path
 
 import evaluate
@@ -13,12 +13,20 @@ HERE = Path(__file__).resolve().parent
 METRIC = HERE.parent.parent / "anls.py"
 
 
-def main(protocol: str = "standard") -> None:
+def main() -> None:
     """Read the two files, score them by the protocol and print what came out."""
+    parser = argparse.ArgumentParser(description="Score the DocVQA answers of a real model.")
+    parser.add_argument("protocol", nargs="?", default="standard", help="a protocol of texts, such as rrc or paper")
+    protocol = parser.parse_args().protocol
+    try:
+        metric = evaluate.load(str(METRIC), protocol)
+    except ValueError as error:
+        parser.error(str(error))
+    if metric.protocol.tree:
+        parser.error(f"the protocol {protocol!r} scores trees, and these are texts")
+
     gold = json.loads((HERE / "references.json").read_text(encoding="utf-8"))
     submission = json.loads((HERE / "pred_qwen2_vl_7b_instruct.json").read_text(encoding="utf-8"))
-
-    metric = evaluate.load(str(METRIC), protocol)
     result = metric.compute(
         predictions=[{"question_id": row["questionId"], "prediction_text": row["answer"]} for row in submission],
         references=[{"question_id": row["questionId"], "answers": row["answers"]} for row in gold["data"]],
@@ -30,9 +38,9 @@ def main(protocol: str = "standard") -> None:
     print(f"questions  {result['n']}")
     print(f"signature  {result['signature']}")
     print()
-    print("Next: the same answers by the official script, .venv/bin/python examples/docvqa/score.py rrc")
+    print("Next: another protocol, .venv/bin/python examples/docvqa/score.py rrc (the official script) or paper")
     print("      your own answers in the web app, make app")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    main()
