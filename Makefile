@@ -48,7 +48,8 @@ app: $(VENV)/.space
 peers: .peers/.installed
 
 .peers/.installed: Makefile | $(BIN)/python
-	$(PIP) --no-deps --target .peers anls==0.0.2 anls_star==1.0.1 munkres==3.0.0
+	$(PIP) --no-deps --target .peers anls==0.0.2 anls_star==1.0.1 munkres==3.0.0 \
+		phonenumberslite==9.0.42 stickler-eval==1.0.0
 	@touch $@
 
 bench: $(VENV)/.test peers

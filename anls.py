@@ -504,6 +504,12 @@ def _is_kept(distance: _Ints, length: _Ints, rules: Protocol) -> Any:
     return have > need if rules.keep == ">" else have >= need
 
 
+def _greatest_kept_distance(length: int, rules: Protocol) -> int:
+    """The greatest distance that is kept for texts of up to this length: a search may give up beyond it."""
+    exact = rules.exact_threshold
+    return length * (exact.denominator - exact.numerator) // exact.denominator
+
+
 def _kept_similarity(distance: _Ints, length: _Ints, rules: Protocol) -> Any:
     return _similarity(distance, length, rules) * _is_kept(distance, length, rules) + 0.0  # + 0.0: never -0.0
 
@@ -1401,12 +1407,12 @@ class _Comparison:
     # All pairs of two sequences of nodes, as the matrices of s and l.
 
     def pairs(self, g: list[_Node], p: list[_Node]) -> _Steps:
+        ways = {_LEAF: self.pairs_of_leaves, _LIST: self.pairs_of_lists, _DICT: self.pairs_of_dicts}
+        kinds = {node.kind for node in g} | {node.kind for node in p}
+        if len(kinds) == 1 and kinds <= ways.keys():
+            return (yield ways[kinds.pop()](g, p))
         of_g = {kind: [i for i, node in enumerate(g) if node.kind == kind] for kind in range(5)}
         of_p = {kind: [j for j, node in enumerate(p) if node.kind == kind] for kind in range(4)}
-        ways = {_LEAF: self.pairs_of_leaves, _LIST: self.pairs_of_lists, _DICT: self.pairs_of_dicts}
-        for kind, compare in ways.items():
-            if len(of_g[kind]) == len(g) and len(of_p[kind]) == len(p):
-                return (yield compare(g, p))
         s = np.zeros((len(g), len(p)))
         lengths = np.maximum.outer([node.size for node in g], [node.size for node in p])
         for kind, compare in ways.items():
@@ -1422,14 +1428,15 @@ class _Comparison:
 
     def pairs_of_leaves(self, g: list[_Node], p: list[_Node]) -> _Steps:
         rows, columns = _numbered([node.value for node in g]), _numbered([node.value for node in p])
+        longest = np.maximum.outer(list(map(len, rows)), list(map(len, columns)))
         distances = cdist(
             list(rows),
             list(columns),
             scorer=Levenshtein.distance,
             scorer_kwargs={"weights": (1, 1, self.rules.substitution_cost)},
+            score_cutoff=_greatest_kept_distance(int(longest.max()), self.rules),
             dtype=np.int32,
         ).astype(np.int64)
-        longest = np.maximum.outer(list(map(len, rows)), list(map(len, columns)))
         s = _kept_similarity(distances, longest, self.rules).astype(np.float64)
         if len(rows) < len(g) or len(columns) < len(p):
             s = s[np.ix_([rows[node.value] for node in g], [columns[node.value] for node in p])]
@@ -1567,7 +1574,7 @@ def _matching(
         The pairs of indexes, in the order of the rows.
     """
     ratios = _ratios(s, lengths)
-    uniform = np.ptp(lengths) == 0 and np.ptp(np.concatenate([rows, columns])) == 0
+    uniform = len({*rows.tolist(), *columns.tolist()}) == 1 and lengths.min() == lengths.max()
     if uniform and equal is None:  # all matchings have one length, so the greatest sum of ratios has one s
         return list(zip(*(side.tolist() for side in linear_sum_assignment(ratios, maximize=True)), strict=True))
 
