@@ -1407,6 +1407,8 @@ class _Comparison:
     # All pairs of two sequences of nodes, as the matrices of s and l.
 
     def pairs(self, g: list[_Node], p: list[_Node]) -> _Steps:
+        if not g or not p:
+            return np.zeros((len(g), len(p))), np.zeros((len(g), len(p)), dtype=np.int64)
         ways = {_LEAF: self.pairs_of_leaves, _LIST: self.pairs_of_lists, _DICT: self.pairs_of_dicts}
         kinds = {node.kind for node in g} | {node.kind for node in p}
         if len(kinds) == 1 and kinds <= ways.keys():
