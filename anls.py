@@ -1348,7 +1348,8 @@ class _Comparison:
         self.rules = rules
         self.prefer_equal = prefer_equal  # among matchings of the same value, match what is equal as given
         self.matched: dict[tuple[int, int], list[tuple[int, int]]] = {}  # by the ids of two lists
-        self.chosen: dict[int, tuple[dict[int, int], Sequence[int]]] = {}  # by the id of a node with alternatives
+        # By the id of a node with alternatives: blocks of predictions, as columns by their id, and what each chose.
+        self.chosen: dict[int, list[tuple[dict[int, int], Sequence[int]]]] = {}
         self.distances: dict[tuple[str, str], int] = {}
 
     # One pair of nodes.
@@ -1383,9 +1384,7 @@ class _Comparison:
             if self.prefer_equal:
                 equal = [i for i, option in enumerate(g.value) if option.identity == p.identity]
                 best = next((i for i in equal if values[i] == values[best]), best)
-            columns, choices = self.chosen.setdefault(id(g), ({}, []))
-            columns[id(p)] = len(choices)
-            cast(list[int], choices).append(best)
+            self.chosen.setdefault(id(g), []).append(({id(p): 0}, [best]))
             return values[best]
         if g.kind == _DICT:
             s, length = 0.0, 0
@@ -1505,7 +1504,7 @@ class _Comparison:
                 equal = _equal_identities(node.value, p)
                 equal &= (own_s == own_s[own_best]) & (own_lengths == own_lengths[own_best])
                 best = np.where(equal.any(axis=0), equal.argmax(axis=0), best)
-            self.chosen[id(node)] = columns, best
+            self.chosen.setdefault(id(node), []).append((columns, best))
             s.append(own_s[best, np.arange(len(p))])
             lengths.append(own_lengths[best, np.arange(len(p))])
         return np.array(s), np.array(lengths)
@@ -1518,9 +1517,9 @@ class _Comparison:
         return self.matched[id(g), id(p)]
 
     def option(self, g: _Node, p: _Node) -> int:
-        if id(p) not in self.chosen.get(id(g), ({}, []))[0]:
+        if not any(id(p) in columns for columns, _ in self.chosen.get(id(g), [])):
             _run(self.pair(g, p))
-        columns, choices = self.chosen[id(g)]
+        columns, choices = next(block for block in self.chosen[id(g)] if id(p) in block[0])
         return int(choices[columns[id(p)]])
 
     def match(self, g: _Node, p: _Node, s: _Matrix, lengths: _Matrix) -> _Value:

@@ -116,6 +116,21 @@ class TestEqualsBruteForce:
             assert anls_star_score(prediction, reference) == one_by_one
 
     @pytest.mark.parametrize("seed", range(20))
+    def test_alternatives_in_several_blocks(self, seed: int) -> None:
+        """A reference list meets each of several prediction lists in a block of its own."""
+        generator = random.Random(seed)  # noqa: S311
+        words = ["pen", "pens", "ink", "inks", "cap", "caps"]
+
+        def texts() -> list[Any]:
+            return [generator.choice(words) for _ in range(5)]
+
+        reference = [[tuple(generator.sample(words, 2)) for _ in range(5)] for _ in range(2)]
+        prediction = [texts(), texts()]
+        score = anls_star_score(prediction, reference)
+        assert score == pytest.approx(float(tree_reference.score(prediction, reference)), abs=1e-12)
+        assert explain(prediction, reference).score == score
+
+    @pytest.mark.parametrize("seed", range(20))
     def test_long_lists_whatever_the_order(self, seed: int) -> None:
         """Too long for brute force: the score must still not depend on the order."""
         generator = random.Random(seed)  # noqa: S311
