@@ -12,6 +12,7 @@ texts.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import datetime
@@ -31,7 +32,7 @@ import unicodedata
 import urllib.parse
 import uuid
 import warnings
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain
@@ -109,13 +110,13 @@ LENGTHS: Mapping[str, Callable[[str, str], str]] = types.MappingProxyType(
 
 def _exact_threshold(threshold: object) -> Fraction:
     """The threshold as the decimal that the user wrote, or a ValueError that shows it."""
-    if isinstance(threshold, (numbers.Real, Decimal)) and not isinstance(threshold, bool):
-        try:
-            exact = Fraction(str(threshold))
-        except ValueError:  # NaN and infinities
-            exact = Fraction(-1)
-        if 0 <= exact <= 1:
-            return exact
+    text = str(threshold) if isinstance(threshold, (numbers.Real, Decimal)) else ""
+    exponent = re.search(r"[eE]-?(\d+)", text)
+    if len(text) < 1000 and not (exponent and len(exponent[1]) > 3) and not isinstance(threshold, bool):
+        with contextlib.suppress(ValueError):  # NaN and infinities
+            exact = Fraction(text)
+            if 0 <= exact <= 1:
+                return exact
     raise ValueError(f"threshold={threshold!r}: expected a number from 0 to 1, the least similarity that counts")
 
 
@@ -187,28 +188,34 @@ class Protocol:
     exact_threshold: Fraction = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not re.fullmatch(r"[\w.-]+", self.name):
-            raise ValueError(f"name={self.name!r}: expected letters, digits, '_', '-' and '.'")
+        if not isinstance(self.name, str) or not re.fullmatch(r"\w[\w.-]*", self.name):
+            raise ValueError(f"name={self.name!r}: expected letters, digits, '_', '-' and '.', a letter or digit first")
         for option in ("prediction_steps", "answer_steps", "zero_predictions"):
             value = getattr(self, option)
-            if isinstance(value, str) or not all(isinstance(item, str) for item in value):
+            items = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (None,)
+            if not all(isinstance(item, str) for item in items):
                 raise ValueError(f"{option}={value!r}: expected a tuple of strings")
-            object.__setattr__(self, option, tuple(value))
+            object.__setattr__(self, option, items)
         for option in ("prediction_steps", "answer_steps"):
             for step in getattr(self, option):
                 _check_choice(f"a step of {option}", step, tuple(STEPS))
         _check_choice("prediction_length", self.prediction_length, tuple(LENGTHS))
         _check_choice("answer_length", self.answer_length, tuple(LENGTHS))
         _check_choice("keep", self.keep, (">=", ">"))
+        for option in ("both_empty", "substitution_cost"):
+            value = getattr(self, option)
+            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
+                raise ValueError(f"{option}={value!r}: expected an integer of at least 0")
+            object.__setattr__(self, option, int(value))
         _check_choice("both_empty", self.both_empty, (0, 1))
-        cost = self.substitution_cost
-        if isinstance(cost, bool) or not isinstance(cost, numbers.Integral) or cost < 0:
-            raise ValueError(f"substitution_cost={cost!r}: expected an integer of at least 0")
         _check_choice("tree", self.tree, ("", "released", "paper"))
         lengths = self.prediction_length, self.answer_length
         if self.tree and (lengths != ("compared", "compared") or not self.both_empty or self.zero_predictions):
             raise ValueError("a protocol of trees has the lengths 'compared', both_empty=1 and no zero_predictions")
-        object.__setattr__(self, "exact_threshold", _exact_threshold(self.threshold))
+        exact = _exact_threshold(self.threshold)
+        written = float(exact)
+        object.__setattr__(self, "exact_threshold", exact)
+        object.__setattr__(self, "threshold", written if Fraction(str(written)) == exact else exact)
 
 
 def _row(name: str, steps: str, answer_steps: str | None = None, length: str = "compared", **rules: Any) -> Protocol:
@@ -424,7 +431,7 @@ def protocol_from_signature(text: str) -> Protocol:
         ... )
         True
     """
-    head, *pairs = text.strip().split("|")
+    head, *pairs = str(text).strip().split("|")
     fields = dict(pair.split(":", 1) for pair in pairs if ":" in pair)
     absent = {"protocol", "pred", "ref", "length", "keep", "empty", "special", "substitution"} - fields.keys()
     if head != "anls" or absent:
@@ -433,7 +440,7 @@ def protocol_from_signature(text: str) -> Protocol:
     name, lengths = fields["protocol"].removesuffix("*"), fields["length"].split("/")
     keep = ">=" if fields["keep"].startswith(">=") else fields["keep"][:1]
     try:
-        threshold = Fraction(fields["keep"].removeprefix(keep))
+        threshold = Fraction(fields["keep"].removeprefix(keep)) if len(fields["keep"]) < 1000 else Fraction(2)
         both_empty, substitution_cost = int(fields["empty"]), int(fields["substitution"])
     except (ValueError, ZeroDivisionError):
         raise ValueError(
@@ -446,7 +453,7 @@ def protocol_from_signature(text: str) -> Protocol:
         prediction_length=lengths[0],
         answer_length=lengths[-1],
         keep=keep,
-        threshold=threshold if Fraction(str(float(threshold))) != threshold else float(threshold),
+        threshold=threshold,
         both_empty=both_empty,
         tree=fields.get("tree", ""),
         zero_predictions=tuple(map(_unquoted, lists["special"])),
@@ -498,7 +505,7 @@ def _is_kept(distance: _Ints, length: _Ints, rules: Protocol) -> Any:
     """Whether the similarity reaches the threshold, compared in integers."""
     exact = rules.exact_threshold
     length = length + (length == 0)
-    if isinstance(length, np.ndarray) and length.size and exact.denominator * int(length.max()) >= 2**62:
+    if isinstance(length, np.ndarray) and exact.denominator * int(length.max(initial=1)) >= 2**62:
         distance, length = distance.astype(object), length.astype(object)  # thresholds of very many digits
     have, need = (length - distance) * exact.denominator, exact.numerator * length
     return have > need if rules.keep == ">" else have >= need
@@ -512,6 +519,11 @@ def _greatest_kept_distance(length: int, rules: Protocol) -> int:
 
 def _kept_similarity(distance: _Ints, length: _Ints, rules: Protocol) -> Any:
     return _similarity(distance, length, rules) * _is_kept(distance, length, rules) + 0.0  # + 0.0: never -0.0
+
+
+def _weights(rules: Protocol) -> tuple[int, int, int]:
+    """Costs of inserting, deleting and replacing; replacing never costs more than deleting and inserting."""
+    return 1, 1, min(rules.substitution_cost, 2)
 
 
 def _apply(steps: Iterable[str], text: str) -> str:
@@ -530,7 +542,7 @@ def _score_one(prediction: str | None, answers: Sequence[str], rules: Protocol) 
     for index, answer in enumerate(answers):
         right = _apply(rules.answer_steps, answer)
         length = max(left_length, len(LENGTHS[rules.answer_length](answer, right)))
-        distance = Levenshtein.distance(left, right, weights=(1, 1, rules.substitution_cost))
+        distance = Levenshtein.distance(left, right, weights=_weights(rules))
         similarity = _similarity(distance, length, rules)
         if similarity > best_similarity:
             best_similarity, best = similarity, index
@@ -682,16 +694,19 @@ def _score_texts(
         least_distance = np.abs(left.sizes[owner] - right.sizes)
         pairs = np.flatnonzero(~settled[owner] & (_kept_similarity(least_distance, lengths, rules) > 0))
 
+    begins = np.diff(owner[pairs], prepend=-1) > 0  # a prediction is held once, however many answers it meets
+    texts = left.compared.take(pa.array(owner[pairs][begins])).to_numpy(zero_copy_only=False)
     distances = cpdist(
-        left.compared.take(pa.array(owner[pairs])).to_numpy(zero_copy_only=False),
+        texts[np.cumsum(begins) - 1],
         right.compared.take(pa.array(pairs)).to_numpy(zero_copy_only=False),
         scorer=Levenshtein.distance,
-        scorer_kwargs={"weights": (1, 1, rules.substitution_cost)},
+        scorer_kwargs={"weights": _weights(rules)},
         dtype=np.int32,
     ).astype(np.int64)
     np.maximum.at(open_scores, owner[pairs], _kept_similarity(distances, lengths[pairs], rules).astype(np.float64))
     if rules.zero_predictions:
-        zero = pc.is_in(left.compared, value_set=pa.array(rules.zero_predictions, _TEXTS))
+        held = [text for text in rules.zero_predictions if text.isascii() or not re.search("[\ud800-\udfff]", text)]
+        zero = pc.is_in(left.compared, value_set=pa.array(held, _TEXTS))
         open_scores[_bools(zero)] = 0.0
     scores[rows] = open_scores
 
@@ -713,9 +728,11 @@ _Where = Callable[[int], str]  # names a row in a message
 
 def _is_missing(value: object) -> bool:
     """None, NaN (the missing text of pandas) or pandas' NA."""
+    if isinstance(value, Decimal):
+        return value.is_nan()
     if isinstance(value, numbers.Number):
         return bool(value != value)
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
+    return value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _text(value: object, where: str, expected: str) -> str | None:
@@ -727,13 +744,22 @@ def _text(value: object, where: str, expected: str) -> str | None:
             return value.decode("utf-8")
     if _is_missing(value):
         return None
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return _text(value.item(), where, expected)
     if isinstance(value, (numbers.Number, np.bool_)):
-        return str(value)
+        return _number_text(value, where)
     raise ValueError(f"{where} is {_describe(value)}; expected {expected}.{_remedy(value)}")
 
 
+def _number_text(value: object, where: str) -> str:
+    try:
+        return str(value)
+    except ValueError:  # Python refuses to write integers of thousands of digits
+        raise ValueError(f"{where} is an integer of too many digits to write; pass it as text.") from None
+
+
 def _describe(value: object) -> str:
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
         kinds = sorted({type(item).__name__ for item in value})
         return f"a {type(value).__name__} of {len(value)} {'/'.join(kinds) or 'items'}"
     if isinstance(value, Mapping):
@@ -802,18 +828,23 @@ def _answers(value: Any, where: str) -> list[str]:
     return cast(list[str], texts)
 
 
-def _column(values: Any, name: str) -> list[Any] | pa.Array | pa.ChunkedArray:
-    """A column as a list, or as it is if it is an Arrow column of texts or of lists of texts."""
+def _column(values: Any, name: str, wanted: pa.DataType | None = None) -> list[Any] | pa.Array | pa.ChunkedArray:
+    """A column as a list, or as it is if it is an Arrow column of the wanted type."""
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
-        return values if _arrow_type(values.type) else values.to_pylist()
+        return values if wanted is not None and _arrow_type(values.type) == wanted else values.to_pylist()
     if isinstance(values, list):
         return values
     if isinstance(values, (pa.Table, pa.RecordBatch)):
         return cast(list[Any], values.to_pylist())
-    if hasattr(values, "columns") and hasattr(values, "to_dict"):  # a DataFrame, whose iteration gives column names
+    if hasattr(values, "to_dicts"):  # a DataFrame of polars or of pandas, whose iteration gives column names
+        return cast(list[Any], values.to_dicts())
+    if hasattr(values, "columns") and hasattr(values, "to_dict"):
         return cast(list[Any], values.to_dict("records"))
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+    has_items = isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping, Set))
+    if not has_items or (isinstance(values, np.ndarray) and not values.ndim):
         raise ValueError(f"{name} is {_describe(values)}; expected a list or column with one item for each question.")
+    if getattr(values, "dtype", None) in (np.float16, np.float32):
+        return list(np.asarray(values))  # NumPy writes 0.1 where tolist gives 0.10000000149011612
     return list(values.tolist() if hasattr(values, "tolist") else values)
 
 
@@ -1024,7 +1055,7 @@ def anls_scores(
     Source: as `anls_score`.
     """
     rules = _rules(protocol, threshold, of_trees=False)
-    left, right = _column(predictions, "predictions"), _column(answers, "answers")
+    left, right = _column(predictions, "predictions", _TEXTS), _column(answers, "answers", _TEXT_LISTS)
     _check_lengths(left, right, "answers")
     scored = _score(left, right, rules)
     for note in _notes(scored, rules):
@@ -1126,7 +1157,11 @@ def _compile(root: Any, side: str, rules: Protocol, identities: dict[Any, int] |
             value = _usual(given, side, inner, number)
             kind = _KINDS[type(value)]
         if kind == _LEAF:
-            nodes.append(_Node(_LEAF, normalise(str(value)), 1, (0.0, 1), released and value == "", given))
+            try:
+                text = str(value)
+            except ValueError:  # Python refuses to write integers of thousands of digits
+                text = _number_text(value, f"{side} {_path(inner, number)}")
+            nodes.append(_Node(_LEAF, normalise(text), 1, (0.0, 1), released and value == "", given))
             continue
         if kind == _DICT and side == "reference" and ("$one_of" in value or "$literal" in value):
             value = _alternatives(value, inner, number)
@@ -1213,8 +1248,8 @@ def _children(
     if not set(map(type, value)) <= {str}:
         texts = {str(key): child for key, child in value.items()}
         if len(texts) < len(value):
-            twice = sorted(str(key) for key in value if not isinstance(key, str) and str(key) in value)
-            raise ValueError(f"{side} {_path(inner, number)} has the key {twice[0]!r} twice, as text and not; keep one")
+            twice = next(text for text, count in collections.Counter(map(str, value)).items() if count > 1)
+            raise ValueError(f"{side} {_path(inner, number)} has the key {twice!r} twice, as text; keep one")
         value = texts
     if rules.tree == "paper":
         value = {key: child for key, child in value.items() if child is not None and not _is_missing(child)}
@@ -1226,7 +1261,10 @@ def _usual(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
     given = value
     while isinstance(value, enum.Enum):
         value = value.value
-    if isinstance(value, np.generic) and not isinstance(value, np.floating):
+    if isinstance(value, np.datetime64):
+        finer_than_python = isinstance(value.item(), int)
+        value = value.astype("datetime64[us]").item() if finer_than_python else value.item()
+    elif isinstance(value, (np.bool_, np.integer)):
         value = value.item()
     if _is_missing(value):
         return None
@@ -1302,8 +1340,10 @@ def _refuse_cycle(root: Any, side: str) -> None:
 # ---------------------------------------------------------------------------------------------------
 
 _TIE = 1e-9  # sums of ratios that differ by less are equal
+_NOISE = 1e-12  # what rounding can add to such a sum
 _FEW_PAIRS = 16  # of list elements, up to which one by one is faster than by matrices
 _MATRIX_CELLS = 4_000_000  # of one matrix, about
+_MAX_PAIRS = 50_000_000  # of the values of two lists: 2 GB, and minutes of matching
 
 _Matrix = npt.NDArray[Any]
 _Steps = Generator[Any, Any, Any]  # a computation that yields the computations it waits for
@@ -1331,7 +1371,7 @@ def _best(values: list[_Value]) -> int:
     top = max(map(_ratio, values)) - _TIE
     most = max(value[0] for value in values if _ratio(value) >= top) - _TIE
     candidates = [index for index, value in enumerate(values) if _ratio(value) >= top and value[0] >= most]
-    return min(candidates, key=lambda index: values[index][1])
+    return min(candidates, key=lambda index: (values[index][1], -values[index][0]))
 
 
 class _Comparison:
@@ -1357,7 +1397,7 @@ class _Comparison:
     def distance(self, g: _Node, p: _Node) -> int:
         pair = g.value, p.value
         if pair not in self.distances:
-            self.distances[pair] = Levenshtein.distance(*pair, weights=(1, 1, self.rules.substitution_cost))
+            self.distances[pair] = Levenshtein.distance(*pair, weights=_weights(self.rules))
         return self.distances[pair]
 
     def simple(self, g: _Node, p: _Node) -> _Value | None:
@@ -1408,6 +1448,11 @@ class _Comparison:
     def pairs(self, g: list[_Node], p: list[_Node]) -> _Steps:
         if not g or not p:
             return np.zeros((len(g), len(p))), np.zeros((len(g), len(p)), dtype=np.int64)
+        if len(g) * len(p) > _MAX_PAIRS:
+            raise ValueError(
+                f"a list of {len(g):,} and one of {len(p):,} values have more than {_MAX_PAIRS:,} pairs, which is the "
+                "limit: score their parts"
+            )
         ways = {_LEAF: self.pairs_of_leaves, _LIST: self.pairs_of_lists, _DICT: self.pairs_of_dicts}
         kinds = {node.kind for node in g} | {node.kind for node in p}
         if len(kinds) == 1 and kinds <= ways.keys():
@@ -1434,7 +1479,7 @@ class _Comparison:
             list(rows),
             list(columns),
             scorer=Levenshtein.distance,
-            scorer_kwargs={"weights": (1, 1, self.rules.substitution_cost)},
+            scorer_kwargs={"weights": _weights(self.rules)},
             score_cutoff=_greatest_kept_distance(int(longest.max()), self.rules),
             dtype=np.int32,
         ).astype(np.int64)
@@ -1468,6 +1513,7 @@ class _Comparison:
         lengths = np.zeros(s.shape, dtype=np.int64)
         columns = [child for node in p for child in node.value]
         column_ends = np.cumsum([len(node.value) for node in p]).tolist()
+        leaves_only = all(child.kind == _LEAF for node in (*g, *p) for child in node.value)
         start = 0
         while start < len(g):  # as many lists at once as the matrix may have rows
             end = start
@@ -1482,8 +1528,12 @@ class _Comparison:
                 right = 0
                 for j, node in enumerate(p):
                     left, right = right, column_ends[j]
-                    cells = np.s_[top:bottom, left:right]
-                    s[i, j], lengths[i, j] = self.match(g[i], node, own_s[cells], own_lengths[cells])
+                    own = own_s[top:bottom, left:right]
+                    if leaves_only:  # every matching has one length; which is best is found again where it is needed
+                        s[i, j] = math.fsum(own[linear_sum_assignment(own, maximize=True)].tolist())
+                        lengths[i, j] = max(own.shape)
+                    else:
+                        s[i, j], lengths[i, j] = self.match(g[i], node, own, own_lengths[top:bottom, left:right])
             start = end
         return s, lengths
 
@@ -1498,7 +1548,8 @@ class _Comparison:
             ratios = _ratios(own_s, own_lengths)
             tied = ratios >= ratios.max(axis=0) - _TIE
             tied &= own_s >= np.where(tied, own_s, -1).max(axis=0) - _TIE
-            best = np.where(tied, own_lengths, np.iinfo(np.int64).max).argmin(axis=0)
+            shortest = np.where(tied, own_lengths, np.iinfo(np.int64).max).min(axis=0)
+            best = np.where(tied & (own_lengths == shortest), own_s, -1).argmax(axis=0)
             if self.prefer_equal:
                 own_best = best, np.arange(len(p))
                 equal = _equal_identities(node.value, p)
@@ -1591,7 +1642,7 @@ def _matching(
 
     allowed = np.ones((n, n), dtype=bool)
     order = _assign(square_ratios, allowed)
-    allowed = _optimal(square_ratios, order, allowed)
+    allowed = _optimal(square_ratios, order, allowed, _NOISE if uniform else _TIE)
     if not uniform and np.count_nonzero(allowed) > n:
         # Dinkelbach's iteration for the greatest s / l: maximise s - ratio * l until the ratio does not grow.
         all_rows = np.arange(n)
@@ -1601,10 +1652,10 @@ def _matching(
             objective = square_s - ratio * square_lengths
             order = _assign(objective, allowed)
             grown = _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order])
-        allowed = _optimal(objective, order, allowed)
+        allowed = _optimal(objective, order, allowed, _TIE)
         objective = square_s if ratio > 0 else -square_lengths.astype(np.float64)
         order = _assign(objective, allowed)
-        allowed = _optimal(objective, order, allowed)
+        allowed = _optimal(objective, order, allowed, _NOISE)
     if equal is not None:
         preferred = np.zeros((n, n))
         preferred[inside] = equal
@@ -1621,8 +1672,8 @@ def _assign(weights: _Matrix, allowed: _Matrix) -> npt.NDArray[np.int64]:
     return cast(npt.NDArray[np.int64], linear_sum_assignment(np.where(allowed, -weights, np.inf))[1])
 
 
-def _optimal(weights: _Matrix, order: npt.NDArray[np.int64], allowed: _Matrix) -> _Matrix:
-    """The pairs that optimal assignments consist of, given one: those whose reduced cost is 0.
+def _optimal(weights: _Matrix, order: npt.NDArray[np.int64], allowed: _Matrix, tolerance: float) -> _Matrix:
+    """The pairs that optimal assignments consist of, given one: those whose reduced cost is 0 within the tolerance.
 
     The dual prices that make the given assignment tight are the shortest paths in its residual graph, found by
     Bellman and Ford's iteration, which ends soon where few rows compete.
@@ -1632,11 +1683,11 @@ def _optimal(weights: _Matrix, order: npt.NDArray[np.int64], allowed: _Matrix) -
     prices = np.zeros(len(order))
     for _ in range(len(order)):
         lower = np.minimum(prices, (prices[:, None] + costs).min(axis=0))
-        if (prices - lower).max() < _TIE / 1000:
+        if (prices - lower).max() < _NOISE / 10:
             break
         prices = lower
     tight = np.empty(costs.shape, dtype=bool)
-    tight[:, order] = costs + prices[:, None] - prices <= _TIE
+    tight[:, order] = costs + prices[:, None] - prices <= tolerance
     return tight
 
 
@@ -1989,6 +2040,12 @@ def explain(
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=2)
         return explanation
+    for note in _tree_notes([prediction], [reference], rules):
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return _explain_tree(prediction, reference, rules)
+
+
+def _explain_tree(prediction: Any, reference: Any, rules: Protocol) -> Explanation:
     steps = _compared(prediction, reference, rules, explained=True)
     score, length = _exact_score(steps)
     parts: list[list[int]] = [[] for _ in steps]
@@ -2012,7 +2069,7 @@ def _explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Expla
     if text is not None:
         left, right = _apply(rules.prediction_steps, text), _apply(rules.answer_steps, options[best])
         sides = (LENGTHS[rules.prediction_length](text, left), LENGTHS[rules.answer_length](options[best], right))
-        distance = Levenshtein.distance(left, right, weights=(1, 1, rules.substitution_cost))
+        distance = Levenshtein.distance(left, right, weights=_weights(rules))
         length = max(map(len, sides))
         similarity = float(_similarity(distance, length, rules))
         reason = "" if score else _ZERO_BY_RULE if left in rules.zero_predictions else _BELOW
@@ -2065,7 +2122,7 @@ def _closest_dict(steps: list[_Step], parts: list[int], closest: list[Any]) -> d
     found: dict[Any, Any] = {}
     for part in parts:
         step, value = steps[part], closest[part]
-        is_empty = value is None or (isinstance(value, (str, list, dict)) and not value)
+        is_empty = _is_missing(value) or (isinstance(value, (str, list, dict)) and not value)
         if step.g is None and step.p is not None and not step.p.like_none:
             found[step.at_p] = None
         elif step.g is not None and not (step.p is None and is_empty):
@@ -2201,6 +2258,7 @@ def _plain_json_steps(value: Any) -> _Steps:
     if isinstance(value, dict):
         plain: dict[str, Any] = {}
         for key, child in value.items():
+            child = list(child) if key == "$one_of" and isinstance(child, tuple) else child
             plain[str(key)] = yield _plain_json_steps(child)
         return plain
     if isinstance(value, (list, tuple)):
@@ -2417,7 +2475,7 @@ def _id_text(value: object, where: str) -> str:
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        return str(int(value))
+        return _number_text(int(value), f"the question_id of {where}")
     raise ValueError(f"{where} has the question_id {value!r}; expected a string or an integer.")
 
 
@@ -2510,7 +2568,8 @@ def _id_list(ids: pa.Array) -> list[str]:
 
 
 def _count_ids(ids: pa.Array, what: str) -> str:
-    shown = ", ".join(_id_list(ids[:5])) + (", ..." if len(ids) > 5 else "")
+    first = [id_ if 0 < len(id_) <= 60 and id_.isprintable() else reprlib.repr(id_) for id_ in _id_list(ids[:5])]
+    shown = ", ".join(first) + (", ..." if len(ids) > 5 else "")
     return f"{len(ids)} question_id{'s' * (len(ids) != 1)} {what.format(shown)}" if len(ids) else ""
 
 
@@ -2551,7 +2610,10 @@ class ANLS(evaluate.Metric):
         {'anls_score': 0.9285714285714286}
     """
 
+    writer: Any
     buf_writer: Any
+    cache_file_name: Any
+    filelock: Any
 
     def __init__(self, config_name: str | Protocol | None = None, **options: Any) -> None:
         unknown = options.keys() - inspect.signature(evaluate.Metric.__init__).parameters.keys()
@@ -2567,6 +2629,7 @@ class ANLS(evaluate.Metric):
         self._kept: pa.Table | None = None  # rows of a `compute` that failed
         self._with_ids: bool | None = None  # whether the rows that were added have a question_id
         super().__init__(config_name=self.protocol.name if config_name else None, **options)
+        self._experiment, self._round = self.experiment_id, 0
 
     def _info(self) -> evaluate.MetricInfo:
         text = datasets.Value("string")
@@ -2671,26 +2734,40 @@ class ANLS(evaluate.Metric):
             self.add_batch(predictions=predictions, references=references)
             self._write_pending()
         after = self._rows_stored()
-        table = self._gather()
+        table, with_ids = self._gather(), self._with_ids
+        self._with_ids = None
         if self.process_id > 0:
             return None
         try:
             aligned = _align(table, missing, unknown)
-        except ValueError:
+            result, notes = (_tree_result if rules.tree else _result)(aligned, rules, detailed, missing)
+            for note in notes:
+                warnings.warn(note, UserWarning, stacklevel=2)
+        except BaseException:
             self._kept = pa.concat_tables([table[:before], table[after:]])
-            self._with_ids = self._with_ids if self._kept.num_rows else None
+            self._with_ids = with_ids if self._kept.num_rows else None
             raise
-        self._with_ids = None
-        result, notes = (_tree_result if rules.tree else _result)(aligned, rules, detailed, missing)
-        for note in notes:
-            warnings.warn(note, UserWarning, stacklevel=2)
         return result
 
     def reset(self) -> None:
         """Forget all that was added and not yet scored."""
-        if len(self):
-            self._gather()
-        self._with_ids = None
+        self._pending, self._pending_rows = [], dict.fromkeys(_STORED.names, 0)
+        self._kept = self._with_ids = None
+        self._discard_file()
+
+    def _discard_file(self) -> None:
+        if self.writer is not None:
+            self.writer.close()
+            if not self.keep_in_memory:
+                os.remove(self.cache_file_name)
+                self.filelock.release()
+                os.remove(self.filelock.lock_file)
+            self.writer = self.buf_writer = self.cache_file_name = self.filelock = None
+
+    def __del__(self) -> None:
+        """Remove the file of rows that were never scored."""
+        with contextlib.suppress(Exception):  # half built, or the interpreter is ending
+            self._discard_file()
 
     def _take(self, batch: dict[str, _Side]) -> None:
         ids = pa.concat_arrays([side.ids for side in batch.values()])
@@ -2723,7 +2800,7 @@ class ANLS(evaluate.Metric):
     def _gather(self) -> pa.Table:
         """Take out all that was added, by every process, and remove the files that held it."""
         tables = [self._schema.empty_table() if self._kept is None else self._kept]
-        if self.num_process > 1 and self._kept is None:
+        if self.num_process > 1:
             self._open_writer()  # to write nothing, too: the other processes wait for this one's file
         self._kept = None
         if self.writer is not None:
@@ -2739,6 +2816,9 @@ class ANLS(evaluate.Metric):
                     if self.num_process == 1:
                         os.remove(lock.lock_file)
             self.data = self.buf_writer = self.cache_file_name = self.filelock = self.selected_feature_format = None
+        if self.num_process > 1:  # a process that is ahead must not write over what another has still to read
+            self._round += 1
+            self._module_info.experiment_id = f"{self._experiment}-{self._round}"
         return pa.concat_tables([table.replace_schema_metadata() for table in tables])
 
     def _create_cache_file(self, timeout: float = 1) -> tuple[str, FileLock]:
@@ -2795,7 +2875,7 @@ def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: st
     if not detailed:
         scores = [0.0 if row in absent else _score_tree(*pair, rules) for row, pair in enumerate(pairs)]
         return {"anls_star_score": math.fsum(scores) / n}, aligned.notes + notes
-    found = [None if row in absent else explain(*pair, protocol=rules) for row, pair in enumerate(pairs)]
+    found = [None if row in absent else _explain_tree(*pair, rules) for row, pair in enumerate(pairs)]
     scores = [0.0 if own is None else own.score for own in found]
     result = {
         "anls_star_score": math.fsum(scores) / n,

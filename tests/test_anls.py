@@ -220,6 +220,19 @@ class TestColumns:
         answers = pa.array([["a", "b"], ["c", "d"]], pa.list_(pa.string(), 2))
         assert anls_scores(["b", "x"], answers).tolist() == [1.0, 0.0]
 
+    def test_of_plain_texts_as_answers(self) -> None:
+        for kind in (pa.string(), pa.large_string(), pa.string_view()):
+            assert anls_scores(["a", "b"], pa.array(["a", "c"], kind)).tolist() == [1.0, 0.0]
+        assert anls_scores(["a"], pa.array(["a"]).dictionary_encode()).tolist() == [1.0]
+
+    def test_of_lists_as_predictions(self) -> None:
+        with pytest.raises(ValueError, match=r"predictions\[0\] is a list of 1 str.*Pass the string itself"):
+            anls_scores(pa.array([["a"]]), [["a"]])
+
+    def test_of_single_precision(self) -> None:
+        assert anls_scores(np.array([0.1], np.float32), [["0.1"]]).tolist() == [1.0]
+        assert anls_scores(pd.Series([0.1], dtype="float32"), [["0.1"]]).tolist() == [1.0]
+
     def test_numbers_in_arrow(self) -> None:
         assert anls_scores(pa.array([5, 12]), pa.array([[5], [13]])).tolist() == [1.0, 0.5]
 
@@ -250,6 +263,7 @@ class TestValues:
             (np.str_("text"), "text"),
             (Colour.RED, "red"),
             ("caf\xe9".encode(), "caf\xe9"),
+            (np.array("text"), "text"),
         ],
     )
     def test_is_taken_as_its_text(self, value: Any, text: str) -> None:
@@ -277,7 +291,10 @@ class TestValues:
         for wrong in ("text", "answer_start", "L"):
             assert anls_score(wrong, answers) == 0.0
 
-    @pytest.mark.parametrize("missing", [None, float("nan"), np.nan, pd.NA, pd.NaT, Decimal("NaN"), np.float32("nan")])
+    @pytest.mark.parametrize(
+        "missing",
+        [None, float("nan"), pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.float32("nan"), np.ma.masked],
+    )
     @pytest.mark.parametrize("answer", ["nan", "None", "", "x"])
     def test_no_prediction_is_no_text(self, missing: Any, answer: str) -> None:
         for protocol in TEXT_PROTOCOLS:
@@ -330,6 +347,10 @@ class TestErrors:
         with pytest.raises(ValueError, match=r"answers\[1\]"):
             anls_scores(pa.array(["a", "b"]), pa.array(answers))
 
+    def test_an_integer_that_python_does_not_write(self) -> None:
+        with pytest.raises(ValueError, match=r"predictions\[1\] is an integer of too many digits"):
+            anls_scores(["a", 10**5000], [["a"], ["b"]])
+
     def test_row_is_counted_over_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(anls, "_BLOCK", 2)
         with pytest.raises(ValueError, match=r"predictions\[4\] is a list"):
@@ -344,7 +365,7 @@ class TestErrors:
         with pytest.raises(ValueError, match=r"3 predictions but 2 answers.*list\(zip\(\*answers\)\)"):
             anls_scores(["a1", "b2", "c3"], [["a1", "b2", "c3"], ["a1", "b2", "c3"]])
 
-    @pytest.mark.parametrize("column", ["abc", b"abc", {"a": 1}, 5, None])
+    @pytest.mark.parametrize("column", ["abc", b"abc", {"a": 1}, {"a", "b"}, np.array("abc"), 5, None])
     def test_no_column(self, column: Any) -> None:
         with pytest.raises(ValueError, match=r"predictions is .*; expected a list or column"):
             anls_scores(column, [["a"]])

@@ -109,11 +109,29 @@ class TestEqualsBruteForce:
     def test_by_matrices_too(self, reference: list[Any], prediction: list[Any]) -> None:
         one_by_one = anls_star_score(prediction, reference)
         with pytest.MonkeyPatch.context() as patch:
+            for few in (0, 4, 10**9):
+                patch.setattr(anls, "_FEW_PAIRS", few)
+                assert anls_star_score(prediction, reference) == one_by_one
+                assert explain(prediction, reference).score == one_by_one
             patch.setattr(anls, "_FEW_PAIRS", 0)
-            assert anls_star_score(prediction, reference) == one_by_one
-            assert explain(prediction, reference).score == one_by_one
             patch.setattr(anls, "_MATRIX_CELLS", 1)
             assert anls_star_score(prediction, reference) == one_by_one
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_near_ties_of_alternatives(self, seed: int) -> None:
+        """Ratios that differ by less than the tolerance: what is chosen must still not depend on the order."""
+        generator = random.Random(seed)  # noqa: S311
+        text = "a" * 40_000
+        options = ["a" * 39_999, "a" * 40_000 + "b"]
+        scores = set()
+        for _ in range(2):
+            options.reverse()
+            scores |= {anls_star_score(text, one_of(*options)), explain(text, one_of(*options)).score}
+        assert len(scores) == 1
+        lists = [[one_of(*options), *generator.sample("bcdefgh", 4)] for _ in range(2)]
+        assert anls_star_score([[text, *"bcde"]] * 2, lists) == anls_star_score(
+            [[text, *"bcde"]] * 2, [[one_of(*options[::-1]), *own[1:]] for own in lists]
+        )
 
     @pytest.mark.parametrize("seed", range(20))
     def test_alternatives_in_several_blocks(self, seed: int) -> None:
@@ -317,6 +335,7 @@ class TestLeaves:
             (np.bool_(True), "True"),
             (np.str_("text"), "text"),
             (np.datetime64("2031-05-04"), "2031-05-04"),
+            (np.datetime64("2031-05-04T06:07:08", "ns"), "2031-05-04T06:07:08"),
         ],
     )
     def test_is_compared_as_the_text_a_person_would_write(self, leaf: Any, text: str) -> None:
@@ -338,8 +357,9 @@ class TestLeaves:
 
     def test_int_keys_are_texts(self) -> None:
         assert anls_star_score({1: "a"}, {"1": "a"}) == 1.0
-        with pytest.raises(ValueError, match=r"reference \$\.a has the key '1' twice"):
-            anls_star_score({}, {"a": {1: "a", "1": "b"}})
+        for twice in ({1: "a", "1": "b"}, {float("nan"): "a", float("nan"): "b"}):
+            with pytest.raises(ValueError, match=r"reference \$\.a has the key '(1|nan)' twice"):
+                anls_star_score({}, {"a": twice})
 
     def test_subclasses_of_containers(self) -> None:
         assert anls_star_score(OrderedDict(a="x"), {"a": "x"}) == 1.0
@@ -491,6 +511,17 @@ class TestShapes:
     def test_used_twice_is_no_cycle(self) -> None:
         shared = [{"a": "x"}]
         assert anls_star_score([shared, shared, [shared]], [[{"a": "x"}], [shared], shared]) == 1.0
+
+    def test_too_many_pairs_or_digits(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with pytest.raises(ValueError, match=r"prediction \$\[0\] is an integer of too many digits"):
+            anls_star_score([10**5000], [])
+        monkeypatch.setattr(anls, "_MAX_PAIRS", 100)
+        with pytest.raises(ValueError, match="a list of 11 and one of 10 values have more than 100 pairs"):
+            anls_star_score(list("abcdefghij"), list("abcdefghijk"))
+
+    def test_missing_values_do_not_stay_in_the_closest_reference(self) -> None:
+        for missing in (None, float("nan"), pd.NA):
+            assert explain({}, {"a": missing}).closest_reference == {}
 
     def test_too_many_values(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(anls, "_MAX_VALUES", 100)

@@ -1,5 +1,6 @@
 """The evaluate metric: inputs as datasets hold them, in any batching, aligned by id."""
 
+import gc
 import json
 import math
 import os
@@ -463,6 +464,33 @@ class TestBadInput:
             metric.compute(predictions=CARD_PREDICTIONS, references=CARD_REFERENCES[:1])
         assert metric.compute(predictions=["a"], references=[["a"]]) == {"anls_score": 1.0}
 
+    def test_a_warning_turned_into_an_error_loses_nothing(self, metric: Any) -> None:
+        metric.add_batch(predictions=["a", None], references=[["a"], ["b"]])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(UserWarning, match="None"):
+                metric.compute()
+        assert len(metric) == 2
+        with pytest.warns(UserWarning, match="None"):
+            assert metric.compute() == {"anls_score": 0.5}
+
+    @pytest.mark.parametrize("in_memory", [False, True])
+    def test_reset_of_what_is_written(self, metric_path: str, tmp_path: Path, in_memory: bool) -> None:
+        metric = evaluate.load(metric_path, cache_dir=str(tmp_path), keep_in_memory=in_memory)
+        metric.add_batch(predictions=["a"] * 20_000, references=[["b"]] * 20_000)
+        metric.add(prediction="a", reference=["b"])
+        metric.reset()
+        assert len(metric) == 0
+        assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+        assert metric.compute(predictions=["a"], references=[["a"]]) == {"anls_score": 1.0}
+
+    def test_a_metric_that_is_dropped_leaves_no_file(self, metric_path: str, tmp_path: Path) -> None:
+        metric = evaluate.load(metric_path, cache_dir=str(tmp_path))
+        metric.add_batch(predictions=["a"] * 20_000, references=[["b"]] * 20_000)
+        del metric
+        gc.collect()
+        assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
     def test_reset(self, metric: Any) -> None:
         metric.reset()
         metric.add_batch(predictions=CARD_PREDICTIONS[:1] + CARD_PREDICTIONS, references=CARD_REFERENCES)
@@ -549,9 +577,16 @@ import sys, json, evaluate
 path, process, cache = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 metric = evaluate.load(path, num_process=2, process_id=process, experiment_id="pair", cache_dir=cache)
 shard = json.load(sys.stdin)
-if shard["predictions"] or shard["references"]:
-    metric.add_batch(**shard)
-print(json.dumps(metric.compute(detailed=True)))
+results = []
+for number in range(3):  # without a pause: a process that is ahead must not disturb the other
+    if shard["predictions"] or shard["references"]:
+        metric.add_batch(**shard)
+    results.append(metric.compute(detailed=True))
+    metric.add(prediction="a" if process else "b", reference=["a"])
+    results.append(metric.compute())
+assert results == results[:2] * 3, results
+assert results[1] == (None if process else {"anls_score": 0.5}), results
+print(json.dumps(results[0]))
 """
 
 
