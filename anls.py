@@ -23,6 +23,7 @@ import inspect
 import json
 import math
 import numbers
+import operator
 import os
 import re
 import reprlib
@@ -789,7 +790,8 @@ def _prediction_texts(values: list[Any], where: _Where) -> pa.LargeStringArray:
 
 def _answer_texts(values: list[Any], where: _Where) -> pa.LargeListArray:
     """The lists of answers, none of them empty; raises UnicodeEncodeError as above."""
-    if set(map(type, values)) <= {list, tuple}:  # Arrow would take a bare string as a list of characters
+    # Arrow would take a bare string as a list of characters.
+    if operator.countOf(map(type, values), list) == len(values) or set(map(type, values)) <= {list, tuple}:
         with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError):
             answers = pa.array(values, _TEXT_LISTS)
             if _has_no_gap(answers):
