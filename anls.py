@@ -1531,7 +1531,9 @@ class _Comparison:
                 for j, node in enumerate(p):
                     left, right = right, column_ends[j]
                     own = own_s[top:bottom, left:right]
-                    if leaves_only:  # every matching has one length; which is best is found again where it is needed
+                    if not own.size:
+                        lengths[i, j] = g[i].size + node.size
+                    elif leaves_only:  # every matching has one length; which is best is found again where it is needed
                         s[i, j] = math.fsum(own[linear_sum_assignment(own, maximize=True)].tolist())
                         lengths[i, j] = max(own.shape)
                     else:
@@ -2868,10 +2870,13 @@ def _result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: str) ->
 
 def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: str) -> tuple[dict[str, Any], list[str]]:
     absent = set(aligned.missing)
-    pairs = [
-        (json.loads(text or b"null"), json.loads(answers))
-        for text, answers in zip(aligned.texts.to_pylist(), aligned.answers.to_pylist(), strict=True)
-    ]
+    stored = zip(aligned.texts.to_pylist(), aligned.answers.to_pylist(), strict=True)
+    try:
+        pairs = [(json.loads(text or b"null"), json.loads(answers)) for text, answers in stored]
+    except RecursionError:
+        raise ValueError(
+            "a tree is nested more deeply than JSON can be read here; score it with anls_star_score"
+        ) from None
     notes = _tree_notes([p for p, _ in pairs], [g for _, g in pairs], rules)
     n = len(pairs)
     if not detailed:
