@@ -1886,9 +1886,9 @@ def _is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> boo
 
 def _compared(prediction: Any, reference: Any, rules: Protocol, explained: bool = False) -> list[_Step]:
     identities: dict[Any, int] | None = {} if explained else None
-    if _is_list_of_options(prediction, reference, rules):
-        reference = tuple(reference)
-    g = _compile(reference, "reference", rules, identities)
+    options = _is_list_of_options(prediction, reference, rules)
+    g = _compile(tuple(reference) if options else reference, "reference", rules, identities)
+    g.source = reference
     p = _compile(prediction, "prediction", rules, identities)
     return _steps(_Comparison(rules, prefer_equal=explained), g, p)
 
@@ -2232,7 +2232,7 @@ def _path_to(steps: list[_Step], number: int, of_g: bool) -> str:
         holder = steps[step.parent].g if of_g else steps[step.parent].p
         at = step.at_g if of_g else step.at_p
         if at is not None and holder is not None:
-            found.append(_path_step(at, holder.kind))
+            found.append(_path_step(at, _LIST if isinstance(holder.source, list) else holder.kind))
         number = step.parent
     return "$" + "".join(reversed(found))
 
@@ -2249,6 +2249,7 @@ def _shown(text: str | None) -> str:
     if text is None:
         return "-"
     line = " ".join(text.split())
+    line = "".join(own if own.isprintable() else own.encode("unicode_escape").decode() for own in line)
     return line if len(line) <= 40 else line[:37] + "..."
 
 
@@ -2270,7 +2271,7 @@ def _plain_json_steps(value: Any) -> _Steps:
         for child in value:
             items.append((yield _plain_json_steps(child)))
         return {"$one_of": items} if isinstance(value, tuple) else items
-    return value
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def _plain_key_scores(nodes: dict[str, ScoreNode]) -> Any:

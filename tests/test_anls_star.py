@@ -681,6 +681,17 @@ class TestExplanation:
         row = explain({"at": "2024-03-01T12:00"}, {"at": datetime.datetime(2024, 3, 1, 12)}).matches[0]
         assert (row.reference, row.prediction) == ("2024-03-01T12:00:00", "2024-03-01T12:00")
 
+    def test_what_a_terminal_would_obey_is_written_out(self) -> None:
+        shown = str(explain(["\x1b[31m\ud800 x"], ["\x1b[31m\x00 x"]))
+        assert "\\x1b[31m\\ud800 x" in shown
+        assert shown.isascii()
+
+    def test_infinity_is_plain_json(self) -> None:
+        json.dumps(explain(1.0, float("inf")).to_dict(), allow_nan=False)
+
+    def test_path_in_a_list_of_options(self) -> None:
+        assert explain("b", ["a", "b"]).matches[0].reference_path == "$[1]"
+
     def test_padding_of_a_text_is_told(self) -> None:
         with pytest.warns(UserWarning, match="blanks around the texts raised") as caught:
             shown = str(explain("ab" + " " * 10, ["xy"], protocol="rrc"))
