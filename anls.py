@@ -538,17 +538,21 @@ def _score_one(prediction: str | None, answers: Sequence[str], rules: Protocol) 
     if prediction is None:
         return 0.0, -1
     left = _apply(rules.prediction_steps, prediction)
-    left_length = len(LENGTHS[rules.prediction_length](prediction, left))
     best_score, best_similarity, best = 0.0, -math.inf, -1
     for index, answer in enumerate(answers):
-        right = _apply(rules.answer_steps, answer)
-        length = max(left_length, len(LENGTHS[rules.answer_length](answer, right)))
-        distance = Levenshtein.distance(left, right, weights=_weights(rules))
+        distance, length = _compare(prediction, left, answer, rules)
         similarity = _similarity(distance, length, rules)
         if similarity > best_similarity:
             best_similarity, best = similarity, index
             best_score = similarity if _is_kept(distance, length, rules) else 0.0
     return (0.0 if left in rules.zero_predictions else best_score), best
+
+
+def _compare(prediction: str, left: str, answer: str, rules: Protocol) -> tuple[int, int]:
+    """The distance of a prediction, raw and after its steps, to an answer, and the length that it is divided by."""
+    right = _apply(rules.answer_steps, answer)
+    sides = LENGTHS[rules.prediction_length](prediction, left), LENGTHS[rules.answer_length](answer, right)
+    return Levenshtein.distance(left, right, weights=_weights(rules)), max(map(len, sides))
 
 
 def _needed(steps: tuple[str, ...]) -> list[str]:
@@ -706,7 +710,7 @@ def _score_texts(
     ).astype(np.int64)
     np.maximum.at(open_scores, owner[pairs], _kept_similarity(distances, lengths[pairs], rules).astype(np.float64))
     if rules.zero_predictions:
-        held = [text for text in rules.zero_predictions if text.isascii() or not re.search("[\ud800-\udfff]", text)]
+        held = [text for text in rules.zero_predictions if not re.search("[\ud800-\udfff]", text)]
         zero = pc.is_in(left.compared, value_set=pa.array(held, _TEXTS))
         open_scores[_bools(zero)] = 0.0
     scores[rows] = open_scores
@@ -2071,10 +2075,8 @@ def _explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Expla
     best = max(best, 0)  # without a prediction no answer is the closest
     distance, length, similarity, reason = None, None, None, _MISSING_PART
     if text is not None:
-        left, right = _apply(rules.prediction_steps, text), _apply(rules.answer_steps, options[best])
-        sides = (LENGTHS[rules.prediction_length](text, left), LENGTHS[rules.answer_length](options[best], right))
-        distance = Levenshtein.distance(left, right, weights=_weights(rules))
-        length = max(map(len, sides))
+        left = _apply(rules.prediction_steps, text)
+        distance, length = _compare(text, left, options[best], rules)
         similarity = float(_similarity(distance, length, rules))
         reason = "" if score else _ZERO_BY_RULE if left in rules.zero_predictions else _BELOW
     match = Match(
@@ -2435,8 +2437,7 @@ def _read_rows(rows: Any, side: str, key: str, of_trees: bool = False) -> tuple[
     """
     if rows is None:
         return [], []
-    column = _column(rows, side)
-    listed = column if isinstance(column, list) else column.to_pylist()
+    listed = _listed(_column(rows, side))
     try:
         ids, values = [row["question_id"] for row in listed], [row[key] for row in listed]
     except (KeyError, TypeError, IndexError):
