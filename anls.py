@@ -572,6 +572,7 @@ class _Texts(NamedTuple):
 
 
 _BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f "  # what str.strip and str.split take as blanks in ASCII
+_IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANKS.encode(), np.uint8))
 
 _ASCII_STEPS: Mapping[str, Callable[[pa.LargeStringArray], pa.LargeStringArray]] = types.MappingProxyType(
     {
@@ -591,7 +592,7 @@ def _prepare(texts: pa.LargeStringArray, steps: tuple[str, ...], length: str) ->
     """Apply the steps and count the lengths: in Arrow where text is ASCII, in Python where it is not."""
     compared = texts
     if steps:
-        in_arrow = _bools(pc.string_is_ascii(texts)) & (set(steps) <= _ASCII_STEPS.keys())
+        in_arrow = _is_ascii(texts) & (set(steps) <= _ASCII_STEPS.keys())
         if in_arrow.any():
             for step in _needed(steps):
                 compared = _ASCII_STEPS[step](compared)
@@ -606,30 +607,35 @@ def _prepare(texts: pa.LargeStringArray, steps: tuple[str, ...], length: str) ->
     lengths = sizes if counted == "compared" else _ints(pc.utf8_length(texts))
     if upper:  # upper-casing can lengthen text that is not ASCII
         source = compared if counted == "compared" else texts
-        wide = ~_bools(pc.string_is_ascii(source))
+        wide = ~_is_ascii(source)
         lengths = lengths.copy()
         lengths[wide] = [len(text.upper()) for text in source.filter(pa.array(wide)).to_pylist()]
     return _Texts(compared, sizes, lengths)
 
 
-_IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANKS.encode(), np.uint8))
-
-
 def _collapsed(texts: pa.LargeStringArray) -> pa.LargeStringArray:
     """Put one blank for each run of blanks in stripped texts, in the bytes of all texts at once."""
-    starts = _starts(texts)
-    given = np.frombuffer(texts.buffers()[2] or b"", np.uint8)[starts[0] : starts[-1]]
-    blanks = np.flatnonzero(given <= ord(" "))
-    blanks = blanks[_IS_BLANK[given[blanks]]]
-    again = blanks[1:][np.diff(blanks) == 1]
-    single = given.copy()
-    single[blanks] = ord(" ")
-    if len(again):
-        single = np.delete(single, again)
+    starts, single = _starts(texts), _bytes(texts).copy()
+    others = np.flatnonzero(single < ord(" "))  # few, so that nothing is done for each blank that is a space
+    single[others[_IS_BLANK[single[others]]]] = ord(" ")
+    blank = single == ord(" ")
+    again = np.flatnonzero(blank[1:] & blank[:-1]) + 1  # no text begins or ends with a blank
+    single[again] = 0xFF  # which UTF-8 never has
     moved = starts - starts[0]
     return pa.LargeStringArray.from_buffers(
-        len(texts), pa.py_buffer(moved - np.searchsorted(again, moved)), pa.py_buffer(single)
+        len(texts),
+        pa.py_buffer(moved - np.searchsorted(again, moved)),
+        pa.py_buffer(single.tobytes().replace(b"\xff", b"")),
     )
+
+
+def _is_ascii(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
+    """Whether each text is ASCII: faster than Arrow's way where few are not."""
+    starts = _starts(texts)
+    wide = np.flatnonzero(_bytes(texts) >= 0xC0) + starts[0]  # first bytes of characters beyond ASCII
+    is_ascii = np.ones(len(texts), dtype=bool)
+    is_ascii[np.searchsorted(starts, wide, side="right") - 1] = False
+    return is_ascii
 
 
 def _bools(array: pa.BooleanArray) -> npt.NDArray[np.bool_]:
@@ -642,6 +648,11 @@ def _ints(array: pa.Array) -> npt.NDArray[np.int64]:
 
 def _starts(texts: pa.LargeStringArray) -> npt.NDArray[np.int64]:
     return np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
+
+
+def _bytes(texts: pa.LargeStringArray) -> npt.NDArray[np.uint8]:
+    starts = _starts(texts)
+    return np.frombuffer(texts.buffers()[2] or b"", np.uint8)[starts[0] : starts[-1]]
 
 
 def _equal(
