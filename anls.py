@@ -31,7 +31,6 @@ import string
 import types
 import unicodedata
 import urllib.parse
-import uuid
 import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set
 from decimal import Decimal
@@ -45,7 +44,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from datasets.utils.filelock import FileLock
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist, cpdist
 from scipy.optimize import linear_sum_assignment
@@ -2613,9 +2611,9 @@ def _without_repeats(ids: pa.Array, values: pa.Array, side: str, notes: list[str
 class ANLS(evaluate.Metric):
     """ANLS for `evaluate`: ``evaluate.load("anls")``, or with a protocol ``evaluate.load("anls", "rrc")``.
 
-    What is added is kept in Arrow as it was given, and aligned and scored at `compute`. A `compute` that fails
-    leaves what was added by `add` and `add_batch` in place, so that it can be completed and scored again; `reset`
-    forgets it.
+    What is added is kept as it was given, in memory, and aligned and scored at `compute`; several processes exchange
+    it by files. A `compute` that fails leaves what was added by `add` and `add_batch` in place, so that it can be
+    completed and scored again; `reset` forgets it.
 
     Args:
         config_name: A name or alias in `PROTOCOLS`, or a `Protocol`; none means ``standard``.
@@ -2627,11 +2625,6 @@ class ANLS(evaluate.Metric):
         {'anls_score': 0.9285714285714286}
     """
 
-    writer: Any
-    buf_writer: Any
-    cache_file_name: Any
-    filelock: Any
-
     def __init__(self, config_name: str | Protocol | None = None, **options: Any) -> None:
         unknown = options.keys() - inspect.signature(evaluate.Metric.__init__).parameters.keys()
         if unknown:
@@ -2641,9 +2634,9 @@ class ANLS(evaluate.Metric):
             )
         self.protocol = get_protocol("standard" if config_name in (None, "default") else config_name)
         self._schema = _STORED_TREES if self.protocol.tree else _STORED
-        self._pending: list[dict[str, _Side]] = []  # batches that are not yet written
+        self._tables: list[pa.Table] = []  # what was added
+        self._pending: list[dict[str, _Side]] = []  # batches that are not yet joined to a table
         self._pending_rows = dict.fromkeys(_STORED.names, 0)
-        self._kept: pa.Table | None = None  # rows of a `compute` that failed
         self._with_ids: bool | None = None  # whether the rows that were added have a question_id
         super().__init__(config_name=self.protocol.name if config_name else None, **options)
         self._experiment, self._round = self.experiment_id, 0
@@ -2672,11 +2665,8 @@ class ANLS(evaluate.Metric):
 
     def __len__(self) -> int:
         """The number of rows added and not yet scored, of the side that has more."""
-        return self._rows_stored() + max(self._pending_rows.values())
-
-    def _rows_stored(self) -> int:
-        kept = 0 if self._kept is None else self._kept.num_rows
-        return kept if self.writer is None else kept + len(self.writer)
+        joined: int = sum(table.num_rows for table in self._tables)
+        return joined + max(self._pending_rows.values())
 
     def add(
         self, *, prediction: Any = None, reference: Any = None, predictions: Any = None, references: Any = None
@@ -2745,12 +2735,12 @@ class ANLS(evaluate.Metric):
         rules = _rules(self.protocol, threshold, of_trees=None)
         _check_choice("missing", missing, _MISSING)
         _check_choice("unknown", unknown, _UNKNOWN)
-        self._write_pending()
-        before = self._rows_stored()
+        self._join_pending()
+        before = len(self)
         if predictions is not None or references is not None:
             self.add_batch(predictions=predictions, references=references)
-            self._write_pending()
-        after = self._rows_stored()
+            self._join_pending()
+        after = len(self)
         table, with_ids = self._gather(), self._with_ids
         self._with_ids = None
         if self.process_id > 0:
@@ -2761,30 +2751,15 @@ class ANLS(evaluate.Metric):
             for note in notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
         except BaseException:
-            self._kept = pa.concat_tables([table[:before], table[after:]])
-            self._with_ids = with_ids if self._kept.num_rows else None
+            self._tables = [table[:before], table[after:]]
+            self._with_ids = with_ids if len(self) else None
             raise
         return result
 
     def reset(self) -> None:
         """Forget all that was added and not yet scored."""
-        self._pending, self._pending_rows = [], dict.fromkeys(_STORED.names, 0)
-        self._kept = self._with_ids = None
-        self._discard_file()
-
-    def _discard_file(self) -> None:
-        if self.writer is not None:
-            self.writer.close()
-            if not self.keep_in_memory:
-                os.remove(self.cache_file_name)
-                self.filelock.release()
-                os.remove(self.filelock.lock_file)
-            self.writer = self.buf_writer = self.cache_file_name = self.filelock = None
-
-    def __del__(self) -> None:
-        """Remove the file of rows that were never scored."""
-        with contextlib.suppress(Exception):  # half built, or the interpreter is ending
-            self._discard_file()
+        self._tables, self._pending, self._pending_rows = [], [], dict.fromkeys(_STORED.names, 0)
+        self._with_ids = None
 
     def _take(self, batch: dict[str, _Side]) -> None:
         ids = pa.concat_arrays([side.ids for side in batch.values()])
@@ -2800,52 +2775,39 @@ class ANLS(evaluate.Metric):
         self._pending.append(batch)
         self._pending_rows = {name: count + len(batch[name].ids) for name, count in self._pending_rows.items()}
         if max(self._pending_rows.values()) >= _PENDING_ROWS:
-            self._write_pending()
+            self._join_pending()
 
-    def _write_pending(self) -> None:
+    def _join_pending(self) -> None:
         if self._pending:
-            self._open_writer()
-            table = _stored_table(self._pending, self._schema)
+            self._tables.append(_stored_table(self._pending, self._schema))
             self._pending, self._pending_rows = [], dict.fromkeys(_STORED.names, 0)
-            self.writer.write_table(table, max(1, table.num_rows))
-
-    def _open_writer(self) -> None:
-        if self.writer is None:
-            self.selected_feature_format = datasets.Features.from_arrow_schema(self._schema)
-            self._init_writer()
 
     def _gather(self) -> pa.Table:
-        """Take out all that was added, by every process, and remove the files that held it."""
-        tables = [self._schema.empty_table() if self._kept is None else self._kept]
-        if self.num_process > 1:
-            self._open_writer()  # to write nothing, too: the other processes wait for this one's file
-        self._kept = None
-        if self.writer is not None:
-            self._finalize()
-            if self.keep_in_memory:
-                tables.append(pa.ipc.open_stream(self.buf_writer.getvalue()).read_all())
-            elif self.process_id == 0:
-                tables += map(_read_table, self.file_paths)
-                self.data = None  # unmaps the files
-                for lock, path in reversed(list(zip(self.filelocks, self.file_paths, strict=True))):
-                    os.remove(path)
-                    lock.release()
-                    if self.num_process == 1:
-                        os.remove(lock.lock_file)
-            self.data = self.buf_writer = self.cache_file_name = self.filelock = self.selected_feature_format = None
-        if self.num_process > 1:  # a process that is ahead must not write over what another has still to read
-            self._round += 1
-            self._module_info.experiment_id = f"{self._experiment}-{self._round}"
-        return pa.concat_tables([table.replace_schema_metadata() for table in tables])
+        """Take out all that was added; in the first of several processes, by every process."""
+        tables = self._exchange() if self.num_process > 1 else self._tables
+        self._tables = []
+        return pa.concat_tables([self._schema.empty_table(), *(table.replace_schema_metadata() for table in tables)])
 
-    def _create_cache_file(self, timeout: float = 1) -> tuple[str, FileLock]:
-        """A file of its own for a metric that is not shared: runs on one cache folder never meet."""
-        if self.num_process > 1:
-            return cast(tuple[str, FileLock], super()._create_cache_file(timeout))
-        path = os.path.join(self.data_dir, f"{self.experiment_id}-{uuid.uuid4().hex}.arrow")
-        lock = FileLock(f"{path}.lock")
-        lock.acquire()
-        return path, lock
+    def _exchange(self) -> list[pa.Table]:
+        """Write the rows of this process to a file; in the first process, read and remove the files of all."""
+        self.selected_feature_format = datasets.Features.from_arrow_schema(self._schema)
+        self._init_writer()
+        for table in self._tables:
+            self.writer.write_table(table, max(1, table.num_rows))
+        self._finalize()
+        tables = []
+        if self.process_id == 0:
+            tables = list(map(_read_table, self.file_paths))
+            self.data = None  # unmaps the files
+            for lock, path in zip(self.filelocks, self.file_paths, strict=True):
+                os.remove(path)
+                lock.release()
+            for lock in (*self.filelocks, self.rendez_vous_lock):  # all processes are past them
+                os.remove(lock.lock_file)
+        self.cache_file_name = self.filelock = self.selected_feature_format = None
+        self._round += 1  # a process that is ahead must not write over what another has still to read
+        self._module_info.experiment_id = f"{self._experiment}-{self._round}"
+        return tables
 
 
 _PENDING_ROWS = 10_000
