@@ -2560,22 +2560,27 @@ def _align(table: pa.Table, missing: str, unknown: str) -> _Aligned:
     surplus = prediction_ids[:0]
     if len(prediction_ids) > len(reference_ids) - len(lacking):
         surplus = prediction_ids.filter(pc.invert(pc.is_in(prediction_ids, value_set=reference_ids)))
-    without_prediction = _count_ids(reference_ids.take(pa.array(lacking)), "without a prediction (missing: {})")
+    notes += _unmatched(reference_ids.take(pa.array(lacking)), surplus, len(answers), missing, unknown)
+    if not len(answers):
+        raise ValueError("nothing to score: references are empty")
+    return _Aligned(reference_ids, texts.take(positions), answers, lacking.tolist(), len(surplus), notes)
+
+
+def _unmatched(lacking: pa.Array, surplus: pa.Array, n: int, missing: str, unknown: str) -> list[str]:
+    """What is said of ids, of n questions, without a prediction and of ids without a question, or the error."""
+    without_prediction = _count_ids(lacking, "without a prediction (missing: {})")
     without_question = _count_ids(surplus, "in the predictions without a reference (unknown: {})")
     if (len(lacking) and missing == "error") or (len(surplus) and unknown == "error"):
         found = " and ".join(filter(None, (without_prediction, without_question)))
-        apart = len(texts) and len(answers) and len(lacking) == len(answers)
+        apart = len(surplus) and n and len(lacking) == n
         ways = ['missing="zero" scores questions without a prediction 0'] if len(lacking) else []
         ways += ['unknown="ignore" leaves predictions without a question out'] if len(surplus) else []
         raise ValueError(
             f"{found}.{' There is no id in common: are they of another split?' if apart else ''} "
             f"Expected the same ids on both sides. To score all the same: {', '.join(ways)}."
         )
-    if not len(answers):
-        raise ValueError("nothing to score: references are empty")
-    notes += [f"{without_prediction}: scored 0"] if len(lacking) else []
-    notes += [f"{without_question}: left out"] if len(surplus) else []
-    return _Aligned(reference_ids, texts.take(positions), answers, lacking.tolist(), len(surplus), notes)
+    notes = [f"{without_prediction}: scored 0"] if len(lacking) else []
+    return notes + ([f"{without_question}: left out"] if len(surplus) else [])
 
 
 def _id_list(ids: pa.Array) -> list[str]:
