@@ -101,10 +101,10 @@ _CODE = re.compile(r"\b(?:us(?=\$)|(?:usd|eur|gbp|inr|rs)\b\.?(?=\s*\d)|(?<=\d)\
 _ARTICLE = re.compile(r"(?<![\w.])(?:an?|the)\s+(?=[\w\"'“‘])")  # "Vitamin A" and "A. Smith" have none
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,])(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+),\d{1,2}(?![\w,]|\.\d)")
 _NUMBER = re.compile(
-    r"""(?<![\w])(?<!\d\.)
+    r"""(?<!\w)(?<!\d\.)
     (?:[1-9]\d{0,2}(?:[,']\d{2,3})*[,']\d{3}(?!\d)(?:\.\d+)?  # in groups of three, in India of two
     |\d+(?:\.\d+)?|\.\d+)
-    (?!\.?\d)(?=[^\W\d_]*(?![\w]))  # letters may follow as a unit, but not the rest of a code
+    (?!\.?\d)(?=[^\W\d_]*(?!\w))  # letters may follow as a unit, but not the rest of a code
     """,
     re.VERBOSE,
 )
@@ -188,15 +188,10 @@ def _dates(text: str) -> set[_Date]:
     words = [part for part in _PARTS.findall(text) if part not in _FILLERS]
     months = [_MONTHS[word] for word in words if word in _MONTHS]
     digits = [word for word in words if word.isdecimal()]
-    if len(months) != 1 or len(digits) + 1 != len(words):
+    if len(months) != 1 or len(digits) + 1 != len(words) or not 1 <= len(digits) <= 2:
         return set()
-    if len(digits) == 2:
-        orders = [(digits[1], "", digits[0]), (digits[0], "", digits[1])]
-    elif len(digits) == 1:
-        orders = [("", "", digits[0]), (digits[0], "", "")]
-    else:
-        return set()
-    return {date for year, _, day in orders for date in _valid(year, months[0], day)}
+    one, other = [*digits, ""][:2]  # with one number only, a day without a year or a year without a day
+    return {date for year, day in ((one, other), (other, one)) for date in _valid(year, months[0], day)}
 
 
 def _valid(year: str, month: int, day: str) -> list[_Date]:

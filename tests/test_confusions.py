@@ -40,6 +40,8 @@ def test_texts_are_those_that_the_protocol_compares() -> None:
     for protocol, expected in (("standard", ("o", "0")), ("due", ("O", "0")), ("due_cased", ("o", "0"))):
         (row,) = character_confusions(classify_losses([" b0xes"], [[" boxes"]], protocol=protocol))
         assert (row.expected, row.given) == expected
+    rows = character_confusions(classify_losses([".b0xes"], [[".boxes"]], protocol="idefics"))
+    assert [row.label for row in rows] == [".→∅", "o→0"]  # only the prediction loses its dots
 
 
 def test_counts_points_and_examples() -> None:
