@@ -571,6 +571,7 @@ class _Texts(NamedTuple):
 
 _BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f "  # what str.strip and str.split take as blanks in ASCII
 _IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANKS.encode(), np.uint8))
+_END_PUNCTUATION = string.punctuation.replace("%", "") + _BLANKS
 
 _ASCII_STEPS: Mapping[str, Callable[[pa.LargeStringArray], pa.LargeStringArray]] = types.MappingProxyType(
     {
@@ -581,6 +582,11 @@ _ASCII_STEPS: Mapping[str, Callable[[pa.LargeStringArray], pa.LargeStringArray]]
         "nfc": lambda texts: texts,
         "nfkc": lambda texts: texts,
         "no-newlines": lambda texts: pc.replace_substring(texts, "\n", ""),
+        "no-outer-dots": lambda texts: pc.ascii_trim(texts, characters="."),
+        "no-final-dot": lambda texts: pc.if_else(
+            pc.ends_with(texts, "."), pc.utf8_slice_codeunits(texts, 0, -1), texts
+        ),
+        "no-end-punctuation": lambda texts: pc.ascii_rtrim(texts, characters=_END_PUNCTUATION),
     }
 )
 """Those of `STEPS` that Arrow does as Python does, on text that is ASCII; other text comes out wrong."""
