@@ -502,7 +502,7 @@ def _is_same_date(text: str, answer: str) -> bool:
             == _DATES.parse(answer, default=day, ignoretz=True).date()
             for day in _ANY_DAYS
         )
-    except (ValueError, TypeError, OverflowError):  # not a date
+    except (ValueError, TypeError, ArithmeticError):  # not a date
         return False
 
 
@@ -647,6 +647,9 @@ LEADERBOARDS: Mapping[str, Leaderboard] = types.MappingProxyType({row.name: row 
 """Every leaderboard by its name. `get_leaderboard` also takes the aliases."""
 
 _ALIASES = {alias: name for name, board in LEADERBOARDS.items() for alias in board.aliases}
+_PROTOCOLS_ON_TEXTS_OR_TREES = {
+    name: protocol for protocol in anls.PROTOCOLS.values() for name in (protocol.name, *protocol.aliases)
+}
 
 
 def get_leaderboard(protocol: str) -> Leaderboard:
@@ -665,16 +668,14 @@ def get_leaderboard(protocol: str) -> Leaderboard:
         >>> get_leaderboard("MMLongBench-Doc").answer_types
         ('Str', 'Int', 'Float', 'List', 'None')
     """
-    name = re.sub(r"[\s-]", "_", protocol.lower()) if isinstance(protocol, str) else protocol
-    if isinstance(name, str) and (name in LEADERBOARDS or name in _ALIASES):
-        return LEADERBOARDS[_ALIASES.get(name, name)]
-    try:
-        rules = anls.get_protocol(protocol)
-    except ValueError:
-        anls._check_choice("protocol", protocol, (*LEADERBOARDS, *_ALIASES))
-        raise
-    kinds, function = ("trees", "anls_star_score") if rules.tree else ("texts alone", "anls_score")
-    raise ValueError(f"protocol {rules.name!r} scores {kinds}: use anls.{function}")
+    name = re.sub(r"[\s-]", "_", protocol.lower()) if isinstance(protocol, str) else ""
+    elsewhere = protocol if isinstance(protocol, anls.Protocol) else _PROTOCOLS_ON_TEXTS_OR_TREES.get(name)
+    if elsewhere is not None:
+        kinds, function = ("trees", "anls_star_score") if elsewhere.tree else ("texts alone", "anls_score")
+        raise ValueError(f"protocol {elsewhere.name!r} scores {kinds}: use anls.{function}")
+    choices = (*LEADERBOARDS, *_ALIASES)
+    name = anls._check_choice("protocol", name if name in choices else protocol, choices)
+    return LEADERBOARDS[_ALIASES.get(name, name)]
 
 
 # ---------------------------------------------------------------------------------------------------
