@@ -346,7 +346,8 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
         The rules.
 
     Raises:
-        ValueError: The name is not known. The message lists the known ones.
+        ValueError: The name is not known, with the known ones listed, or is that of a leaderboard whose rule needs
+            more than texts, with the place where it is.
 
     Example:
         >>> get_protocol("docvqa").name
@@ -359,6 +360,12 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
         options = [field.name for field in dataclasses.fields(Protocol) if field.init]
         return Protocol(**{option: getattr(protocol, option) for option in options})
     name = re.sub(r"[\s-]", "_", protocol.lower()) if isinstance(protocol, str) else protocol
+    composite = ("dude", "mmlongbench", "mmlongbench_doc", "mmesgbench", "mmesgbench_documented", "icdar2026")
+    if name in (*composite, "ocrbench_v2", "ocrbench_v2_lmms"):
+        raise ValueError(
+            f"protocol {protocol!r} needs more than texts: use leaderboard_scores of anls_eval.leaderboards, which is "
+            "installed with anls-metric"
+        )
     if name not in PROTOCOLS and name not in _ALIASES:
         _check_choice("protocol", protocol, (*PROTOCOLS, *_ALIASES))
     return PROTOCOLS[_ALIASES.get(name, name)]
