@@ -18,7 +18,23 @@ class ClosestPairs(NamedTuple):
 
 
 def closest_pairs(predictions: Any, answers: Any, rules: anls.Protocol) -> ClosestPairs:
-    """Score two columns as `anls.anls_scores` does, and keep the pair of texts behind each score."""
+    """Score two columns as `anls.anls_scores` does, and keep the pair of texts behind each score.
+
+    Args:
+        predictions: n predictions, as `anls.anls_scores` takes them.
+        answers: n lists of accepted answers, likewise.
+        rules: A protocol of texts.
+
+    Returns:
+        Columns of n items.
+
+    Raises:
+        ValueError: What `anls.anls_scores` refuses.
+
+    Example:
+        >>> closest_pairs(["Denver Bronco"], [["Broncos", "Denver Broncos"]], anls.get_protocol("standard")).answers
+        ['Denver Broncos']
+    """
     texts = anls._column(predictions, "predictions", anls._TEXTS)
     options = anls._column(answers, "answers", anls._TEXT_LISTS)
     anls._check_lengths(texts, options, "answers")

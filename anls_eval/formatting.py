@@ -48,6 +48,12 @@ _QUOTES_AND_ENDS = " \t\n\"'“”‘’.,;:!?*()[]"
 def is_refusal(text: str) -> bool:
     """Whether the whole text says that there is no answer.
 
+    Args:
+        text: A prediction or an answer.
+
+    Returns:
+        True if it is one of `REFUSALS`.
+
     Example:
         >>> is_refusal('"Not-answerable."'), is_refusal("None of them")
         (True, False)
@@ -62,10 +68,18 @@ def compare_wording(left: str, right: str) -> str:
     Formatting is case and compatible characters (NFKC), punctuation and the blanks around it, blanks between initials,
     articles before a word, the currency of an amount if only one text names it, thousands signs, a decimal comma,
     zeros that do not change a number, and the way in which a date is written: the order of day, month and year, month
-    names, and two digits for the year. A percent sign, a minus before a number and every other symbol count.
+    names, and two digits for the year. A percent sign, a minus before the first number and every other symbol count.
+    Blanks between words count, and so does any spelling: "3" is not "three".
 
     A text is contained in another if its words and numbers stand there as whole ones, in the same order and next to one
     another, whatever the formatting.
+
+    Args:
+        left: A text, such as a prediction.
+        right: Another, such as its closest answer. The order does not matter.
+
+    Returns:
+        ``"same"``, ``"contained"`` or ``"different"``.
 
     Example:
         >>> compare_wording("$1,234.00", "1234"), compare_wording("1.5", "15")
