@@ -982,27 +982,34 @@ def _padding_gains(texts: Any, options: Any, scores: _Floats, rules: Protocol) -
 
 def _notes(scored: _Scored, rules: Protocol, names: Sequence[str] | None = None) -> list[str]:
     """What the user must be told about a score: unanswered questions, and padding that raised it."""
-    notes = []
     n = len(scored.scores)
+    first = [str(row) if names is None else repr(names[row]) for row in scored.unanswered[:5]]
+    kind = "row" if names is None else "question_id"
+    mean = math.fsum(scored.scores.tolist()) / n if scored.padded else 0.0
+    shown = f"{kind} {', '.join(first)}"
+    return _notes_on(n, mean, len(scored.unanswered), shown, scored.padded, scored.padding_gain, rules)
+
+
+def _notes_on(
+    n: int, mean: float, unanswered: int, first: str, padded: int, padding_gain: float, rules: Protocol
+) -> list[str]:
+    """The same from counts; `first` names the first five questions that were not answered."""
+    notes = []
     if not _is_kept(0, 1, rules):
         notes.append(
             f"protocol {rules.name!r} keeps only a similarity above the threshold {rules.threshold}, "
             "and there is none: every score is 0"
         )
-    if scored.unanswered:
-        first = [str(row) if names is None else repr(names[row]) for row in scored.unanswered[:5]]
-        more = ", ..." if len(scored.unanswered) > 5 else ""
-        kind = "row" if names is None else "question_id"
+    if unanswered:
+        more = ", ..." if unanswered > 5 else ""
         notes.append(
-            f"{len(scored.unanswered)} of {n} predictions are None or NaN ({kind} {', '.join(first)}{more}): "
-            "taken as no answer given, which scores 0"
+            f"{unanswered} of {n} predictions are None or NaN ({first}{more}): taken as no answer given, which scores 0"
         )
-    if scored.padded:
-        mean = math.fsum(scored.scores.tolist()) / n
+    if padded:
         notes.append(
             f"protocol {rules.name!r} divides by raw lengths, and blanks around the texts raised the score of "
-            f"{scored.padded} of {n} questions: the mean is {mean:.6f} with them and "
-            f"{mean - scored.padding_gain / n:.6f} without. Strip the texts, or use the protocol 'standard'"
+            f"{padded} of {n} questions: the mean is {mean:.6f} with them and "
+            f"{mean - padding_gain / n:.6f} without. Strip the texts, or use the protocol 'standard'"
         )
     return notes
 
@@ -1880,20 +1887,27 @@ def anls_star_scores(
 
 def _tree_notes(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> list[str]:
     """What the user must be told: lists taken as alternatives, and predictions that were not parsed."""
+    return _tree_notes_on(len(predictions), *_tree_counts(predictions, references, rules))
+
+
+def _tree_counts(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> tuple[int, int]:
     pairs = list(zip(predictions, references, strict=True))
-    options = sum(_is_list_of_options(*pair, rules) for pair in pairs)
     unparsed = sum(
         isinstance(p, str) and isinstance(g, (dict, list, tuple)) and p.lstrip()[:1] in ("{", "[") for p, g in pairs
     )
+    return sum(_is_list_of_options(*pair, rules) for pair in pairs), unparsed
+
+
+def _tree_notes_on(n: int, options: int, unparsed: int) -> list[str]:
     notes = []
     if options:
         notes.append(
-            f"{options} of {len(pairs)} references are a list of strings for a text: taken as alternatives, as in "
+            f"{options} of {n} references are a list of strings for a text: taken as alternatives, as in "
             "ST-VQA data. Write alternatives as a tuple"
         )
     if unparsed:
         notes.append(
-            f"{unparsed} of {len(pairs)} predictions are a text that looks like JSON, compared as a text: parse it "
+            f"{unparsed} of {n} predictions are a text that looks like JSON, compared as a text: parse it "
             "with json.loads first"
         )
     return notes

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from anls import Protocol
+    pass
 
 app = typer.Typer(
     help="ANLS and ANLS*: score answers and submissions, by the protocol of any leaderboard.",

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 import anls
 from anls_eval import formatting
-from anls_eval.closest import closest_pairs
+from anls_eval.closest import ClosestPairs, closest_pairs
 
 LOSS_CLASSES = (
     "exact",
@@ -111,27 +111,32 @@ def classify_losses(
     """
     rules = anls._rules(protocol, threshold, of_trees=False)
     pairs = closest_pairs(predictions, answers, rules)
-    for note in pairs.notes:
+    for note in anls._notes(pairs.scored, rules):
         warnings.warn(note, UserWarning, stacklevel=2)
-    classes = ["exact"] * len(pairs.scores)
+    classes = question_classes(pairs, rules)
     lost: dict[str, list[float]] = {name: [] for name in LOSS_CLASSES}
-    known: dict[tuple[str | None, str | None], str] = {}
-    for row in np.flatnonzero(pairs.scores < 1).tolist():
-        pair, score = (pairs.predictions[row], pairs.answers[row]), float(pairs.scores[row])
-        if pair not in known:
-            known[pair] = _class_of(*pair, score, rules)
-        classes[row] = known[pair]
-        lost[known[pair]].append(1 - score)
-    counts = {name: len(points) for name, points in lost.items()}
-    counts["exact"] = len(classes) - sum(counts.values())
+    for name, score in zip(classes, pairs.scores.tolist(), strict=True):
+        lost[name].append(1 - score)
     return LossReport(
-        classes=tuple(LossClass(name, counts[name], math.fsum(lost[name])) for name in LOSS_CLASSES),
+        classes=tuple(LossClass(name, len(points), math.fsum(points)) for name, points in lost.items()),
         question_classes=classes,
         predictions=pairs.predictions,
         closest_answers=pairs.answers,
         scores=pairs.scores,
         protocol=rules,
     )
+
+
+def question_classes(pairs: ClosestPairs, rules: anls.Protocol) -> list[str]:
+    """The class of each question, of which `classify_losses` has the table."""
+    classes = ["exact"] * len(pairs.scores)
+    known: dict[tuple[str | None, str | None], str] = {}
+    for row in np.flatnonzero(pairs.scores < 1).tolist():
+        pair = pairs.predictions[row], pairs.answers[row]
+        if pair not in known:
+            known[pair] = _class_of(*pair, float(pairs.scores[row]), rules)
+        classes[row] = known[pair]
+    return classes
 
 
 def _class_of(prediction: str | None, answer: str | None, score: float, rules: anls.Protocol) -> str:

@@ -10,11 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from rapidfuzz.distance import Levenshtein
-from rapidfuzz.process import cpdist
 
 import anls
-from anls_eval.closest import ClosestPairs, closest_pairs
+from anls_eval.closest import ClosestPairs, closest_pairs, measure
 
 _UNIT = 2**53  # a score is an integral multiple of 1 / _UNIT: 1 - d / L as float64 has no smaller part
 
@@ -82,7 +80,7 @@ def threshold_sweep(predictions: Any, answers: Any, *, protocol: str | anls.Prot
     n = len(pairs.scores)
     if not n:
         raise ValueError("there are no predictions and no answers; expected at least one question, for a mean")
-    for note in pairs.notes:
+    for note in anls._notes(pairs.scored, rules):
         warnings.warn(note, UserWarning, stacklevel=2)
     points = _points_by_similarity(pairs, rules)
     thresholds = sorted(points)
@@ -105,19 +103,13 @@ def _points_by_similarity(pairs: ClosestPairs, rules: anls.Protocol) -> dict[Fra
 
 def _distances(pairs: ClosestPairs, rules: anls.Protocol) -> dict[tuple[int, int], int]:
     """How many questions have which distance and length; those that score 0 at every threshold are left out."""
-    prediction_length, answer_length = anls.LENGTHS[rules.prediction_length], anls.LENGTHS[rules.answer_length]
-    left, right, lengths = [], [], []
-    for row in np.flatnonzero(pairs.scores < 1).tolist():
-        prediction, answer = pairs.predictions[row], pairs.answers[row]
-        if prediction is None or answer is None:
-            continue
-        compared = anls._apply(rules.prediction_steps, prediction)
-        if compared not in rules.zero_predictions:
-            left.append(compared)
-            right.append(anls._apply(rules.answer_steps, answer))
-            lengths.append(max(len(prediction_length(prediction, left[-1])), len(answer_length(answer, right[-1]))))
-    weights = {"weights": anls._weights(rules)}
-    distances = cpdist(left, right, scorer=Levenshtein.distance, scorer_kwargs=weights, dtype=np.int32).tolist()
-    counts = collections.Counter(zip(distances, lengths, strict=True))
+    rows = [
+        row
+        for row in np.flatnonzero(pairs.scores < 1).tolist()
+        if (prediction := pairs.predictions[row]) is not None
+        and anls._apply(rules.prediction_steps, prediction) not in rules.zero_predictions
+    ]
+    measured = measure(pairs, rules, np.array(rows, dtype=np.int64))
+    counts = collections.Counter(zip(*(own.tolist() for own in measured), strict=True))
     counts[0, 1] += int(np.count_nonzero(pairs.scores == 1))
     return counts

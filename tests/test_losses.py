@@ -132,7 +132,7 @@ def assert_complete(report: LossReport, scores: Any) -> None:
     assert report.points_lost == float(len(scores) - sum(map(Fraction, scores.tolist())))
 
 
-# Counted once, and about forty losses of each run read by a person: they are what a change of the rules changes.
+# Counted once, after samples of every class were read: they are what a change of the rules changes.
 COUNTS = {
     "llama_maverick": (861, 0, 3, 32, 46, 0, 30, 28),
     "llama_nemotron": (838, 0, 0, 24, 52, 0, 29, 57),
