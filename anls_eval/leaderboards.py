@@ -206,7 +206,7 @@ def _clean(value: Any) -> str:
     """Lower case, without parentheses, one quote at each end, leading "$" and trailing "%"."""
     text = _without_parentheses(str(value).lower().strip()).strip()
     text = re.sub(r"\A['\"]|['\"]\Z", "", text).strip()
-    return text.lstrip("$").strip().rstrip("%").strip()
+    return text.lstrip("$").rstrip("%").strip()
 
 
 def _without_parentheses(text: str) -> str:
@@ -574,9 +574,9 @@ LEADERBOARDS: Mapping[str, Leaderboard] = types.MappingProxyType({row.name: row 
     Leaderboard(
         name="mmlongbench",
         description="Texts are cleaned: lower case, no parentheses, outer quotes, leading $ or trailing %. Int: equal. "
-        "Float: within 1 %, or equal when rounded, also times or by 100. Str and None: equal if the answer is a web "
-        "address, file name, page, number, date, time or e-mail; otherwise `longdocurl`. List: 0 unless of equal "
-        "length, then the least similarity of the sorted items.",
+        "Float: within 1 % of the answer, its hundredth or its hundredfold, or equal when rounded. Str and None: equal "
+        "if the answer is a web address, file name, page, number, date, time or e-mail; otherwise `longdocurl`. List: "
+        "0 unless of equal length, then the least similarity of the sorted items; equal, if the first must be.",
         rules={
             "Str": _mmlongbench_text,
             "Int": _int,
