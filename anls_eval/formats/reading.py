@@ -66,12 +66,18 @@ class Reader:
     Attributes:
         detected: What the file turned out to be.
         rows: The number of rows, where the file says it before they are read.
+        names: The columns of the file.
     """
 
     def __init__(self, detected: Detected, source: Source, found: Found, side: str) -> None:
         self.detected = detected
-        self.rows = source.rows
+        self.rows, self.names = source.rows, source.names
         self._source, self._found, self._side = source, found, side
+
+    def also(self, by: Iterable[str]) -> "Reader":
+        """Give a reader of the same that reads further columns of the file, too."""
+        found = dataclasses.replace(self._found, extra=self._found.extra | {name: name for name in by})
+        return Reader(self.detected, self._source, found, self._side)
 
     def batches(self, size: int = 16_384) -> Iterator[Batch]:
         """Give the rows from the start, at most `size` at a time, reading each batch when it is asked for.
