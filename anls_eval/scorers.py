@@ -7,7 +7,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
@@ -86,7 +86,7 @@ def make_scorer(protocol: str | anls.Protocol, threshold: float | str | Fraction
         if threshold is not None:
             raise ValueError(f"threshold={threshold!r}: protocol {protocol!r} has its own and takes none")
         return LeaderboardScorer(protocol)
-    rules = anls._rules(protocol, _number(threshold), of_trees=None)
+    rules = anls._rules(protocol, exact_threshold(threshold), of_trees=None)
     return TreeScorer(rules) if rules.tree else TextScorer(rules)
 
 
@@ -99,13 +99,13 @@ def is_leaderboard(protocol: str) -> bool:
     return True
 
 
-def _number(threshold: Any) -> Any:
-    """A threshold given as text, as the decimal that it writes."""
+def exact_threshold(threshold: float | str | Fraction | Decimal | None) -> float | Fraction | Decimal | None:
+    """Read a threshold given as text as the decimal that it writes; anything else comes back as it is."""
     if not isinstance(threshold, str):
         return threshold
     try:
-        return Fraction(threshold)
-    except (ValueError, ZeroDivisionError):
+        return Decimal(threshold)
+    except InvalidOperation:
         raise ValueError(
             f"threshold={threshold!r}: expected a number from 0 to 1, the least similarity that counts"
         ) from None

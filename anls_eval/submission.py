@@ -155,6 +155,51 @@ def score_submission(
     raise AssertionError("a whole run notices no repeats")
 
 
+@dataclasses.dataclass(frozen=True)
+class Questions:
+    """The questions of a submission, in memory.
+
+    Args:
+        question_ids: Their ids, or their row numbers where the files have none.
+        predictions: Their predictions; None where there is none.
+        answers: Their accepted answers.
+        notes: What a user must be told.
+    """
+
+    question_ids: list[str]
+    predictions: Any
+    answers: Any
+    notes: tuple[str, ...]
+
+
+def read_questions(predictions: Reader, references: Reader) -> Questions:
+    """Read the questions of a submission of texts, and align them by id.
+
+    A question without a prediction has None, a prediction without a question is left out, and a note says so.
+
+    Args:
+        predictions: From `formats.open_predictions`.
+        references: From `formats.open_references`.
+
+    Raises:
+        ValueError: Files that cannot be read, rows that are no texts, or ids that come twice with different content.
+    """
+    for whole in (False, True):
+        run = _Run((predictions, references), make_scorer("standard"), (), ("zero", "ignore"), whole)
+        try:
+            table = pa.concat_tables(run.questions()).combine_chunks()
+        except RepeatedIdError:
+            continue
+        ids = anls._decoded(table["question_id"].combine_chunks(), anls._TEXTS)
+        return Questions(
+            [str(row) if own is None else own for row, own in enumerate(anls._listed(ids))],
+            anls._decoded(table["prediction"].combine_chunks(), anls._TEXTS),
+            anls._decoded(table["answers"].combine_chunks(), anls._TEXT_LISTS),
+            (*run.repeats, *run.alignment.notes),
+        )
+    raise AssertionError("a whole run notices no repeats")
+
+
 def _with_columns(predictions: Reader, references: Reader, by: Sequence[str]) -> tuple[Reader, Reader]:
     """Both readers, so that each column of `by` is read from one of them."""
     of_references = [name for name in by if name in references.names]
@@ -179,13 +224,13 @@ class _Run:
         whole: bool,
     ) -> None:
         self._scorer, self._by = scorer, by
-        self._repeats: list[str] = []
+        self.repeats: list[str] = []
         streams = [self._rows(reader, side) for reader, side in zip(sides, ("predictions", "references"), strict=True)]
         if whole:
             streams = [
                 self._whole(rows, side) for rows, side in zip(streams, ("predictions", "references"), strict=True)
             ]
-        self._alignment = Alignment(streams[0], streams[1], *options)
+        self.alignment = Alignment(streams[0], streams[1], *options)
         self._tally = Tally()
         self._groups: dict[str, dict[str, Tally]] = {name: {} for name in by}
 
@@ -204,11 +249,15 @@ class _Run:
     def _whole(self, rows: Iterable[pa.Table], side: str) -> Iterator[pa.Table]:
         tables = list(rows)
         if tables:
-            yield without_repeats(pa.concat_tables(tables), side, self._repeats)
+            yield without_repeats(pa.concat_tables(tables), side, self.repeats)
+
+    def questions(self) -> Iterator[pa.Table]:
+        """The questions, block by block."""
+        return iter(self.alignment)
 
     def blocks(self, detailed: bool, on_progress: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
         """Score block by block, and give the rows for a file."""
-        for questions in self._alignment:
+        for questions in self.alignment:
             scores, details = self._scorer.score(questions, detailed)
             self._tally += Tally.of(scores)
             for name, groups in self._groups.items():
@@ -229,8 +278,8 @@ class _Run:
             metric=self._scorer.metric,
             score=score,
             n=n,
-            missing=self._alignment.missing,
-            unknown=self._alignment.unknown,
+            missing=self.alignment.missing,
+            unknown=self.alignment.unknown,
             unanswered=self._scorer.unanswered,
             signature=self._scorer.signature(n, missing),
             tally=self._tally,
@@ -240,7 +289,7 @@ class _Run:
                 for name, groups in self._groups.items()
             },
             key_scores=self._scorer.key_scores(),
-            notes=(*self._repeats, *self._alignment.notes, *self._scorer.notes(n, score)),
+            notes=(*self.repeats, *self.alignment.notes, *self._scorer.notes(n, score)),
         )
 
 
