@@ -228,8 +228,6 @@ def _open(
             err.print(
                 f"{own.path}: {own.format}{f', {own.compression}' if own.compression else ''}; {read_as}", markup=False
             )
-    for note in dict.fromkeys((*of_predictions.detected.notes, *of_references.detected.notes)):
-        _show_note(note)
     return of_predictions, of_references
 
 

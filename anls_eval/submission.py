@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import anls
 from anls_eval.alignment import Alignment, RepeatedIdError, without_repeats
 from anls_eval.formats import Batch, Reader, write_rows
-from anls_eval.scorers import Scorer, make_scorer
+from anls_eval.scorers import LeaderboardScorer, Scorer, make_scorer
 from anls_eval.tally import Tally
 
 _LABELS = pa.large_list(pa.large_string())
@@ -139,20 +139,21 @@ def score_submission(
     """
     anls._check_choice("missing", missing, anls._MISSING)
     anls._check_choice("unknown", unknown, anls._UNKNOWN)
+    if isinstance(make_scorer(protocol, threshold), LeaderboardScorer):
+        references = references.without_variants()
     sides = _with_columns(predictions, references, by)
-    for whole in (False, True):
+
+    def score(whole: bool) -> SubmissionScore:
         run = _Run(sides, make_scorer(protocol, threshold), tuple(by), (missing, unknown), whole)
-        try:
-            blocks = run.blocks(per_question is not None, on_progress or (lambda done: None))
-            if per_question is None:
-                for _ in blocks:
-                    pass
-            else:
-                write_rows(per_question, blocks)
-            return run.result(missing)
-        except RepeatedIdError:
-            continue
-    raise AssertionError("a whole run notices no repeats")
+        blocks = run.blocks(per_question is not None, on_progress or (lambda done: None))
+        if per_question is None:
+            for _ in blocks:
+                pass
+        else:
+            write_rows(per_question, blocks)
+        return run.result(missing)
+
+    return _in_a_stream_or_whole(score)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,20 +185,30 @@ def read_questions(predictions: Reader, references: Reader) -> Questions:
     Raises:
         ValueError: Files that cannot be read, rows that are no texts, or ids that come twice with different content.
     """
-    for whole in (False, True):
+
+    def read(whole: bool) -> Questions:
         run = _Run((predictions, references), make_scorer("standard"), (), ("zero", "ignore"), whole)
-        try:
-            table = pa.concat_tables(run.questions()).combine_chunks()
-        except RepeatedIdError:
-            continue
+        table = pa.concat_tables(run.questions()).combine_chunks()
         ids = anls._decoded(table["question_id"].combine_chunks(), anls._TEXTS)
         return Questions(
             [str(row) if own is None else own for row, own in enumerate(anls._listed(ids))],
             anls._decoded(table["prediction"].combine_chunks(), anls._TEXTS),
             anls._decoded(table["answers"].combine_chunks(), anls._TEXT_LISTS),
-            (*run.repeats, *run.alignment.notes),
+            run.notes,
         )
-    raise AssertionError("a whole run notices no repeats")
+
+    return _in_a_stream_or_whole(read)
+
+
+_Result = TypeVar("_Result")
+
+
+def _in_a_stream_or_whole(read: Callable[[bool], _Result]) -> _Result:
+    """Read the files in a stream, or where an id seems to come twice, once more as a whole."""
+    try:
+        return read(False)
+    except RepeatedIdError:
+        return read(True)
 
 
 def _with_columns(predictions: Reader, references: Reader, by: Sequence[str]) -> tuple[Reader, Reader]:
@@ -224,13 +235,14 @@ class _Run:
         whole: bool,
     ) -> None:
         self._scorer, self._by = scorer, by
-        self.repeats: list[str] = []
+        self._detected = dict.fromkeys(note for reader in sides for note in reader.detected.notes)
+        self._repeats: list[str] = []
         streams = [self._rows(reader, side) for reader, side in zip(sides, ("predictions", "references"), strict=True)]
         if whole:
             streams = [
                 self._whole(rows, side) for rows, side in zip(streams, ("predictions", "references"), strict=True)
             ]
-        self.alignment = Alignment(streams[0], streams[1], *options)
+        self._alignment = Alignment(streams[0], streams[1], *options)
         self._tally = Tally()
         self._groups: dict[str, dict[str, Tally]] = {name: {} for name in by}
 
@@ -249,15 +261,20 @@ class _Run:
     def _whole(self, rows: Iterable[pa.Table], side: str) -> Iterator[pa.Table]:
         tables = list(rows)
         if tables:
-            yield without_repeats(pa.concat_tables(tables), side, self.repeats)
+            yield without_repeats(pa.concat_tables(tables), side, self._repeats)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user must be told about the rows, after all of them."""
+        return (*self._detected, *self._repeats, *self._alignment.notes)
 
     def questions(self) -> Iterator[pa.Table]:
         """The questions, block by block."""
-        return iter(self.alignment)
+        return iter(self._alignment)
 
     def blocks(self, detailed: bool, on_progress: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
         """Score block by block, and give the rows for a file."""
-        for questions in self.alignment:
+        for questions in self._alignment:
             scores, details = self._scorer.score(questions, detailed)
             self._tally += Tally.of(scores)
             for name, groups in self._groups.items():
@@ -278,8 +295,8 @@ class _Run:
             metric=self._scorer.metric,
             score=score,
             n=n,
-            missing=self.alignment.missing,
-            unknown=self.alignment.unknown,
+            missing=self._alignment.missing,
+            unknown=self._alignment.unknown,
             unanswered=self._scorer.unanswered,
             signature=self._scorer.signature(n, missing),
             tally=self._tally,
@@ -289,7 +306,7 @@ class _Run:
                 for name, groups in self._groups.items()
             },
             key_scores=self._scorer.key_scores(),
-            notes=(*self.repeats, *self.alignment.notes, *self._scorer.notes(n, score)),
+            notes=(*self.notes, *self._scorer.notes(n, score)),
         )
 
 

@@ -79,6 +79,11 @@ class Reader:
         found = dataclasses.replace(self._found, extra=self._found.extra | {name: name for name in by})
         return Reader(self.detected, self._source, found, self._side)
 
+    def without_variants(self) -> "Reader":
+        """Give a reader of the same that leaves further accepted answers out, as DUDE's script does."""
+        found = dataclasses.replace(self._found, more_answers=None)
+        return Reader(dataclasses.replace(self.detected, notes=()), self._source, found, self._side)
+
     def batches(self, size: int = 16_384) -> Iterator[Batch]:
         """Give the rows from the start, at most `size` at a time, reading each batch when it is asked for.
 
