@@ -14,6 +14,8 @@ _EITHER = ("answer",)  # what submissions call the prediction, and some referenc
 ROLES = ("question_id", "prediction", "answers", "answer_type", "document")
 """What a column can be."""
 
+_AND = " + "  # between the columns that together are the id
+
 EVERYTHING = "*"
 """Named as prediction or answers: the whole row but its id, as one tree."""
 
@@ -160,7 +162,8 @@ def find_columns(
         hint = f" It has {_WHAT[other]} in {other_side[0]!r}: is this the other file?" if len(other_side) == 1 else ""
         value = _only(_matches(own, names), names, path, side, own, hint)
     if "question_id" in given:
-        ids: tuple[str, ...] = (_named(given["question_id"], names, path, "question_id"),)
+        parts = given["question_id"].split(_AND)
+        ids = tuple(_named(part, names, path, "question_id") for part in parts)
     else:
         found = _matches(rules.question_id, names)
         ids = (_only(found, names, path, "question_id", rules.question_id),) if found else ()
@@ -211,7 +214,7 @@ _WHAT = {"prediction": "the predictions", "answers": "the accepted answers", "qu
 def _only(found: list[str], names: Sequence[str], path: str, role: str, groups: Groups, hint: str = "") -> str:
     if len(found) == 1:
         return found[0]
-    usual = ", ".join(name for group in groups for name in group)
+    usual = ", ".join(dict.fromkeys(name for group in groups for name in group))
     problem = (
         f"{len(found)} columns could hold {_WHAT[role]}: {listed(found)}" if found else f"no column holds {_WHAT[role]}"
     )

@@ -163,7 +163,8 @@ def open_predictions(
             uses the network.
         format: A name in `FORMATS`; None detects it.
         columns: Columns of the file by role: ``question_id``, ``prediction``, ``answers``, ``answer_type``,
-            ``document``. ``"*"`` as the prediction is the whole row but its id, as one tree.
+            ``document``. Columns that only together are an id are written ``"doc_id + question"``. ``"*"`` as the
+            prediction is the whole row but its id, as one tree.
         by: Further columns to read, for groups.
         max_bytes: The most bytes that may be read, after decompression.
 
