@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -94,8 +95,7 @@ def xlsx_bytes(rows: list[list[Any]]) -> bytes:
     book = openpyxl.Workbook()
     for number, row in enumerate(rows, 1):
         for column, value in enumerate(row, 1):
-            cell = book.active.cell(number, column, value)
-            cell.data_type = "s" if isinstance(value, str) else cell.data_type  # not a formula
+            book.active.cell(number, column, value)  # which makes a formula of "=1+1"
     sink = io.BytesIO()
     book.save(sink)
     return sink.getvalue()
@@ -155,6 +155,9 @@ def test_round_trip_without_ids(tmp_path: Path) -> None:
     }.items():
         ids, values = contents(open_predictions(write(tmp_path / name, content)), 2)
         assert ids is None
+        assert open_predictions(tmp_path / name).detected.notes == (
+            "no column of question ids: rows go by their order",
+        )
         assert values == (["x", "y"] if name == "p.csv" else PREDICTIONS)
     for name, content in {"answers.json": json.dumps(ANSWERS), "a.jsonl": json_lines(ANSWERS)}.items():
         assert contents(open_references(write(tmp_path / name, content)), 2) == (None, ANSWERS)
@@ -436,6 +439,8 @@ def test_alternatives_in_json_stay_as_they_are(tmp_path: Path) -> None:
         ("id,answer,answers", "prediction", {"question_id": "id", "prediction": "answer"}),
         ("id,answer,answers", "answers", {"question_id": "id", "answers": "answers"}),
         ("prediction", "prediction", {"prediction": "prediction"}),
+        ("id, Prediction", "prediction", {"question_id": "id", "prediction": " Prediction"}),
+        ("index,prediction", "prediction", {"question_id": "index", "prediction": "prediction"}),
         ("id,gold,answer_type,docid", "answers", {"question_id": "id", "answers": "gold", "answer_type": "answer_type",
                                                   "document": "docid"}),
         ("index,question,answer", "answers", {"question_id": "index", "answers": "answer"}),
@@ -613,7 +618,7 @@ def test_texts_in_cells_never_fail(text: str) -> None:
         (b"{}", "the object is empty"),
         (b'{"data": []}', "data: the list is empty"),
         (b"\xff\xfe" + '[{"id": 1}]'.encode("utf-16-le"), "line 1, byte 0: not UTF-8: .* UTF-16. Save it as UTF-8"),
-        (b"id,pred\n1,caf\xe9\n", r"line 2, byte 13: not UTF-8: the byte 0xe9 .* Latin-1, .*'1,café.* cp1252"),
+        (b"id,pred\n1,caf\xe9\n", r"line 2, byte 13: not UTF-8: the byte 0xe9 .* Latin-1, .*'1,café.*cp1252"),
         (b'[{"id": 1,\n "pred": "caf\xe9"}]', "line 2, byte 24: not UTF-8: the byte 0xe9"),
         (b'{"id":1,"pred":"x"}\n{"id":2,"pred":"\xc3', "line 2, byte 36: not UTF-8: .*cut off inside a character"),
         (b'[{"id": 1, "pred": "x"},\n {"id": 2, "pr', "line 2, column 12: not JSON: Unterminated string.*cut off"),
@@ -663,6 +668,34 @@ def test_malformed(tmp_path: Path, content: bytes, problem: str) -> None:
     assert str(caught.value).startswith(str(path))
 
 
+def test_the_error_survives_pickling() -> None:
+    error = FormatError("p.csv", "line 2", "wrong. Mend it.")
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301
+    assert (str(again), again.path, again.place) == ("p.csv, line 2: wrong. Mend it.", "p.csv", "line 2")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "container"),
+    [
+        ("t.tsv", "pred\nx\n", "tsv"),
+        ("t.TSV.gz", "pred\nx\n", "tsv"),
+        ("t.csv", "pred\nx\n", "csv"),
+        ("t", "pred\tid\nx\t1\n", "tsv"),
+        ("t.jsonl", '{"pred": "x"}\n', "jsonl"),
+        ("t.json", '{"id": 1, "pred": "x"}\n', "json"),
+        ("t.txt", '{"id": 1, "pred": "x"}\n{"id": 2, "pred": "x"}', "jsonl"),
+        ("t.jsonl", '[\n{"id": 1, "pred": "x"}\n]', "json"),
+    ],
+)
+def test_the_name_decides_only_what_the_content_leaves_open(
+    tmp_path: Path, name: str, content: str, container: str
+) -> None:
+    data = gzip.compress(content.encode()) if name.endswith(".gz") else content
+    reader = open_predictions(write(tmp_path / name, data))
+    assert reader.detected.container == container
+    assert set(contents(reader)[1]) == {"x"}
+
+
 @pytest.mark.parametrize(
     ("path", "problem"),
     [
@@ -695,8 +728,20 @@ def test_dates_in_spreadsheets(tmp_path: Path) -> None:
         [2, datetime.date(1988, 12, 15), None],
     ]
     path = write(tmp_path / "t.xlsx", xlsx_bytes(cells))
-    with pytest.raises(FormatError, match=r"row 3, column pred: the cell holds the date .* Format it as text"):
+    with pytest.raises(FormatError, match=r"row 3, column pred: the cell holds datetime.* Format the column as text"):
         contents(open_predictions(path))
+
+
+def test_spreadsheets_of_wrong_dimensions(tmp_path: Path) -> None:
+    import zipfile
+
+    with (
+        zipfile.ZipFile(io.BytesIO(xlsx_bytes(SPREADSHEET))) as right,
+        zipfile.ZipFile(tmp_path / "t.xlsx", "w") as wrong,
+    ):
+        for name in right.namelist():
+            wrong.writestr(name, right.read(name).replace(b'<dimension ref="A1:C6"', b'<dimension ref="A1:A1"'))
+    assert contents(open_predictions(tmp_path / "t.xlsx")) == (IDS, PREDICTIONS)
 
 
 def test_missing_values_of_pandas(tmp_path: Path) -> None:
@@ -725,6 +770,15 @@ MUTATED = {kind: content for kind, content in BOTH_SIDES.items() if "," not in k
     "dude": (DATA / "formats" / "DUDE_demo_submission_perfect.json").read_bytes(),
     "submission": (DATA / "formats" / "evaluate_json_submission.json").read_bytes(),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["json", "parquet", "arrow", "xlsx", "gzip", "zstd"])
+def test_a_file_cut_anywhere_is_refused(tmp_path: Path, kind: str) -> None:
+    content = MUTATED[kind]
+    for end in range(0, len(content) - 1, 1 + len(content) // 500):
+        path = write(tmp_path / "cut", content[:end])
+        with pytest.raises(FormatError, match=r"cut[:,] "):
+            contents(open_predictions(path))
 
 
 @pytest.mark.parametrize("kind", MUTATED)

@@ -124,8 +124,8 @@ def open_hub(path: str) -> Source:
     if not name or len(rest) > 2:
         raise FormatError(path, "", "expected hub:name, hub:name:split or hub:name:config:split.")
     try:
-        configs = datasets.get_dataset_config_names(name)
-        config = rest[0] if rest and (len(rest) == 2 or rest[0] in configs) else None
+        is_config = len(rest) == 2 or (len(rest) == 1 and rest[0] in datasets.get_dataset_config_names(name))
+        config = rest[0] if is_config else None
         split = rest[-1] if rest and (len(rest) == 2 or config is None) else None
         loaded = datasets.load_dataset(name, config, streaming=True)
     except Exception as error:  # of the network, the Hub and the dataset's files: each library has its own

@@ -70,6 +70,13 @@ _LONG_DOCUMENTS = Layout(
     id_parts=("doc_id", "question"),
     in_cells=False,
 )
+_TABLES = Layout(
+    "vlmevalkit",
+    ("index", "question", "answer"),
+    question_id=(IDS, ("index",)),
+    prediction=(("prediction",),),
+    document=("docId", "docid", "document"),  # its column image holds the picture itself
+)
 _LAYOUTS = (
     dataclasses.replace(_SAMPLES, name="lmms_eval", known_by=(*_SAMPLES.known_by, "input")),
     _SAMPLES,
@@ -77,13 +84,8 @@ _LAYOUTS = (
     Layout("dude", ("answers_confidence",), prediction=(("answers",), _EITHER), answers=(("gold", "reference"),)),
     _LONG_DOCUMENTS,
     dataclasses.replace(_LONG_DOCUMENTS, name="mmesgbench"),  # the same columns: found as mmlongbench
-    Layout(
-        "vlmevalkit",
-        ("index", "question", "answer"),
-        question_id=(IDS, ("index",)),
-        prediction=(("prediction",),),
-        document=("docId", "docid", "document"),  # its column image holds the picture itself
-    ),
+    _TABLES,
+    dataclasses.replace(_TABLES, known_by=("index", "prediction")),
     dataclasses.replace(_PLAIN, name="squad"),
     dataclasses.replace(_PLAIN, name="rrc", known_by=("questionId",)),
     _VALUES,
@@ -194,7 +196,7 @@ def _matches(groups: Groups, names: Sequence[str]) -> list[str]:
         found = [name for name in names if name in group]
         if not found:
             folded = {name.casefold() for name in group}
-            found = [name for name in names if name.casefold() in folded]
+            found = [name for name in names if name.strip().casefold() in folded]
         if found:
             return found
     return []

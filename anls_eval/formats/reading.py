@@ -244,7 +244,7 @@ def _open(
     found = find_columns(source.names, side, layout=layout, given=columns, by=by, path=path)
     ids = {"question_id": " + ".join(found.question_id)} if found.question_id else {}
     roles = {role: name for role, name in found.extra.items() if role not in by}
-    notes = []
+    notes = [] if ids else ["no column of question ids: rows go by their order"]
     if found.more_answers:
         notes.append(
             f"{found.more_answers} are accepted beside {found.value}, but where the answer is a list. DUDE's published "
