@@ -230,13 +230,15 @@ def test_round_trip_of_sample_logs(tmp_path: Path, log: str) -> None:
     assert open_references(path).detected.has_predictions
 
 
-@pytest.mark.parametrize("container", ["xlsx", "tsv"])
+@pytest.mark.parametrize("container", ["xlsx", "tsv", "json"])
 def test_round_trip_of_vlmevalkit(tmp_path: Path, container: str) -> None:
     header = ["index", "question", "answer", "category", "prediction"]
     cells = [[n, "What?", str(row["answers"]), "x", row["answer"]] for n, row in enumerate(ROWS)]
     path = tmp_path / f"Model_DocVQA_VAL.{container}"
     if container == "xlsx":
         write(path, xlsx_bytes([header, *cells]))
+    elif container == "json":
+        write(path, json.dumps([dict(zip(header, row, strict=True)) for row in cells], indent=4))
     else:
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL).writerows([header, *cells])
@@ -482,6 +484,9 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
         open_predictions(path, columns={"prediction": "nothing"})
     with pytest.raises(FormatError, match="expected the roles question_id, prediction, answers"):
         open_predictions(path, columns={"predictions": "out"})
+    assert open_predictions(path, columns={**names, "document": "nothing"}, by="Language").detected.format == "csv"
+    with pytest.raises(FormatError, match="no column 'nothing', which is named as document"):
+        open_references(path, columns={**names, "document": "nothing"})
     with pytest.raises(FormatError, match="no column 'nothing', which is named as by"):
         open_references(path, by=["nothing"])
 
@@ -911,3 +916,6 @@ def test_other_endings(tmp_path: Path, name: str) -> None:
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="cannot be written"):
         write_rows(tmp_path / "no" / "r.csv", RESULTS)
+    write(tmp_path / "file", "")
+    with pytest.raises(FormatError, match="cannot be written"):
+        write_rows(tmp_path / "file" / "r.csv", RESULTS)

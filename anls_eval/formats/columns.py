@@ -45,7 +45,15 @@ class Layout:
     prediction: Groups = (_PREDICTIONS, _EITHER)
     answers: Groups = (_ANSWERS, _EITHER)
     more_answers: str | None = None
-    document: tuple[str, ...] = ("docId", "doc_id", "docid", "document", "ucsf_document_id", "image")
+    document: tuple[str, ...] = (
+        "docId",
+        "doc_id",
+        "docid",
+        "document",
+        "ucsf_document_id",
+        "image",
+        "image_local_name",
+    )
     id_parts: tuple[str, ...] = ()
     in_cells: bool | None = None
 
@@ -76,6 +84,7 @@ _TABLES = Layout(
     question_id=(IDS, ("index",)),
     prediction=(("prediction",),),
     document=("docId", "docid", "document"),  # its column image holds the picture itself
+    in_cells=True,  # also where the table is written as JSON
 )
 _LAYOUTS = (
     dataclasses.replace(_SAMPLES, name="lmms_eval", known_by=(*_SAMPLES.known_by, "input")),
@@ -164,7 +173,8 @@ def find_columns(
         hint = f" It has {_WHAT[other]} in {other_side[0]!r}: is this the other file?" if len(other_side) == 1 else ""
         value = _only(_matches(own, names), names, path, side, own, hint)
     if "question_id" in given:
-        parts = given["question_id"].split(_AND)
+        named = given["question_id"]
+        parts = [named] if named in names else named.split(_AND)
         ids = tuple(_named(part, names, path, "question_id") for part in parts)
     else:
         found = _matches(rules.question_id, names)
@@ -173,11 +183,14 @@ def find_columns(
             ids = rules.id_parts
     extra = {name: _named(name, names, path, "by") for name in by}
     for role, usual in (("answer_type", ("answer_type", "answer_format")), ("document", rules.document)):
+        if role in given and side == "answers":  # predictions often come without
+            extra[role] = _named(given[role], names, path, role)
         candidates = [given[role]] if role in given else usual
         present = [name for name in candidates if name in names and name != value]
         if present:
-            extra[role] = present[0]
-    has_other = given[other] in names if other in given else _matches(other_groups, names) not in ([], [value])
+            extra.setdefault(role, present[0])
+    others_found = _matches(((given[other],),) if other in given else other_groups, names)
+    has_other = others_found not in ([], [value])
     more = rules.more_answers if side == "answers" and side not in given and rules.more_answers in names else None
     return Found(rules, ids, value, extra, has_other, more)
 

@@ -184,7 +184,7 @@ def open_predictions(
         >>> [(batch.question_ids, batch.values) for batch in reader.batches()]
         [(['007'], ['Lima'])]
     """
-    return _open(os.fspath(path), "prediction", format, columns or {}, tuple(by), max_bytes)
+    return _open(os.fspath(path), "prediction", format, columns or {}, by, max_bytes)
 
 
 def open_references(
@@ -228,7 +228,7 @@ def open_references(
         >>> [(batch.question_ids, batch.values, batch.columns) for batch in reader.batches()]
         [(['7'], [['Lima']], {'document': [3]})]
     """
-    return _open(os.fspath(path), "answers", format, columns or {}, tuple(by), max_bytes)
+    return _open(os.fspath(path), "answers", format, columns or {}, by, max_bytes)
 
 
 def _open(
@@ -236,9 +236,10 @@ def _open(
     side: str,
     format_name: str | None,
     columns: Mapping[str, str],
-    by: tuple[str, ...],
+    by: Iterable[str],
     max_bytes: int | None,
 ) -> Reader:
+    by = (by,) if isinstance(by, str) else tuple(by)
     source, compression = open_source(path, format_name, max_bytes)
     layout = format_name if format_name in LAYOUTS else source.layout
     found = find_columns(source.names, side, layout=layout, given=columns, by=by, path=path)
