@@ -31,7 +31,7 @@ def open_parquet(file: File) -> Source:
     """
     with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
         metadata = pq.ParquetFile(stream).metadata
-        names = _names(metadata.schema.to_arrow_schema())
+        names = _names(metadata.schema.to_arrow_schema(), file.path)
         groups = [metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)]
     file.check_size(sum(groups))
 
@@ -51,7 +51,7 @@ def open_arrow(file: File) -> Source:
         FormatError: The file is damaged.
     """
     with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
-        names = _names(_ipc_reader(stream).schema)
+        names = _names(_ipc_reader(stream).schema, file.path)
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
@@ -86,8 +86,12 @@ def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File) -> Itera
         first += len(batch)
 
 
-def _names(schema: pa.Schema) -> tuple[str, ...]:
-    return tuple(schema.names)
+def _names(schema: pa.Schema, path: str) -> tuple[str, ...]:
+    names = tuple(schema.names)
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise FormatError(path, "", f"two columns are named {twice[0]!r}. Rename one; they are: {listed(names)}.")
+    return names
 
 
 def open_dataset(path: str) -> Source:
@@ -120,8 +124,8 @@ def open_hub(path: str) -> Source:
     if not name or len(rest) > 2:
         raise FormatError(path, "", "expected hub:name, hub:name:split or hub:name:config:split.")
     try:
-        configs = datasets.get_dataset_config_names(name)
-        config = rest[0] if rest and (len(rest) == 2 or rest[0] in configs) else None
+        is_config = len(rest) == 2 or (len(rest) == 1 and rest[0] in datasets.get_dataset_config_names(name))
+        config = rest[0] if is_config else None
         split = rest[-1] if rest and (len(rest) == 2 or config is None) else None
         loaded = datasets.load_dataset(name, config, streaming=True)
     except Exception as error:  # of the network, the Hub and the dataset's files: each library has its own

@@ -1,4 +1,4 @@
-"""What a file holds, by its first bytes; its name decides only between CSV and TSV."""
+"""What a file holds, by its first bytes; its name decides only where they fit two formats, as for CSV and TSV."""
 
 import json
 from collections.abc import Callable
@@ -55,6 +55,7 @@ _NOT_READ = {
     b"\xff\xd8\xff\xe0": "a picture",
     b"<": "HTML or XML, perhaps the page of an error in place of the file. Download it again",
 }
+_LINES = (".jsonl", ".ndjson")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -108,8 +109,10 @@ def _text_container(file: File) -> str:
     first, second = [*islice(filled, 2), "", ""][:2]
     if first.startswith(("{", "[")):
         # Objects that begin on two lines are rows, even where the first of them is not well formed.
-        return "jsonl" if second and (first[0] == second[0] == "{" or _is_complete(first)) else "json"
-    if file.name.endswith((".json", ".jsonl", ".ndjson")):
+        if not second:
+            return "jsonl" if file.name.endswith(_LINES) else "json"
+        return "jsonl" if first[0] == second[0] == "{" or _is_complete(first) else "json"
+    if file.name.endswith((".json", *_LINES)):
         return "jsonl" if second else "json"
     if file.name.endswith((".tsv", ".tab")):
         return "tsv"

@@ -114,7 +114,8 @@ def text_of(file: File) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         offset = error.start + len(_BOM) * data.startswith(_BOM)
-        raise _encoding_error(file, data, offset, data.count(b"\n", 0, offset) + 1) from None
+        line = data.count(b"\n", 0, offset) + 1
+        raise _encoding_error(file, data, offset, line, _is_cut(error)) from None
 
 
 def lines_of(file: File) -> Iterator[tuple[int, str]]:
@@ -126,16 +127,20 @@ def lines_of(file: File) -> Iterator[tuple[int, str]]:
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
                 start = error.start + len(_BOM) * (number == 1 and line.startswith(_BOM))
-                raise _encoding_error(file, line, start, number, offset) from None
+                raise _encoding_error(file, line, start, number, _is_cut(error), offset) from None
             offset += len(line)
 
 
-def _encoding_error(file: File, data: bytes, start: int, line: int, offset: int = 0) -> FormatError:
+def _is_cut(error: UnicodeDecodeError) -> bool:
+    return error.reason == "unexpected end of data"
+
+
+def _encoding_error(file: File, data: bytes, start: int, line: int, is_cut: bool, offset: int = 0) -> FormatError:
     """The bytes from `offset` of the file are not UTF-8 at `start`: say where, and what they look like."""
     around = data[max(0, start - 10) : start + 10]
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         guess, remedy = "the byte order mark of UTF-16", 'Save it as UTF-8, in Python with .decode("utf-16")'
-    elif len(data) - start < 4 and data[start] >= 0xC2:
+    elif is_cut:
         guess, remedy = "the end of a file that was cut off inside a character", "Fetch it again"
     else:
         shown = around.decode("cp1252", "replace")

@@ -39,7 +39,7 @@ def _open_object(document: dict[str, Any], path: str) -> Source:
         lengths = {len(value) if isinstance(value, list) else -1 for value in document.values()}
         if lengths == {-1} and not any(isinstance(value, dict) for key, value in document.items() if key in IDS):
             return _open_list([document], "", path)
-        if len(lengths) == 1 and lengths != {0}:
+        if len(lengths) == 1 and max(lengths) > 0:
             names = tuple(document)
             return _source(
                 names, lengths.pop(), lambda wanted, rows: {name: document[name][rows] for name in wanted}, from_row(0)

@@ -174,7 +174,8 @@ def open_predictions(
             uses the network.
         format: A name in `FORMATS`; None detects it.
         columns: Columns of the file by role: ``question_id``, ``prediction``, ``answers``, ``answer_type``,
-            ``document``. ``"*"`` as the prediction is the whole row but its id, as one tree.
+            ``document``. Columns that only together are an id are written ``"doc_id + question"``. ``"*"`` as the
+            prediction is the whole row but its id, as one tree.
         by: Further columns to read, for groups.
         max_bytes: The most bytes that may be read, after decompression.
 
@@ -194,7 +195,7 @@ def open_predictions(
         >>> [(batch.question_ids, batch.values) for batch in reader.batches()]
         [(['007'], ['Lima'])]
     """
-    return _open(os.fspath(path), "prediction", format, columns or {}, tuple(by), max_bytes)
+    return _open(os.fspath(path), "prediction", format, columns or {}, by, max_bytes)
 
 
 def open_references(
@@ -238,7 +239,7 @@ def open_references(
         >>> [(batch.question_ids, batch.values, batch.columns) for batch in reader.batches()]
         [(['7'], [['Lima']], {'document': [3]})]
     """
-    return _open(os.fspath(path), "answers", format, columns or {}, tuple(by), max_bytes)
+    return _open(os.fspath(path), "answers", format, columns or {}, by, max_bytes)
 
 
 def _open(
@@ -246,15 +247,16 @@ def _open(
     side: str,
     format_name: str | None,
     columns: Mapping[str, str],
-    by: tuple[str, ...],
+    by: Iterable[str],
     max_bytes: int | None,
 ) -> Reader:
+    by = (by,) if isinstance(by, str) else tuple(by)
     source, compression = open_source(path, format_name, max_bytes)
     layout = format_name if format_name in LAYOUTS else source.layout
     found = find_columns(source.names, side, layout=layout, given=columns, by=by, path=path)
     ids = {"question_id": " + ".join(found.question_id)} if found.question_id else {}
     roles = {role: name for role, name in found.extra.items() if role not in by}
-    notes = []
+    notes = [] if ids else ["no column of question ids: rows go by their order"]
     if found.more_answers:
         notes.append(
             f"{found.more_answers} are accepted beside {found.value}, but where the answer is a list. DUDE's published "

@@ -1,7 +1,6 @@
 """Tables: CSV and TSV, whose cells are text, and spreadsheets."""
 
 import csv
-import datetime
 import sys
 import warnings
 import zipfile
@@ -80,7 +79,10 @@ def _blocks(rows: _Rows, names: tuple[str, ...], wanted: Sequence[str], size: in
 
 
 def open_xlsx(file: File) -> Source:
-    """Open the first sheet of a spreadsheet, whose first row names the columns. An empty cell is the empty text.
+    """Open the first sheet of a spreadsheet, whose first row names the columns.
+
+    An empty cell is the empty text. A formula is its text: programs that write tables make one of an answer such as
+    ``=1+1``, without a value.
 
     Raises:
         FormatError: It is not a spreadsheet, is damaged, or its first row is empty.
@@ -116,8 +118,9 @@ def _sheet_rows(file: File) -> _Rows:
             file.check_size(size)
             with warnings.catch_warnings():  # openpyxl's, of styles and extensions that it leaves out
                 warnings.simplefilter("ignore")
-                sheet = openpyxl.load_workbook(stream, read_only=True, data_only=True).worksheets[0]
-                yield from enumerate(sheet.iter_rows(values_only=True), 1)
+                sheet = openpyxl.load_workbook(stream, read_only=True).worksheets[0]
+            sheet.reset_dimensions()  # which some programs write wrongly, so that cells would be lost
+            yield from enumerate(sheet.iter_rows(values_only=True), 1)
         except FormatError:
             raise
         except Exception as error:  # a damaged file makes openpyxl raise nearly every kind there is
@@ -141,8 +144,8 @@ def _padded(row: Sequence[Any], width: int) -> Sequence[Any]:
 def _cell(value: Any, path: str, place: str) -> Any:
     if value is None:
         return ""
-    if isinstance(value, (datetime.date, datetime.time, datetime.timedelta)):
-        raise FormatError(
-            path, place, f"the cell holds the date or time {value}, not text as it was written. Format it as text."
-        )
-    return value
+    if isinstance(value, (str, int, float)):
+        return value
+    raise FormatError(
+        path, place, f"the cell holds {shown(value)}, not the text that was written. Format the column as text."
+    )

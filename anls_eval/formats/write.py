@@ -1,5 +1,6 @@
 """Writing results by question: whole, or not at all."""
 
+import contextlib
 import json
 import os
 import uuid
@@ -54,7 +55,8 @@ def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.Record
     except OSError as error:
         raise FormatError(str(path), "", f"cannot be written: {error.strerror or error}.") from None
     finally:
-        unfinished.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it was renamed, or never there
+            unfinished.unlink()
 
 
 _Batches = Iterable[pa.RecordBatch]
