@@ -36,9 +36,9 @@ def _open_object(document: dict[str, Any], path: str) -> Source:
     if isinstance(document.get("data"), list):
         return _open_list(document["data"], "data", path)
     if not set(IDS).isdisjoint(document):  # the ids and the rest are columns, or these are the keys of one row
-        lengths = {len(value) if isinstance(value, list) else -1 for value in document.values()}
-        if lengths == {-1} and not any(isinstance(value, dict) for key, value in document.items() if key in IDS):
+        if not any(isinstance(value, (list, dict)) for key, value in document.items() if key in IDS):
             return _open_list([document], "", path)
+        lengths = {len(value) if isinstance(value, list) else -1 for value in document.values()}
         if len(lengths) == 1 and max(lengths) > 0:
             names = tuple(document)
             return _source(
