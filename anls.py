@@ -20,6 +20,7 @@ import difflib
 import enum
 import functools
 import inspect
+import itertools
 import json
 import math
 import numbers
@@ -35,7 +36,6 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
-from itertools import chain
 from typing import Any, NamedTuple, cast
 
 import datasets
@@ -1370,6 +1370,7 @@ def _refuse_cycle(root: Any, side: str) -> None:
 _TIE = 1e-9  # sums of ratios that differ by less are equal
 _NOISE = 1e-12  # what rounding can add to such a sum
 _FEW_PAIRS = 16  # of list elements, up to which one by one is faster than by matrices
+_FEW_WAYS = 24  # to match two lists, up to which trying each is faster than an assignment
 _MATRIX_CELLS = 4_000_000  # of one matrix, about
 _MAX_PAIRS = 50_000_000  # of the values of two lists: 2 GB, and minutes of matching
 
@@ -1394,12 +1395,46 @@ def _ratio(value: _Value) -> float:
     return value[0] / value[1] if value[1] else 1.0
 
 
-def _best(values: list[_Value]) -> int:
-    """The index of the greatest ratio; among equals of the greatest s, then of the smallest l."""
-    top = max(map(_ratio, values)) - _TIE
-    most = max(value[0] for value in values if _ratio(value) >= top) - _TIE
-    candidates = [index for index, value in enumerate(values) if _ratio(value) >= top and value[0] >= most]
-    return min(candidates, key=lambda index: (values[index][1], -values[index][0]))
+def _best(values: list[_Value], liked: list[int] | None = None) -> int:
+    """The index of the greatest ratio; then of the greatest s, of the smallest l, and of what is liked most."""
+    if len(values) == 1:
+        return 0
+    ratios = list(map(_ratio, values))
+    top = max(ratios) - _TIE
+    tied = [index for index, ratio in enumerate(ratios) if ratio >= top]
+    most = max(values[index][0] for index in tied) - _TIE
+    tied = [index for index in tied if values[index][0] >= most]
+    best = min(tied, key=lambda index: (values[index][1], -values[index][0]))
+    if liked:
+        best = max((index for index in tied if values[index] == values[best]), key=lambda index: liked[index])
+    return best
+
+
+def _best_of_each(s: _Matrix, lengths: _Matrix, allowed: _Matrix | bool, liked: _Matrix | None) -> _Matrix:
+    """The same for every column, or cell, of values that are stacked along the first axis."""
+    ratios = np.where(allowed, _ratios(s, lengths), -1)
+    tied = ratios >= ratios.max(axis=0) - _TIE
+    tied &= s >= np.where(tied, s, -1).max(axis=0) - _TIE
+    tied &= lengths == np.where(tied, lengths, np.iinfo(np.int64).max).min(axis=0)
+    value = np.where(tied, s, -1)
+    if liked is not None:
+        value = np.where(value >= value.max(axis=0) - _NOISE, liked, -1)
+    return cast(_Matrix, value.argmax(axis=0))
+
+
+@functools.lru_cache(maxsize=64)
+def _ways(rows: int, columns: int) -> Sequence[tuple[tuple[int, int], ...]]:
+    """Every way to match so many rows and columns, as pairs of indexes; none if there are too many ways."""
+    if rows > columns:
+        return [tuple(sorted((i, j) for j, i in way)) for way in _ways(columns, rows)]
+    if rows and (columns > _FEW_WAYS or math.perm(columns, rows) > _FEW_WAYS):
+        return []
+    return [tuple(enumerate(own)) for own in itertools.permutations(range(columns), rows)]
+
+
+def _bulk(node: _Node) -> int:
+    """The leaves outside the largest child: few where lists only go deep, many where each holds several of a size."""
+    return node.size - max([child.size for child in node.value], default=0)
 
 
 class _Comparison:
@@ -1415,9 +1450,9 @@ class _Comparison:
     def __init__(self, rules: Protocol, prefer_equal: bool) -> None:
         self.rules = rules
         self.prefer_equal = prefer_equal  # among matchings of the same value, match what is equal as given
-        self.matched: dict[tuple[int, int], list[tuple[int, int]]] = {}  # by the ids of two lists
-        # By the id of a node with alternatives: blocks of predictions, as columns by their id, and what each chose.
-        self.chosen: dict[int, list[tuple[dict[int, int], Sequence[int]]]] = {}
+        self.ways: dict[tuple[int, int], Any] = {}  # what `way` gives, by the ids of two nodes
+        # The same for whole blocks, by the id of g: predictions as columns by their id, the number of each one's way.
+        self.blocks: dict[int, list[tuple[dict[int, int], _Matrix, Sequence[Any]]]] = {}
         self.distances: dict[tuple[str, str], int] = {}
 
     # One pair of nodes.
@@ -1448,11 +1483,9 @@ class _Comparison:
             values = []
             for option in g.value:
                 values.append(self.simple(option, p) or (yield self.pair(option, p)))
-            best = _best(values)
-            if self.prefer_equal:
-                equal = [i for i, option in enumerate(g.value) if option.identity == p.identity]
-                best = next((i for i in equal if values[i] == values[best]), best)
-            self.chosen.setdefault(id(g), []).append(({id(p): 0}, [best]))
+            liked = [option.identity == p.identity for option in g.value] if self.prefer_equal else None
+            best = _best(values, liked)
+            self.ways[id(g), id(p)] = best
             return values[best]
         if g.kind == _DICT:
             s, length = 0.0, 0
@@ -1461,15 +1494,15 @@ class _Comparison:
                 value = child.missing if other is None else self.simple(child, other) or (yield self.pair(child, other))
                 s, length = s + value[0], length + value[1]
             return s, length + sum(child.missing[1] for key, child in p.value.items() if key not in g.value)
-        if len(g.value) * len(p.value) > _FEW_PAIRS:
+        if len(g.value) * len(p.value) > _FEW_PAIRS or _bulk(g) * _bulk(p) > _FEW_PAIRS**2:
             matrices = yield self.pairs(g.value, p.value)
             return self.match(g, p, *matrices)
-        values = []
+        rows: list[list[_Value]] = []
         for child in g.value:
+            rows.append([])
             for other in p.value:
-                values.append(self.simple(child, other) or (yield self.pair(child, other)))
-        cells = np.array(values).reshape(len(g.value), len(p.value), 2)
-        return self.match(g, p, cells[:, :, 0], cells[:, :, 1].astype(np.int64))
+                rows[-1].append(self.simple(child, other) or (yield self.pair(child, other)))
+        return self.match_few(g, p, rows)
 
     # All pairs of two sequences of nodes, as the matrices of s and l.
 
@@ -1502,46 +1535,52 @@ class _Comparison:
 
     def pairs_of_leaves(self, g: list[_Node], p: list[_Node]) -> _Steps:
         rows, columns = _numbered([node.value for node in g]), _numbered([node.value for node in p])
-        longest = np.maximum.outer(list(map(len, rows)), list(map(len, columns)))
-        distances = cdist(
-            list(rows),
-            list(columns),
-            scorer=Levenshtein.distance,
-            scorer_kwargs={"weights": _weights(self.rules)},
-            score_cutoff=_greatest_kept_distance(int(longest.max()), self.rules),
-            dtype=np.int32,
-        ).astype(np.int64)
-        s = _kept_similarity(distances, longest, self.rules).astype(np.float64)
+        texts, others = list(rows), list(columns)
+        s = np.empty((len(rows), len(columns)))
+        block = max(1, _MATRIX_CELLS // len(columns))
+        for start in range(0, len(rows), block):
+            longest = np.maximum.outer(list(map(len, texts[start : start + block])), list(map(len, others)))
+            distances = cdist(
+                texts[start : start + block],
+                others,
+                scorer=Levenshtein.distance,
+                scorer_kwargs={"weights": _weights(self.rules)},
+                score_cutoff=_greatest_kept_distance(int(longest.max()), self.rules),
+                dtype=np.int32,
+            )
+            s[start : start + block] = _kept_similarity(distances.astype(np.int64), longest, self.rules)
         if len(rows) < len(g) or len(columns) < len(p):
             s = s[np.ix_([rows[node.value] for node in g], [columns[node.value] for node in p])]
-        return s, np.ones(s.shape, dtype=np.int64)
+        return s, np.broadcast_to(np.int64(1), s.shape)
         yield  # a computation that waits for nothing
 
     def pairs_of_dicts(self, g: list[_Node], p: list[_Node]) -> _Steps:
-        s = np.zeros((len(g), len(p)))
-        lengths = np.zeros(s.shape, dtype=np.int64)
-        for key in sorted(set().union(*(node.value for node in g), *(node.value for node in p))):
-            rows, no_rows = _split(g, key)
-            columns, no_columns = _split(p, key)
-            if rows and columns:
-                cells = np.ix_(list(rows), list(columns)) if no_rows or no_columns else np.s_[:, :]
-                own_s, own_lengths = yield self.pairs(list(rows.values()), list(columns.values()))
-                s[cells] += own_s
-                lengths[cells] += own_lengths
-            if rows and no_columns:
-                cells = np.ix_(list(rows), no_columns)
-                s[cells] += np.array([[child.missing[0]] for child in rows.values()])
-                lengths[cells] += np.array([[child.missing[1]] for child in rows.values()])
-            if no_rows and columns:
-                lengths[np.ix_(no_rows, list(columns))] += np.array([child.missing[1] for child in columns.values()])
+        of_g, of_p = _by_key(g), _by_key(p)
+        shared = of_g.keys() & of_p.keys()
+        everywhere = {key for key in shared if len(of_g[key][0]) == len(g) and len(of_p[key][0]) == len(p)}
+        # First as if no two dicts had a key in common, but for keys that are everywhere; then where keys meet.
+        lacking = [[child.missing for key, child in node.value.items() if key not in everywhere] for node in (*g, *p)]
+        lost = np.array([sum(s for s, _ in own) for own in lacking[: len(g)]])
+        sizes = np.array([sum(length for _, length in own) for own in lacking], dtype=np.int64)
+        s = np.repeat(lost[:, None].astype(np.float64), len(p), axis=1)
+        lengths = np.add.outer(sizes[: len(g)], sizes[len(g) :])
+        for key in sorted(shared):
+            (rows, children), (columns, others) = of_g[key], of_p[key]
+            own_s, own_lengths = yield self.pairs(children, others)
+            if key in everywhere:
+                s += own_s
+                lengths += own_lengths
+                continue
+            cells = np.ix_(rows, columns)
+            s[cells] += own_s - np.array([[child.missing[0]] for child in children])
+            missing = [child.missing[1] for child in children], [other.missing[1] for other in others]
+            lengths[cells] += own_lengths - np.add.outer(*missing)
         return s, lengths
 
     def pairs_of_lists(self, g: list[_Node], p: list[_Node]) -> _Steps:
         s = np.zeros((len(g), len(p)))
         lengths = np.zeros(s.shape, dtype=np.int64)
         columns = [child for node in p for child in node.value]
-        column_ends = np.cumsum([len(node.value) for node in p]).tolist()
-        leaves_only = all(child.kind == _LEAF for node in (*g, *p) for child in node.value)
         start = 0
         while start < len(g):  # as many lists at once as the matrix may have rows
             end = start
@@ -1549,21 +1588,8 @@ class _Comparison:
             while end < len(g) and (end == start or len(rows) * len(columns) < _MATRIX_CELLS):
                 rows += g[end].value
                 end += 1
-            own_s, own_lengths = yield self.pairs(rows, columns)
-            bottom = 0
-            for i in range(start, end):
-                top, bottom = bottom, bottom + len(g[i].value)
-                right = 0
-                for j, node in enumerate(p):
-                    left, right = right, column_ends[j]
-                    own = own_s[top:bottom, left:right]
-                    if not own.size:
-                        lengths[i, j] = g[i].size + node.size
-                    elif leaves_only:  # every matching has one length; which is best is found again where it is needed
-                        s[i, j] = math.fsum(own[linear_sum_assignment(own, maximize=True)].tolist())
-                        lengths[i, j] = max(own.shape)
-                    else:
-                        s[i, j], lengths[i, j] = self.match(g[i], node, own, own_lengths[top:bottom, left:right])
+            own = yield self.pairs(rows, columns)
+            s[start:end], lengths[start:end] = self.match_all(g[start:end], p, *own)
             start = end
         return s, lengths
 
@@ -1575,48 +1601,124 @@ class _Comparison:
         for node in g:
             start, end = end, end + len(node.value)
             own_s, own_lengths = all_s[start:end], all_lengths[start:end]
-            ratios = _ratios(own_s, own_lengths)
-            tied = ratios >= ratios.max(axis=0) - _TIE
-            tied &= own_s >= np.where(tied, own_s, -1).max(axis=0) - _TIE
-            shortest = np.where(tied, own_lengths, np.iinfo(np.int64).max).min(axis=0)
-            best = np.where(tied & (own_lengths == shortest), own_s, -1).argmax(axis=0)
-            if self.prefer_equal:
-                own_best = best, np.arange(len(p))
-                equal = _equal_identities(node.value, p)
-                equal &= (own_s == own_s[own_best]) & (own_lengths == own_lengths[own_best])
-                best = np.where(equal.any(axis=0), equal.argmax(axis=0), best)
-            self.chosen.setdefault(id(node), []).append((columns, best))
+            liked = _equal_identities(node.value, p) if self.prefer_equal else None
+            best = _best_of_each(own_s, own_lengths, True, liked)
+            self.blocks.setdefault(id(node), []).append((columns, best, range(len(node.value))))
             s.append(own_s[best, np.arange(len(p))])
             lengths.append(own_lengths[best, np.arange(len(p))])
         return np.array(s), np.array(lengths)
 
     # The matching of two lists, and the choice among alternatives.
 
-    def matching(self, g: _Node, p: _Node) -> list[tuple[int, int]]:
-        if (id(g), id(p)) not in self.matched:
+    def way(self, g: _Node, p: _Node) -> Any:
+        """The index of the alternative that was chosen, or the pairs of indexes of the elements that were matched."""
+        ways = range(len(g.value)) if g.kind == _ONE_OF else _ways(len(g.value), len(p.value))
+        if len(ways) == 1:
+            return ways[0]
+        for columns, chosen, ways in self.blocks.get(id(g), []):
+            if id(p) in columns:
+                return ways[chosen[columns[id(p)]]]
+        if (id(g), id(p)) not in self.ways:
             _run(self.pair(g, p))
-        return self.matched[id(g), id(p)]
+        return self.ways[id(g), id(p)]
 
-    def option(self, g: _Node, p: _Node) -> int:
-        if not any(id(p) in columns for columns, _ in self.chosen.get(id(g), [])):
-            _run(self.pair(g, p))
-        columns, choices = next(block for block in self.chosen[id(g)] if id(p) in block[0])
-        return int(choices[columns[id(p)]])
+    def match_few(self, g: _Node, p: _Node, values: list[list[_Value]]) -> _Value:
+        """Match the elements of two lists whose pairs have these values, in rows; remember it, and give its value."""
+        ways = _ways(len(g.value), len(p.value))
+        if not ways:
+            cells = np.array(values)
+            return self.match(g, p, cells[:, :, 0], cells[:, :, 1].astype(np.int64))
+        ratios = [math.fsum([_ratio(values[i][j]) for i, j in way]) for way in ways]
+        top = max(ratios) - _TIE
+        ways = [way for way, ratio in zip(ways, ratios, strict=True) if ratio >= top]
+        found = [_total(g, p, [(i, j, *values[i][j]) for i, j in way]) for way in ways]
+        liked = None
+        if self.prefer_equal:
+            liked = [sum(g.value[i].identity == p.value[j].identity for i, j in way) for way in ways]
+        best = _best(found, liked)
+        self.ways[id(g), id(p)] = ways[best]
+        return found[best]
 
     def match(self, g: _Node, p: _Node, s: _Matrix, lengths: _Matrix) -> _Value:
-        """Match the elements of two lists whose pairs have the values s and l; remember it, and give its value."""
-        rows, columns = [node.size for node in g.value], [node.size for node in p.value]
-        if not rows or not columns:
-            matched = []
-        elif len(rows) == len(columns) == 1:
-            matched = [(0, 0)]
-        else:
-            equal = _equal_identities(g.value, p.value) if self.prefer_equal else None
-            matched = _matching(s, lengths, np.array(rows), np.array(columns), equal)
-        self.matched[id(g), id(p)] = matched
-        total = math.fsum(float(s[i, j]) for i, j in matched)
-        length = sum(int(lengths[i, j]) - rows[i] - columns[j] for i, j in matched) + sum(rows) + sum(columns)
-        return total, length
+        """The same for values in matrices."""
+        if _ways(len(g.value), len(p.value)):
+            values = zip(s.tolist(), lengths.tolist(), strict=True)
+            return self.match_few(g, p, [list(zip(*row, strict=True)) for row in values])
+        rows, columns = np.array([node.size for node in g.value]), np.array([node.size for node in p.value])
+        equal = _equal_identities(g.value, p.value) if self.prefer_equal else None
+        matched = self.ways[id(g), id(p)] = _matching(s, lengths, rows, columns, equal)
+        return _total(g, p, [(i, j, float(s[i, j]), int(lengths[i, j])) for i, j in matched])
+
+    def match_all(self, g: list[_Node], p: list[_Node], s: _Matrix, lengths: _Matrix) -> tuple[_Matrix, _Matrix]:
+        """The same for many lists, of whose elements all pairs are in one matrix."""
+        found_s, found_lengths = np.empty((len(g), len(p))), np.empty((len(g), len(p)), dtype=np.int64)
+        leaves_only = all(child.kind == _LEAF for node in (*g, *p) for child in node.value)
+        for (of_g, rows), (of_p, columns) in itertools.product(_by_length(g), _by_length(p)):
+            ways = _ways(rows.shape[1], columns.shape[1])
+            if ways and len(of_g) * len(of_p) > _FEW_PAIRS:
+                cells = rows[:, :, None, None], columns
+                alike = [g[i] for i in of_g], [p[j] for j in of_p]
+                found = self.match_alike(*alike, s[cells], lengths[cells], ways)
+                found_s[np.ix_(of_g, of_p)], found_lengths[np.ix_(of_g, of_p)] = found
+                continue
+            for (a, i), (b, j) in itertools.product(enumerate(of_g), enumerate(of_p)):
+                own = np.ix_(rows[a], columns[b])
+                if leaves_only and not ways:  # one length; which way is best is found again where it is needed
+                    best = linear_sum_assignment(s[own], maximize=True)
+                    found_s[i, j], found_lengths[i, j] = math.fsum(s[own][best].tolist()), max(s[own].shape)
+                else:
+                    found_s[i, j], found_lengths[i, j] = self.match(g[i], p[j], s[own], lengths[own])
+        return found_s, found_lengths
+
+    def match_alike(
+        self, g: list[_Node], p: list[_Node], s: _Matrix, lengths: _Matrix, ways: Sequence[Any]
+    ) -> tuple[_Matrix, _Matrix]:
+        """The same for lists of one length on each side: the axes are lists and elements of g, then of p."""
+
+        def sums(cells: _Matrix) -> _Matrix:
+            return np.array([sum((cells[:, i, :, j] for i, j in way), np.zeros((len(g), len(p)))) for way in ways])
+
+        rows, columns = [child for node in g for child in node.value], [child for node in p for child in node.value]
+        without_partner = np.add.outer([child.size for child in rows], [child.size for child in columns])
+        all_s, all_lengths = sums(s), sums(lengths - without_partner.reshape(s.shape))
+        all_lengths += np.add.outer([node.size for node in g], [node.size for node in p])
+        ratios = sums(_ratios(s, lengths))
+        liked = sums(_equal_identities(rows, columns).reshape(s.shape)) if self.prefer_equal else None
+        best = _best_of_each(all_s, all_lengths, ratios >= ratios.max(axis=0) - _TIE, liked)
+        numbers_of_p = {id(node): j for j, node in enumerate(p)}
+        for node, chosen in zip(g, best, strict=True):
+            self.blocks.setdefault(id(node), []).append((numbers_of_p, chosen, ways))
+        found = (np.take_along_axis(own, best[None], axis=0)[0] for own in (all_s, all_lengths))
+        return next(found), next(found)
+
+
+def _total(g: _Node, p: _Node, matched: list[tuple[int, int, float, int]]) -> _Value:
+    """The value of two lists, from the indexes and values of the pairs that were matched."""
+    length = sum([own - g.value[i].size - p.value[j].size for i, j, _, own in matched])
+    return math.fsum([own for _, _, own, _ in matched]), length + g.size + p.size
+
+
+def _by_key(nodes: list[_Node]) -> dict[str, tuple[list[int], list[_Node]]]:
+    """Of each key, the indexes of the dicts that have it and the children there."""
+    found: dict[str, tuple[list[int], list[_Node]]] = {}
+    for index, node in enumerate(nodes):
+        for key, child in node.value.items():
+            indexes, children = found.setdefault(key, ([], []))
+            indexes.append(index)
+            children.append(child)
+    return found
+
+
+def _by_length(nodes: list[_Node]) -> list[tuple[list[int], _Matrix]]:
+    """The indexes of the lists of one length, and in rows where their elements stand among those of all lists."""
+    found: dict[int, tuple[list[int], list[int]]] = {}
+    start = 0
+    for index, node in enumerate(nodes):
+        indexes, starts = found.setdefault(len(node.value), ([], []))
+        indexes.append(index)
+        starts.append(start)
+        start += len(node.value)
+    return [(indexes, np.add.outer(starts, np.arange(length))) for length, (indexes, starts) in found.items()]
 
 
 def _numbered(values: Iterable[str]) -> dict[str, int]:
@@ -1624,12 +1726,6 @@ def _numbered(values: Iterable[str]) -> dict[str, int]:
     for value in values:
         numbers.setdefault(value, len(numbers))
     return numbers
-
-
-def _split(nodes: list[_Node], key: str) -> tuple[dict[int, _Node], list[int]]:
-    """The children under a key by the index of their dict, and the indexes of the dicts without it."""
-    present = {index: node.value[key] for index, node in enumerate(nodes) if key in node.value}
-    return present, [index for index in range(len(nodes)) if index not in present] if len(present) < len(nodes) else []
 
 
 def _ratios(s: _Matrix, lengths: _Matrix) -> _Matrix:
@@ -1655,10 +1751,15 @@ def _matching(
     Returns:
         The pairs of indexes, in the order of the rows.
     """
-    ratios = _ratios(s, lengths)
     uniform = len({*rows.tolist(), *columns.tolist()}) == 1 and lengths.min() == lengths.max()
-    if uniform and equal is None:  # all matchings have one length, so the greatest sum of ratios has one s
-        return list(zip(*(side.tolist() for side in linear_sum_assignment(ratios, maximize=True)), strict=True))
+    if uniform and equal is None:  # all matchings have one length, so the greatest s is the greatest sum of ratios
+        return list(zip(*(side.tolist() for side in linear_sum_assignment(s, maximize=True)), strict=True))
+    ratios = _ratios(s, lengths)
+    if 1 in s.shape:
+        all_lengths = lengths - np.add.outer(rows, columns) + rows.sum() + columns.sum()
+        allowed = ratios.ravel() >= ratios.max() - _TIE
+        best = int(_best_of_each(s.ravel(), all_lengths.ravel(), allowed, None if equal is None else equal.ravel()))
+        return [divmod(best, s.shape[1])]
 
     # A square, in which what is left over is matched with nothing.
     n = max(s.shape)
@@ -1762,7 +1863,7 @@ def _steps(comparison: _Comparison, reference: _Node, prediction: _Node) -> list
             why = "" if p.like_none else _MISMATCH
             steps.append(_Step(parent, at_g, at_p, g, p, why, max(1, p.size)))
         elif g.kind == _ONE_OF:
-            option = comparison.option(g, p)
+            option = comparison.way(g, p)
             parts = [(number, option, None, g.value[option], p, (0, 0))]
         elif g.kind == p.kind == _DICT:
             parts = [
@@ -1775,7 +1876,7 @@ def _steps(comparison: _Comparison, reference: _Node, prediction: _Node) -> list
                 if key not in g.value
             ]
         elif g.kind == p.kind == _LIST:
-            matched = comparison.matching(g, p)
+            matched = comparison.way(g, p)
             parts = [(number, i, j, g.value[i], p.value[j], (0, 0)) for i, j in matched]
             rows, columns = {i for i, _ in matched}, {j for _, j in matched}
             parts += [(number, i, None, c, None, (0, c.size)) for i, c in enumerate(g.value) if i not in rows]
@@ -2894,7 +2995,7 @@ def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: st
 def _mean_key_scores(documents: list[dict[str, ScoreNode]]) -> _Steps:
     """Of each path of keys, the mean over the documents in which it was compared, and how many those are."""
     mean: dict[str, Any] = {}
-    for key in dict.fromkeys(chain.from_iterable(documents)):
+    for key in dict.fromkeys(itertools.chain.from_iterable(documents)):
         nodes = [nodes[key] for nodes in documents if key in nodes]
         mean[key] = {
             "anls_score": math.fsum(cast(float, node.anls_score) for node in nodes) / len(nodes),

@@ -4,14 +4,13 @@ import dataclasses
 import datetime
 import decimal
 import enum
-import itertools
 import json
 import random
 import subprocess
 import sys
 import types
 import warnings
-from collections import OrderedDict, namedtuple
+from collections import Counter, OrderedDict, namedtuple
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -116,6 +115,11 @@ class TestEqualsBruteForce:
             patch.setattr(anls, "_FEW_PAIRS", 0)
             patch.setattr(anls, "_MATRIX_CELLS", 1)
             assert anls_star_score(prediction, reference) == one_by_one
+            patch.setattr(anls, "_ways", lambda rows, columns: [] if rows and columns else [()])
+            for few in (0, 10**9):
+                patch.setattr(anls, "_FEW_PAIRS", few)
+                assert anls_star_score(prediction, reference) == one_by_one
+                assert explain(prediction, reference).score == one_by_one
 
     @pytest.mark.parametrize("seed", range(20))
     def test_near_ties_of_alternatives(self, seed: int) -> None:
@@ -741,19 +745,54 @@ class TestExplanation:
         assert (found.score, found.matches[0].reason, found.matches[0].similarity) == (0.0, reason, similarity)
 
 
-def test_every_pair_of_nodes_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """14 nested lists around one word take the released package 22 s, for it compares each level twice."""
-    calls = itertools.count()
-    original = anls._Comparison.match
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """How often each way of comparing is called."""
+    counts: Counter[str] = Counter()
 
-    def counted(self: Any, *arguments: Any) -> Any:
-        next(calls)
-        return original(self, *arguments)
+    def counted(name: str) -> Any:
+        original = getattr(anls._Comparison, name)
 
-    monkeypatch.setattr(anls._Comparison, "match", counted)
-    prediction: Any = "helo"
-    reference: Any = "hello"
-    for _ in range(14):
-        prediction, reference = [prediction], [reference]
-    anls_star_score(prediction, reference)
-    assert next(calls) == 14
+        def count(*arguments: Any) -> Any:
+            counts[name] += 1
+            return original(*arguments)
+
+        return count
+
+    for name in ("match_few", "match_alike", "pairs_of_leaves", "pairs_of_dicts", "pairs_of_lists"):
+        monkeypatch.setattr(anls._Comparison, name, counted(name))
+    return counts
+
+
+class TestWork:
+    def test_every_pair_of_nodes_is_compared_once(self, calls: Any) -> None:
+        """14 nested lists around one word take the released package 22 s, for it compares each level twice."""
+        prediction: Any = "helo"
+        reference: Any = "hello"
+        for _ in range(14):
+            prediction, reference = [prediction, "z"], [reference, "z"]
+        anls_star_score(prediction, reference)
+        assert calls == {"match_few": 14}
+
+    def test_what_matches_in_one_way_is_not_compared(self, calls: Any) -> None:
+        assert anls_star_score([[["helo"]]], [[["hello"]]]) == 0.8
+        assert not calls
+
+    def test_lists_in_lists_are_compared_level_by_level(self, calls: Any) -> None:
+        """In pairs, eight levels of two would be 4 ** 8 matchings."""
+
+        def nested(depth: int, word: str) -> Any:
+            return [nested(depth - 1, word + letter) for letter in "xy"] if depth else word
+
+        assert anls_star_score(nested(8, "w"), nested(8, "w")) == 1.0
+        assert calls["pairs_of_leaves"] == 1
+        assert sum(calls.values()) < 50
+
+    def test_dicts_without_a_key_in_common_are_not_compared(self, calls: Any) -> None:
+        def dicts(name: str, with_shared: int) -> Any:
+            shared = [{"shared": "x"}] * with_shared
+            return [{f"{name}{index}": "x"} | (shared[index] if index < with_shared else {}) for index in range(50)]
+
+        # Two pairs have the shared key and 1 of 3 leaves right; 48 pairs have none, and one key more.
+        assert anls_star_score(dicts("p", 2), dicts("g", 3)) == 2 / (2 * 3 + 48 * 2 + 1)
+        assert calls == {"pairs_of_dicts": 1, "pairs_of_leaves": 1}
