@@ -12,6 +12,7 @@ texts.
 
 from __future__ import annotations
 
+import bisect
 import collections
 import contextlib
 import dataclasses
@@ -33,7 +34,7 @@ import types
 import unicodedata
 import urllib.parse
 import warnings
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple, cast
@@ -44,7 +45,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import Levenshtein, Prefix
 from rapidfuzz.process import cdist, cpdist
 from scipy.optimize import linear_sum_assignment
 
@@ -1229,10 +1230,12 @@ def _container(kind: int, keys: list[str], children: list[_Node], source: Any, r
 def _identify(nodes: list[_Node], inner: dict[int, _Inner], identities: dict[Any, int]) -> None:
     for number in range(len(nodes) - 1, -1, -1):
         node = nodes[number]
-        content: Any = (type(node.source), node.source)
         if number in inner:
             _, keys, start, end = inner[number]
-            content = tuple(keys), tuple(child.identity for child in nodes[start:end])
+            content: Any = tuple(keys), tuple(child.identity for child in nodes[start:end])
+        else:
+            leaf = _plain(node.source)
+            content = type(leaf), leaf
         node.identity = identities.setdefault((node.kind, content), len(identities))
 
 
@@ -1249,9 +1252,13 @@ def _normaliser(steps: tuple[str, ...]) -> Callable[[str], str]:
     return normalise
 
 
+def _is_literal(value: Any) -> bool:
+    return isinstance(value, dict) and len(value) == 1 and isinstance(value.get("$literal"), dict)
+
+
 def _alternatives(value: dict[Any, Any], inner: dict[int, _Inner], number: int) -> Any:
     """What JSON writes as ``{"$one_of": [...]}`` as a tuple, and ``{"$literal": {...}}`` as its content."""
-    if len(value) == 1 and isinstance(value.get("$literal"), dict):
+    if _is_literal(value):
         return value["$literal"]
     if "$one_of" not in value:
         return value
@@ -1274,14 +1281,26 @@ def _children(
             raise ValueError(f"{side} {_path(inner, number)} {fault}")
         return [], value
     if not set(map(type, value)) <= {str}:
-        texts = {str(key): child for key, child in value.items()}
+        texts = {_key_text(key): child for key, child in value.items()}
         if len(texts) < len(value):
-            twice = next(text for text, count in collections.Counter(map(str, value)).items() if count > 1)
+            twice = next(text for text, count in collections.Counter(map(_key_text, value)).items() if count > 1)
             raise ValueError(f"{side} {_path(inner, number)} has the key {twice!r} twice, as text; keep one")
         value = texts
     if rules.tree == "paper":
         value = {key: child for key, child in value.items() if child is not None and not _is_missing(child)}
     return list(value), list(value.values())
+
+
+def _key_text(key: Any) -> str:
+    """A key as JSON would write it, and an Enum by its value."""
+    while isinstance(key, enum.Enum):
+        key = key.value
+    return json.dumps(key) if key is None or isinstance(key, bool) else str(key)
+
+
+def _plain(value: Any) -> Any:
+    """A value that is known to be part of a tree, as one of the types of `_KINDS`."""
+    return value if type(value) in _KINDS and value == value else _usual(value, "value", {}, 0)
 
 
 def _usual(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
@@ -1331,11 +1350,12 @@ def _conversion(value: Any) -> str:
 def _path(inner: dict[int, _Inner], number: int) -> str:
     """The JSON path of an object of a tree that is being compiled."""
     steps: list[str] = []
+    parents, starts = list(inner), [own.start for own in inner.values()]
     while number:
-        number, own, index = next(
-            (parent, own, number - own.start) for parent, own in inner.items() if own.start <= number < own.end
-        )
+        parent = parents[bisect.bisect(starts, number) - 1]
+        own, index = inner[parent], number - inner[parent].start
         steps.append(_path_step(own.keys[index] if own.keys else index, own.kind))
+        number = parent
     return "$" + "".join(reversed(steps))
 
 
@@ -1355,7 +1375,10 @@ def _refuse_cycle(root: Any, side: str) -> None:
         if is_left:
             open_ids.discard(id(value))
             closed.add(id(value))
-        elif isinstance(value, (list, tuple, dict)) and id(value) not in closed:
+            continue
+        while isinstance(value, enum.Enum):
+            value = value.value
+        if isinstance(value, (list, tuple, dict)) and id(value) not in closed:
             if id(value) in open_ids:
                 raise ValueError(f"{side} holds itself: a {type(value).__name__} is among its own descendants")
             open_ids.add(id(value))
@@ -1918,7 +1941,8 @@ def anls_star_score(
 
     Args:
         prediction: A tree of dicts, lists, strings, numbers, bools and None. Decimal, date, time, Enum and NumPy
-            scalars are taken as the text a person would write; NaN as None.
+            scalars are taken as the text a person would write; NaN as None. Keys are texts too: None and bools as JSON
+            writes them, an Enum by its value.
         reference: The same; a tuple, `one_of` or ``{"$one_of": [...]}`` holds alternatives, of which the closest
             counts. ``{"$literal": {...}}`` is a dict that really has such a key.
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` made of one of them.
@@ -2004,11 +2028,18 @@ def _is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> boo
     """The released code's mode for ST-VQA data, at the top level only."""
     return (
         rules.tree == "released"
-        and isinstance(prediction, str)
         and isinstance(reference, list)
         and bool(reference)
-        and all(isinstance(option, str) for option in reference)
+        and all(map(_is_text, (prediction, *reference)))
     )
+
+
+def _is_text(value: Any) -> bool:
+    """Whether JSON would hold it as a text, as it holds a Decimal."""
+    try:
+        return isinstance(_plain(value), str)
+    except TypeError:  # that it is part of no tree is said elsewhere, with its path
+        return False
 
 
 def _compared(prediction: Any, reference: Any, rules: Protocol, explained: bool = False) -> list[_Step]:
@@ -2113,20 +2144,13 @@ class Explanation:
         """A table of the matches, most lost first, to read in a terminal."""
         sum_ = math.fsum(match.credit for match in self.matches)
         lost = sorted(self.matches, key=lambda match: match.credit - match.weight)
-        rows = [("credit", "reference", "", "prediction", "", "why it is not full")]
-        rows += [
-            (
-                f"{match.credit:.4g}/{match.weight}",
-                match.reference_path or "-",
-                _shown(match.reference),
-                match.prediction_path or "-",
-                _shown(match.prediction),
-                _reason_shown(match),
-            )
-            for match in lost
+        rows: list[tuple[str, ...]] = [("credit", "reference", "", "prediction", "", "why it is not full")]
+        rows += [(f"{match.credit:.4g}/{match.weight}", *_shown_sides(match), _reason_shown(match)) for match in lost]
+        widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+        padded = [
+            [cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)] for row in rows
         ]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines = ["  ".join(row).rstrip() for row in padded]
         return "\n".join([f"score {self.score:.6g} = {sum_:.6g} of {self.length}", *lines, self.signature])
 
 
@@ -2187,7 +2211,7 @@ def _explain_tree(prediction: Any, reference: Any, rules: Protocol) -> Explanati
         length=length,
         closest_reference=_closest_reference(steps, parts),
         key_scores=_key_scores(steps, parts),
-        matches=[match for number in range(len(steps)) for match in _matches(steps, number)],
+        matches=_matches(steps),
         signature=signature(rules, n=1),
     )
 
@@ -2242,7 +2266,9 @@ def _closest_reference(steps: list[_Step], parts: list[list[int]]) -> Any:
             left_over = [part for part in own if not steps[part].p]
             closest[number] = [closest[part] for part in pairs + left_over if steps[part].g]
         else:
-            closest[number] = _closest_dict(steps, own, closest)
+            found = _closest_dict(steps, own, closest)
+            # As a reference, which it is, it must not be read as alternatives.
+            closest[number] = {"$literal": found} if "$one_of" in found or "$literal" in found else found
     return closest[0]
 
 
@@ -2294,13 +2320,25 @@ def _key_scores(steps: list[_Step], parts: list[list[int]]) -> dict[str, ScoreNo
     return top
 
 
-def _matches(steps: list[_Step], number: int) -> list[Match]:
+def _matches(steps: list[_Step]) -> list[Match]:
+    paths = [("$", "$")]
+    rows: list[Match] = []
+    for number, step in enumerate(steps):
+        if number:
+            holder = steps[step.parent]
+            g_path, p_path = paths[step.parent]
+            if step.at_g is not None:
+                g_path += _path_into(cast(_Node, holder.g), step.at_g, of_reference=True)
+            if step.at_p is not None:
+                p_path += _path_into(cast(_Node, holder.p), step.at_p, of_reference=False)
+            paths.append((g_path, g_path if p_path == g_path else p_path))
+        if step.why is not None:
+            rows += _rows(step, *paths[number])
+    return rows
+
+
+def _rows(step: _Step, g_path: str, p_path: str) -> list[Match]:
     """The rows of a step: one, or one for each leaf of a part without partner."""
-    step = steps[number]
-    if step.why is None:
-        return []
-    g_path = _path_to(steps, number, of_g=True) if step.g else None
-    p_path = _path_to(steps, number, of_g=False) if step.p else None
     if step.g and step.p:
         is_compared = step.g.kind == step.p.kind == _LEAF
         return [
@@ -2312,27 +2350,27 @@ def _matches(steps: list[_Step], number: int) -> list[Match]:
                 distance=step.distance if is_compared else None,
                 length=step.longest if is_compared else None,
                 similarity=1 - step.distance / step.longest if is_compared else None,
-                reason=step.why,
+                reason=cast(str, step.why),
                 weight=step.length,
                 credit=_credit(step),
             )
         ]
-    node, path = (step.g, g_path) if step.g else (step.p, p_path)
-    leaves = _leaves(cast(_Node, node), cast(str, path), step.length)
+    node, path = (step.g, g_path) if step.g else (cast(_Node, step.p), p_path)
+    leaves = _leaves(node, path, step.length, of_reference=step.p is None)
     if step.why == "" or not leaves or len(leaves) != step.length:
-        leaves = [(cast(str, path), cast(_Node, node))]
+        leaves = [(path, node)]
     weight = step.length // len(leaves)
     rows = []
-    for own_path, leaf in leaves:
-        text = _given_text(leaf)
+    for path, leaf in leaves:
+        text, why, credit = _given_text(leaf), cast(str, step.why), _credit(step)
         if step.g:
-            rows.append(Match(own_path, None, text, None, None, None, None, step.why, weight, _credit(step)))
+            rows.append(Match(path, None, text, None, None, None, None, why, weight, credit))
         else:
-            rows.append(Match(None, own_path, None, text, None, None, None, step.why, weight, _credit(step)))
+            rows.append(Match(None, path, None, text, None, None, None, why, weight, credit))
     return rows
 
 
-def _leaves(node: _Node, path: str, size: int) -> list[tuple[str, _Node]]:
+def _leaves(node: _Node, path: str, size: int, of_reference: bool) -> list[tuple[str, _Node]]:
     """The leaves of a part without partner, by the alternatives that its size is of."""
     found = []
     stack = [(node, path, size)]
@@ -2341,41 +2379,53 @@ def _leaves(node: _Node, path: str, size: int) -> list[tuple[str, _Node]]:
         if node.kind == _ONE_OF:
             sizes = [option.size for option in node.value]
             chosen = sizes.index(size) if size in sizes else sizes.index(max(sizes))
-            stack.append((node.value[chosen], path + _path_step(chosen, _ONE_OF), sizes[chosen]))
+            stack.append((node.value[chosen], path + _path_into(node, chosen, of_reference), sizes[chosen]))
         elif node.kind <= _LEAF:
             found.append((path, node))
         else:
-            children = node.value.items() if node.kind == _DICT else enumerate(node.value)
-            stack += [(child, path + _path_step(key, node.kind), child.size) for key, child in children][::-1]
+            children = list(node.value.items() if node.kind == _DICT else enumerate(node.value))
+            stack += [(child, path + _path_into(node, key, of_reference), child.size) for key, child in children[::-1]]
     return found
 
 
-def _path_to(steps: list[_Step], number: int, of_g: bool) -> str:
-    found = []
-    while number:
-        step = steps[number]
-        holder = steps[step.parent].g if of_g else steps[step.parent].p
-        at = step.at_g if of_g else step.at_p
-        if at is not None and holder is not None:
-            found.append(_path_step(at, _LIST if isinstance(holder.source, list) else holder.kind))
-        number = step.parent
-    return "$" + "".join(reversed(found))
+def _path_into(node: _Node, key: str | int, of_reference: bool) -> str:
+    """The path from a node to its child, by what the node was written as."""
+    if node.kind == _ONE_OF and isinstance(node.source, list):
+        return _path_step(key, _LIST)
+    is_literal = of_reference and node.kind == _DICT and _is_literal(node.source)
+    return _path_step("$literal", _DICT) * is_literal + _path_step(key, node.kind)
 
 
 def _given_text(node: _Node) -> str | None:
     if node.kind == _NONE:
         return None
     if node.kind == _LEAF:
-        return str(_usual(node.source, "", {}, 0))
+        return str(_plain(node.source))
     return reprlib.repr(node.source)
 
 
-def _shown(text: str | None) -> str:
-    if text is None:
-        return "-"
+def _shown_sides(match: Match) -> Iterator[str]:
+    """The path and text of both sides; of long texts, what is around the first difference."""
+    texts = _line(str(match.reference)), _line(str(match.prediction))
+    start = Prefix.similarity(*map(str.lower, texts)) - 10 if match.distance else 0
+    start = max(0, min(start, max(map(len, texts)) - 40))
+    for path, text in zip((match.reference_path, match.prediction_path), texts, strict=True):
+        if path is None:
+            yield from "--"
+            continue
+        yield _line(path if len(path) <= 60 else path[:28] + "..." + path[-29:])
+        shown = "..." + text[start + 3 :] if start else text
+        yield shown if len(shown) <= 40 else shown[:37] + "..."
+
+
+def _line(text: str) -> str:
     line = " ".join(text.split())
-    line = "".join(own if own.isprintable() else own.encode("unicode_escape").decode() for own in line)
-    return line if len(line) <= 40 else line[:37] + "..."
+    return "".join(own if own.isprintable() else own.encode("unicode_escape").decode() for own in line)
+
+
+def _width(text: str) -> int:
+    """The columns of a terminal that a text takes."""
+    return sum(1 + (unicodedata.east_asian_width(own) in "WF") - bool(unicodedata.combining(own)) for own in text)
 
 
 def _plain_json(value: Any) -> Any:
@@ -2384,12 +2434,12 @@ def _plain_json(value: Any) -> Any:
 
 
 def _plain_json_steps(value: Any) -> _Steps:
-    value = value if type(value) in _KINDS and value == value else _usual(value, "value", {}, 0)
+    value = _plain(value)
     if isinstance(value, dict):
         plain: dict[str, Any] = {}
         for key, child in value.items():
             child = list(child) if key == "$one_of" and isinstance(child, tuple) else child
-            plain[str(key)] = yield _plain_json_steps(child)
+            plain[_key_text(key)] = yield _plain_json_steps(child)
         return plain
     if isinstance(value, (list, tuple)):
         items = []
