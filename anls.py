@@ -2533,8 +2533,11 @@ class _Side(NamedTuple):
 
 def _read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, _Side]:
     """Check a batch. Without ids, both sides have the same length."""
-    prediction_ids, texts = _read_rows(predictions, "predictions", "prediction_text", of_trees=bool(rules.tree))
-    reference_ids, answers = _read_rows(references, "references", "answers", of_trees=bool(rules.tree))
+    if rules.tree:
+        (prediction_ids, texts), (reference_ids, answers) = _read_trees(predictions, references)
+    else:
+        prediction_ids, texts = _read_rows(predictions, "predictions", "prediction_text")
+        reference_ids, answers = _read_rows(references, "references", "answers")
     without_ids = None in prediction_ids[:1] or None in reference_ids[:1]
     if without_ids and texts and answers and (None in prediction_ids[:1]) != (None in reference_ids[:1]):
         bare, other = ("predictions", "references") if None in prediction_ids[:1] else ("references", "predictions")
@@ -2596,6 +2599,11 @@ def _stored_trees(trees: list[Any], side: str, where: _Where, rules: Protocol) -
     return pa.array(texts, _BYTES)
 
 
+def _is_same_tree(stored: bytes, other: bytes) -> bool:
+    """Whether stored trees are equal, whatever the order of their keys."""
+    return stored == other or len({json.dumps(json.loads(text), sort_keys=True) for text in (stored, other)}) == 1
+
+
 def _row_name(side: str, key: str, ids: list[str | None]) -> _Where:
     def name(row: int) -> str:
         return f"{side}[{row}]" if ids[row] is None else f"{side}[{row}] (question_id {ids[row]!r}): {key!r}"
@@ -2603,22 +2611,38 @@ def _row_name(side: str, key: str, ids: list[str | None]) -> _Where:
     return name
 
 
-def _read_rows(rows: Any, side: str, key: str, of_trees: bool = False) -> tuple[list[str | None], list[Any]]:
-    """Split rows into question_ids and values; bare values have no ids.
+def _read_trees(predictions: Any, references: Any) -> Iterator[tuple[list[str | None], list[Any]]]:
+    """What `_read_rows` gives of both sides. A dict with a question_id is a row, another one a tree.
 
-    A list of answers of trees holds the alternatives, while a bare list is one tree.
+    Dicts are rows without ids only where those of both sides have nothing but the key of a row. A list of answers in
+    a row holds the alternatives, while a bare list is one tree.
     """
+    given = {
+        ("predictions", "prediction_text"): [] if predictions is None else _listed(_column(predictions, "predictions")),
+        ("references", "answers"): [] if references is None else _listed(_column(references, "references")),
+    }
+    lone = all(isinstance(row, Mapping) and set(row) == {key} for (_, key), rows in given.items() for row in rows)
+    for (side, key), rows in given.items():
+        if lone or any(_is_row(row) for row in rows):
+            ids, values = _read_rows(rows, side, key)
+            yield ids, [tuple(own) if key == "answers" and isinstance(own, list) else own for own in values]
+        else:
+            yield [None] * len(rows), rows
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, Mapping) and "question_id" in value
+
+
+def _read_rows(rows: Any, side: str, key: str) -> tuple[list[str | None], list[Any]]:
+    """Split rows into question_ids and values; bare values have no ids."""
     if rows is None:
         return [], []
     listed = _listed(_column(rows, side))
     try:
         ids, values = [row["question_id"] for row in listed], [row[key] for row in listed]
     except (KeyError, TypeError, IndexError):
-        ids, values, are_rows = _read_unusual_rows(listed, side, key, of_trees)
-    else:
-        are_rows = True
-    if of_trees and side == "references" and are_rows:
-        values = [tuple(value) if isinstance(value, list) else value for value in values]
+        ids, values = _read_unusual_rows(listed, side, key)
     if not set(map(type, ids)) <= {str}:
         ids = [None if id_ is _NO_ID else _id_text(id_, f"{side}[{row}]") for row, id_ in enumerate(ids)]
     return ids, values
@@ -2627,15 +2651,15 @@ def _read_rows(rows: Any, side: str, key: str, of_trees: bool = False) -> tuple[
 _NO_ID = object()
 
 
-def _read_unusual_rows(rows: list[Any], side: str, key: str, of_trees: bool) -> tuple[list[Any], list[Any], bool]:
-    """Bare values, or rows without ids, or the error that says which row is neither; and whether they are rows."""
+def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any], list[Any]]:
+    """Bare values, or rows without ids, or the error that says which row is neither."""
 
-    def is_row(row: Any) -> bool:  # and not a tree, nor answers in the form of SQuAD
-        return isinstance(row, Mapping) and (key in row or not (of_trees or (side == "references" and "text" in row)))
+    def is_row(row: Any) -> bool:  # and not answers in the form of SQuAD
+        return isinstance(row, Mapping) and (key in row or not (side == "references" and "text" in row))
 
     wrapped = list(map(is_row, rows))
     if not any(wrapped):
-        return [_NO_ID] * len(rows), rows, False
+        return [_NO_ID] * len(rows), rows
     expected = f"{{'question_id': ..., {key!r}: ...}}"
     with_id = [is_wrapped and "question_id" in row for row, is_wrapped in zip(rows, wrapped, strict=True)]
     kinds = list(zip(wrapped, with_id, strict=True))
@@ -2646,7 +2670,7 @@ def _read_unusual_rows(rows: list[Any], side: str, key: str, of_trees: bool) -> 
     for number, row in enumerate(rows):
         if key not in row or (not with_id[number] and len(row) > 1):
             raise ValueError(f"{side}[{number}] is {_describe(row)}; expected {expected}. Rename its keys.")
-    return [row.get("question_id", _NO_ID) for row in rows], [row[key] for row in rows], True
+    return [row.get("question_id", _NO_ID) for row in rows], [row[key] for row in rows]
 
 
 def _id_text(value: object, where: str) -> str:
@@ -2704,7 +2728,7 @@ class _Aligned(NamedTuple):
     notes: list[str]
 
 
-def _align(table: pa.Table, missing: str, unknown: str) -> _Aligned:
+def _align(table: pa.Table, missing: str, unknown: str, same: Callable[[Any, Any], bool] = operator.eq) -> _Aligned:
     prediction_ids, texts = _stored_side(table, "predictions")
     reference_ids, answers = _stored_side(table, "references")
     if not len(texts) and not len(answers):
@@ -2715,10 +2739,10 @@ def _align(table: pa.Table, missing: str, unknown: str) -> _Aligned:
         raise ValueError("some rows have a question_id and others have none; expected all with one or all without")
 
     notes: list[str] = []
-    prediction_ids, texts = _without_repeats(prediction_ids, texts, "predictions", notes)
+    prediction_ids, texts = _without_repeats(prediction_ids, texts, "predictions", notes, same)
     if prediction_ids.equals(reference_ids):  # then the references do not repeat either
         return _Aligned(reference_ids, texts, answers, [], 0, notes)
-    reference_ids, answers = _without_repeats(reference_ids, answers, "references", notes)
+    reference_ids, answers = _without_repeats(reference_ids, answers, "references", notes, same)
     positions = pc.index_in(reference_ids, value_set=prediction_ids)
     lacking = np.flatnonzero(_bools(positions.is_null()))
     surplus = prediction_ids[:0]
@@ -2757,7 +2781,9 @@ def _count_ids(ids: pa.Array, what: str) -> str:
     return f"{len(ids)} question_id{'s' * (len(ids) != 1)} {what.format(shown)}" if len(ids) else ""
 
 
-def _without_repeats(ids: pa.Array, values: pa.Array, side: str, notes: list[str]) -> tuple[pa.Array, pa.Array]:
+def _without_repeats(
+    ids: pa.Array, values: pa.Array, side: str, notes: list[str], same: Callable[[Any, Any], bool] = operator.eq
+) -> tuple[pa.Array, pa.Array]:
     """Drop rows that repeat an id with the same content, as samplers that pad the last batch do."""
     if len(pc.unique(ids)) == len(ids):
         return ids, values
@@ -2765,7 +2791,7 @@ def _without_repeats(ids: pa.Array, values: pa.Array, side: str, notes: list[str
     contents = values.to_pylist()
     for row, id_ in enumerate(ids.to_pylist()):
         first = first_of.setdefault(id_, row)
-        if contents[first] != contents[row]:
+        if not same(contents[first], contents[row]):
             kind = _TEXT_TYPES["references" if pa.types.is_large_list(values.type) else "predictions"]
             given, again = (_listed(_decoded(values.take([at]), kind))[0] for at in (first, row))
             raise ValueError(
@@ -2843,8 +2869,9 @@ class ANLS(evaluate.Metric):
         """Add one prediction and its reference, or with a question_id one of the two.
 
         Args:
-            prediction: ``{"question_id": ..., "prediction_text": ...}`` or a plain string.
-            reference: ``{"question_id": ..., "answers": [...]}`` or plain accepted answers.
+            prediction: ``{"question_id": ..., "prediction_text": ...}`` or a plain string; of trees, a dict without
+                question_id is the tree itself.
+            reference: ``{"question_id": ..., "answers": [...]}`` or plain accepted answers; likewise.
             predictions: The name by which `evaluate.combine` passes the prediction.
             references: The name by which `evaluate.combine` passes the reference.
 
@@ -2853,8 +2880,9 @@ class ANLS(evaluate.Metric):
         """
         prediction = predictions if prediction is None else prediction
         reference = references if reference is None else reference
-        alone = prediction is None and isinstance(reference, Mapping) and "question_id" in reference
-        given = None if alone else [prediction], None if reference is None else [reference]
+        reference_alone = prediction is None and _is_row(reference)
+        prediction_alone = reference is None and (_is_row(prediction) or not self.protocol.tree)  # None is a tree
+        given = None if reference_alone else [prediction], None if prediction_alone else [reference]
         self._take(_read_batch(*given, self.protocol))
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
@@ -2915,7 +2943,7 @@ class ANLS(evaluate.Metric):
         if self.process_id > 0:
             return None
         try:
-            aligned = _align(table, missing, unknown)
+            aligned = _align(table, missing, unknown, _is_same_tree if rules.tree else operator.eq)
             result, notes = (_tree_result if rules.tree else _result)(aligned, rules, detailed, missing)
             for note in notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
