@@ -1734,21 +1734,14 @@ def _by_key(nodes: list[_Node]) -> dict[str, tuple[list[int], list[_Node]]]:
 
 def _by_length(nodes: list[_Node]) -> list[tuple[list[int], _Matrix]]:
     """The indexes of the lists of one length, and in rows where their elements stand among those of all lists."""
-    found: dict[int, tuple[list[int], list[int]]] = {}
-    start = 0
-    for index, node in enumerate(nodes):
-        indexes, starts = found.setdefault(len(node.value), ([], []))
-        indexes.append(index)
-        starts.append(start)
-        start += len(node.value)
-    return [(indexes, np.add.outer(starts, np.arange(length))) for length, (indexes, starts) in found.items()]
+    lengths = np.array([len(node.value) for node in nodes])
+    starts = np.cumsum(lengths) - lengths
+    alike = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
+    return [(own.tolist(), np.add.outer(starts[own], np.arange(lengths[own[0]]))) for own in alike]
 
 
 def _numbered(values: Iterable[str]) -> dict[str, int]:
-    numbers: dict[str, int] = {}
-    for value in values:
-        numbers.setdefault(value, len(numbers))
-    return numbers
+    return {value: number for number, value in enumerate(dict.fromkeys(values))}
 
 
 def _ratios(s: _Matrix, lengths: _Matrix) -> _Matrix:
@@ -2359,15 +2352,10 @@ def _rows(step: _Step, g_path: str, p_path: str) -> list[Match]:
     leaves = _leaves(node, path, step.length, of_reference=step.p is None)
     if step.why == "" or not leaves or len(leaves) != step.length:
         leaves = [(path, node)]
-    weight = step.length // len(leaves)
-    rows = []
-    for path, leaf in leaves:
-        text, why, credit = _given_text(leaf), cast(str, step.why), _credit(step)
-        if step.g:
-            rows.append(Match(path, None, text, None, None, None, None, why, weight, credit))
-        else:
-            rows.append(Match(None, path, None, text, None, None, None, why, weight, credit))
-    return rows
+    rest = None, None, None, cast(str, step.why), step.length // len(leaves), _credit(step)
+    if step.g:
+        return [Match(path, None, _given_text(leaf), None, *rest) for path, leaf in leaves]
+    return [Match(None, path, None, _given_text(leaf), *rest) for path, leaf in leaves]
 
 
 def _leaves(node: _Node, path: str, size: int, of_reference: bool) -> list[tuple[str, _Node]]:
@@ -2393,7 +2381,7 @@ def _path_into(node: _Node, key: str | int, of_reference: bool) -> str:
     if node.kind == _ONE_OF and isinstance(node.source, list):
         return _path_step(key, _LIST)
     is_literal = of_reference and node.kind == _DICT and _is_literal(node.source)
-    return _path_step("$literal", _DICT) * is_literal + _path_step(key, node.kind)
+    return (_path_step("$literal", _DICT) if is_literal else "") + _path_step(key, node.kind)
 
 
 def _given_text(node: _Node) -> str | None:
@@ -2413,7 +2401,7 @@ def _shown_sides(match: Match) -> Iterator[str]:
         if path is None:
             yield from "--"
             continue
-        yield _line(path if len(path) <= 60 else path[:28] + "..." + path[-29:])
+        yield path if len(path) <= 60 else path[:28] + "..." + path[-29:]
         shown = "..." + text[start + 3 :] if start else text
         yield shown if len(shown) <= 40 else shown[:37] + "..."
 
