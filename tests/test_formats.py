@@ -309,7 +309,7 @@ def test_rrc_fixtures() -> None:
     )
     reader = open_references(folder / "evaluate_json_gold_label.json", by=["data_split"])
     assert contents(reader) == (["1", "2", "3", "4", "5"], [["Coca Cola", "Coca Cola Company"]] * 5)
-    assert next(reader.batches()).columns == {"data_split": ["train"] * 5}
+    assert next(reader.batches()).columns == {"data_split": ["train"] * 5, "document": ["bar"] * 5}
     assert contents(open_predictions(folder / "validate_data_submission.json")) == (["1", "2"], ["foo", "bar"])
     assert contents(open_references(folder / "validate_data_gold_label.json")) == (["1", "2"], [["baz"]] * 2)
 
@@ -644,6 +644,7 @@ def test_texts_in_cells_never_fail(text: str) -> None:
         (b'{"data": [{"paragraphs": [{"qas": 3}]}]}', r"data\[0\]\.paragraphs\[0\]: .*a list 'qas'"),
         (b'{"data": [{"paragraphs": []}]}', "no paragraph holds a question"),
         (b"id,pred\n1,x\n2\n", r"line 3: 1 fields where the header has 2: \['2'\]. Quote"),
+        (b"id,pred\n", "there are columns, but no rows"),
         (b"id,pred\n1,x,y\n", "line 2: 3 fields where the header has 2"),
         (b'id,pred\n1,"x\n\n2,y\n', "line 4: not a row of a table: unexpected end of data. .* cut off"),
         (b'id,pred\n1,"x" y\n', "line 2: not a row of a table: .*quotes in it are doubled"),
