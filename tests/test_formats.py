@@ -770,6 +770,18 @@ def test_more_bytes_than_allowed(tmp_path: Path) -> None:
         contents(open_predictions(tmp_path / "p.parquet", max_bytes=2_000_000))
 
 
+def test_a_short_file_that_says_one_long_text_very_often(tmp_path: Path) -> None:
+    again = pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), pa.array(["x" * 100_000]))
+    table = pa.table({"id": range(10_000), "pred": again, "gold": pa.ListArray.from_arrays(range(10_001), again)})
+    pq.write_table(table, tmp_path / "parquet", compression="zstd", dictionary_pagesize_limit=2**20)
+    with pa.OSFile(str(tmp_path / "arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    for name in "parquet", "arrow":
+        for open_side in open_predictions, open_references:
+            with pytest.raises(FormatError, match="over the limit of 10,000,000 bytes"):
+                contents(open_side(tmp_path / name, max_bytes=10_000_000))
+
+
 MUTATED = {kind: content for kind, content in BOTH_SIDES.items() if "," not in kind or "stream" in kind} | {
     "gzip": gzip.compress(BOTH_SIDES["jsonl"]),
     "zstd": pa.compress(BOTH_SIDES["csv"], codec="zstd", asbytes=True),
@@ -847,6 +859,16 @@ def test_arrow_stays_arrow(tmp_path: Path) -> None:
     trees = pa.table({"id": ["a"], "pred": [{"total": "1", "items": [{"name": "pen"}]}]})
     pq.write_table(trees, path)
     assert contents(open_predictions(path)) == (["a"], [{"total": "1", "items": [{"name": "pen"}]}])
+
+
+def test_categories_of_pandas(tmp_path: Path) -> None:
+    table = pa.table({"id": pa.array([17, 3]).dictionary_encode(), "pred": pa.array(["x", None]).dictionary_encode()})
+    pq.write_table(table, tmp_path / "p")
+    with pa.OSFile(str(tmp_path / "a"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    for name in "p", "a":
+        assert contents(open_predictions(tmp_path / name)) == (["17", "3"], ["x", None])
+        assert next(open_predictions(tmp_path / name).batches()).values.type == pa.string()
 
 
 def test_a_batch_has_rows(tmp_path: Path) -> None:
