@@ -309,7 +309,7 @@ def test_rrc_fixtures() -> None:
     )
     reader = open_references(folder / "evaluate_json_gold_label.json", by=["data_split"])
     assert contents(reader) == (["1", "2", "3", "4", "5"], [["Coca Cola", "Coca Cola Company"]] * 5)
-    assert next(reader.batches()).columns == {"data_split": ["train"] * 5}
+    assert next(reader.batches()).columns == {"data_split": ["train"] * 5, "document": ["bar"] * 5}
     assert contents(open_predictions(folder / "validate_data_submission.json")) == (["1", "2"], ["foo", "bar"])
     assert contents(open_references(folder / "validate_data_gold_label.json")) == (["1", "2"], [["baz"]] * 2)
 
@@ -644,6 +644,7 @@ def test_texts_in_cells_never_fail(text: str) -> None:
         (b'{"data": [{"paragraphs": [{"qas": 3}]}]}', r"data\[0\]\.paragraphs\[0\]: .*a list 'qas'"),
         (b'{"data": [{"paragraphs": []}]}', "no paragraph holds a question"),
         (b"id,pred\n1,x\n2\n", r"line 3: 1 fields where the header has 2: \['2'\]. Quote"),
+        (b"id,pred\n", "there are columns, but no rows"),
         (b"id,pred\n1,x,y\n", "line 2: 3 fields where the header has 2"),
         (b'id,pred\n1,"x\n\n2,y\n', "line 4: not a row of a table: unexpected end of data. .* cut off"),
         (b'id,pred\n1,"x" y\n', "line 2: not a row of a table: .*quotes in it are doubled"),
@@ -769,6 +770,18 @@ def test_more_bytes_than_allowed(tmp_path: Path) -> None:
         contents(open_predictions(tmp_path / "p.parquet", max_bytes=2_000_000))
 
 
+def test_a_short_file_that_says_one_long_text_very_often(tmp_path: Path) -> None:
+    again = pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), pa.array(["x" * 100_000]))
+    table = pa.table({"id": range(10_000), "pred": again, "gold": pa.ListArray.from_arrays(range(10_001), again)})
+    pq.write_table(table, tmp_path / "parquet", compression="zstd", dictionary_pagesize_limit=2**20)
+    with pa.OSFile(str(tmp_path / "arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    for name in "parquet", "arrow":
+        for open_side in open_predictions, open_references:
+            with pytest.raises(FormatError, match="over the limit of 10,000,000 bytes"):
+                contents(open_side(tmp_path / name, max_bytes=10_000_000))
+
+
 MUTATED = {kind: content for kind, content in BOTH_SIDES.items() if "," not in kind or "stream" in kind} | {
     "gzip": gzip.compress(BOTH_SIDES["jsonl"]),
     "zstd": pa.compress(BOTH_SIDES["csv"], codec="zstd", asbytes=True),
@@ -846,6 +859,16 @@ def test_arrow_stays_arrow(tmp_path: Path) -> None:
     trees = pa.table({"id": ["a"], "pred": [{"total": "1", "items": [{"name": "pen"}]}]})
     pq.write_table(trees, path)
     assert contents(open_predictions(path)) == (["a"], [{"total": "1", "items": [{"name": "pen"}]}])
+
+
+def test_categories_of_pandas(tmp_path: Path) -> None:
+    table = pa.table({"id": pa.array([17, 3]).dictionary_encode(), "pred": pa.array(["x", None]).dictionary_encode()})
+    pq.write_table(table, tmp_path / "p")
+    with pa.OSFile(str(tmp_path / "a"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    for name in "p", "a":
+        assert contents(open_predictions(tmp_path / name)) == (["17", "3"], ["x", None])
+        assert next(open_predictions(tmp_path / name).batches()).values.type == pa.string()
 
 
 def test_a_batch_has_rows(tmp_path: Path) -> None:

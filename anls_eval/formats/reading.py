@@ -8,6 +8,7 @@ from typing import Any
 
 from anls_eval.formats.columns import EVERYTHING, LAYOUTS, Found, find_columns
 from anls_eval.formats.detection import open_source
+from anls_eval.formats.errors import FormatError
 from anls_eval.formats.source import ABSENT, Block, Source
 from anls_eval.formats.values import answer_lists, id_texts, listed_column, present, text_or_list, with_more
 
@@ -88,7 +89,7 @@ class Reader:
         """Give the rows from the start, at most `size` at a time, reading each batch when it is asked for.
 
         Raises:
-            FormatError: A row cannot be read. The message names its place.
+            FormatError: A row cannot be read, and the message names its place; or there are none.
         """
         if size < 1:
             raise ValueError(f"size={size!r}: expected at least 1")
@@ -103,6 +104,8 @@ class Reader:
             batch = Batch(first_row, self._ids(block, seen), self._values(block), self._extra(block))
             yield batch
             first_row += len(batch)
+        if not first_row:
+            raise FormatError(self.detected.path, "", "there are columns, but no rows. Expected one for each question.")
 
     def _ids(self, block: Block, seen: Counter[str]) -> Any:
         parts = [block.columns[name] for name in self._found.question_id]
