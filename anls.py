@@ -903,7 +903,7 @@ class _Scored(NamedTuple):
     scores: _Floats
     closest: list[str | None]  # empty unless asked for
     unanswered: list[int]  # rows whose prediction is None
-    padded: int  # questions whose score was raised by blanks around a text
+    padded: int  # questions whose score was raised by surplus blanks
     padding_gain: float  # by how much, summed over the questions
 
 
@@ -963,7 +963,7 @@ def _score_block(texts: Any, options: Any, rules: Protocol, closest: bool) -> tu
 
 
 def _padding_gains(texts: Any, options: Any, scores: _Floats, rules: Protocol) -> list[float]:
-    """How far blanks around prediction or answers raised each score, for protocols that divide by raw lengths."""
+    """How far surplus blanks raised each score, in protocols that divide by raw lengths: around texts, or in runs."""
     if not (rules.prediction_length.startswith("raw") or rules.answer_length.startswith("raw")):
         return []
     partial = np.flatnonzero((scores > 0) & (scores < 1))  # blanks cannot raise 0 to 0 or anything above 1
@@ -972,7 +972,8 @@ def _padding_gains(texts: Any, options: Any, scores: _Floats, rules: Protocol) -
         pairs = list(zip(texts.to_pylist(), options.to_pylist(), partial.tolist(), strict=True))
     else:
         pairs = [(texts[row], options[row], row) for row in partial.tolist()]
-    stripped = [(text.strip(), [answer.strip() for answer in own]) for text, own, _ in pairs]
+    strip = STEPS["collapse" if "collapse" in rules.prediction_steps else "strip"]
+    stripped = [(strip(text), list(map(strip, own))) for text, own, _ in pairs]
     padded = [index for index, (text, own, _) in enumerate(pairs) if (text, list(own)) != stripped[index]]
     if not padded:
         return []
@@ -1008,9 +1009,9 @@ def _notes_on(
         )
     if padded:
         notes.append(
-            f"protocol {rules.name!r} divides by raw lengths, and blanks around the texts raised the score of "
+            f"protocol {rules.name!r} divides by raw lengths, and surplus blanks raised the score of "
             f"{padded} of {n} questions: the mean is {mean:.6f} with them and "
-            f"{mean - padding_gain / n:.6f} without. Strip the texts, or use the protocol 'standard'"
+            f"{mean - padding_gain / n:.6f} without. Take them out, or use the protocol 'standard'"
         )
     return notes
 
@@ -2919,7 +2920,7 @@ class ANLS(evaluate.Metric):
             threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
             detailed: Whether to add to the result, in the order of the references: ``scores``, ``question_ids``
                 and ``closest_references``; the counts ``n``, ``missing``, ``unknown``, ``unanswered`` (predictions
-                that are None) and ``padded`` (questions whose score was raised by blanks around a text, which
+                that are None) and ``padded`` (questions whose score was raised by surplus blanks, which
                 happens in protocols that divide by raw lengths) with ``padding_gain``, by how much that raised the
                 mean; and the ``signature``.
             missing: A question without a prediction is an ``"error"``, or scores ``"zero"``.

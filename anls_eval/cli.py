@@ -125,8 +125,9 @@ def explain(
         document = anls.explain(given, expected, protocol=protocol or "anls_star", threshold=exact_threshold(threshold))
         shown, plain = str(document), document.to_dict()
     else:
+        accepted = answers[0] if answers and len(answers) == 1 else answers  # a text can write out a list
         found = explain_answers(
-            prediction, answers, protocol=protocol or "standard", threshold=threshold, answer_type=answer_type
+            prediction, accepted, protocol=protocol or "standard", threshold=threshold, answer_type=answer_type
         )
         for note in found.notes:
             _show_note(note)

@@ -792,7 +792,7 @@ class TestExplanation:
         assert explain("b", ["a", "b"]).matches[0].reference_path == "$[1]"
 
     def test_padding_of_a_text_is_told(self) -> None:
-        with pytest.warns(UserWarning, match="blanks around the texts raised") as caught:
+        with pytest.warns(UserWarning, match="surplus blanks raised") as caught:
             shown = str(explain("ab" + " " * 10, ["xy"], protocol="rrc"))
         assert caught[0].filename == __file__
         assert "2 of 12 characters differ" in shown
