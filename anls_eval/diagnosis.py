@@ -125,15 +125,22 @@ def compare_protocols(
             compared = [scores[key] for key in dict.fromkeys(keys[:-1])]
             spread[block.rows[part.rows]] = np.maximum.reduce(compared) - np.minimum.reduce(compared)
     *means, standard = (_mean(total, n) for total in totals)
-    greatest = np.argsort(-spread, kind="stable")[:most]
     return ProtocolComparison(
         n=n,
         means={own.name: mean for own, mean in zip(rules, means, strict=True)},
         differences={own.name: mean - standard for own, mean in zip(rules, means, strict=True)},
         disagreements=tuple(
-            _disagreement(predictions, answers, row, rules) for row in greatest.tolist() if spread[row] > 0
+            _disagreement(predictions, answers, row, rules) for row in _greatest(spread, most) if spread[row] > 0
         ),
     )
+
+
+def _greatest(values: _Floats, count: int) -> list[int]:
+    """The places of the greatest values, the first of equal ones first."""
+    count = min(count, len(values))
+    least = np.partition(values, len(values) - count)[len(values) - count] if count else np.inf
+    places = np.flatnonzero(values >= least)
+    return cast(list[int], places[np.argsort(-values[places], kind="stable")][:count].tolist())
 
 
 def _named_protocols(protocols: Iterable[str | Protocol] | None) -> list[Protocol]:

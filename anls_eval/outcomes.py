@@ -90,7 +90,7 @@ def read_blocks(predictions: Any, answers: Any, question_ids: Sequence[Any] | No
         raise ValueError("nothing to score: 0 predictions and 0 answers; expected at least one question")
     if question_ids is not None and len(question_ids) != len(left):
         raise ValueError(f"{len(question_ids)} question_ids but {len(left)} predictions; expected one id for each")
-    return _blocks(left, right, question_ids)
+    return _blocks(left, right, None if question_ids is None else list(question_ids))
 
 
 def _blocks(predictions: Any, answers: Any, question_ids: Sequence[Any] | None) -> Iterator[Block]:
@@ -262,6 +262,7 @@ def _measured(block: Block, rows: _Ints, protocols: list[Protocol]) -> Part:
         left, right = prepared(0, steps[0]), prepared(1, steps[1])
         lengths = {kinds: _pair_lengths(pairs, left, right, *kinds) for kinds in dict.fromkeys(map(_kinds, members))}
         greatest = functools.reduce(np.maximum, lengths.values())
+        # What the laxest rules cannot keep even at the greatest length, no other can.
         laxest = min(members, key=lambda rules: (rules.exact_threshold, rules.keep == ">"))
         compared = _compare(left, right, owner, greatest, laxest, first.get(weights))
         first.setdefault(weights, compared)
@@ -323,6 +324,9 @@ def _same(texts: anls._Texts, others: anls._Texts) -> _Bools:
 
 
 def _is_zero(compared: pa.LargeStringArray, rules: Protocol) -> _Bools:
+    """Which predictions score 0 whatever the answers are."""
+    if not rules.zero_predictions:
+        return np.zeros(len(compared), dtype=bool)
     held = [text for text in rules.zero_predictions if not _SURROGATE.search(text)]
     return anls._bools(pc.is_in(compared, value_set=pa.array(held, anls._TEXTS)))
 
@@ -335,7 +339,10 @@ def _outcome(distances: _Ints, lengths: _Ints, owner: _Ints, starts: _Ints, zero
     closest = at_least[np.diff(owner[at_least], prepend=-1) > 0]
 
     def of(pairs: _Ints) -> Measured:
-        return Measured(np.where(zero, 1, distances[pairs]), np.where(zero, 1, lengths[pairs]))
+        measured = Measured(distances[pairs], lengths[pairs])
+        for own in measured:
+            own[zero] = 1
+        return measured
 
     return Outcome(of(closest), of(starts))
 
