@@ -94,6 +94,10 @@ class TestComparison:
         rules = [dataclasses.replace(PROTOCOLS[name], name=f"{name}-2", threshold=digits) for name in ("paper", "rrc")]
         assert_equal_to_one_by_one(predictions, answers, [*rules, PROTOCOLS["paper"]])
 
+    def test_predictions_that_score_0_in_capitals(self) -> None:
+        rules = dataclasses.replace(PROTOCOLS["due"], name="none-is-0", zero_predictions=("NONE",))
+        assert_equal_to_one_by_one(["none", "some"], [["none"], ["some"]], [rules, PROTOCOLS["due"]])
+
     def test_differences_are_to_standard_even_if_it_was_not_asked_for(self) -> None:
         compared = compare_protocols(["ab", "x"], [["ac"], ["x"]], protocols=["paper", "docvqa"])
         assert compared.means == {"paper": 0.5, "rrc": 0.75}
@@ -371,6 +375,13 @@ class TestDiagnosis:
     def test_answers_that_say_that_there_is_none(self, answer: str) -> None:
         found = diagnose(["Rome", "blue"], [["Rome"], [f" {answer.upper()}"]], 1)
         assert place(found, {"left_out": ("not answerable",)}) >= 0
+
+    def test_what_changes_nothing_is_no_cause(self) -> None:
+        found = diagnose(["abc", "x"], [["abd"], ["x"]], "0.83")  # one answer each, no prediction is missing
+        assert place(found, {}) == 0
+        assert {own.answers for own in found.causes} == {"all"}
+        assert {own.left_out for own in found.causes} == {()}
+        assert not [own for own in found.causes if own.threshold == 0.6]
 
     def test_only_missing_predictions(self) -> None:
         found = diagnose([None, None], [["a"], ["b"]], "0.00")
