@@ -117,7 +117,7 @@ def compare_protocols(
         for part in measure(block, measured):
             keys = [(number, own.keep, own.exact_threshold) for number, own in zip(part.which, measured, strict=True)]
             scores = {
-                key: anls._kept_similarity(*part.outcomes[key[0]].closest, own)
+                key: anls._kept_similarity(*part.closest[key[0]], own)
                 for key, own in dict(zip(keys, measured, strict=True)).items()
             }
             units = {key: _units(own) for key, own in scores.items()}
@@ -354,7 +354,7 @@ def _tally(
     predictions: Any, answers: Any, question_ids: Sequence[Any] | None, protocols: Sequence[Protocol]
 ) -> _Tallied:
     """Measure everything once, and keep of it only what can change a mean: how often each outcome occurs."""
-    measured = [dataclasses.replace(own, threshold=0, keep=">=") for own in protocols]
+    unlimited = [dataclasses.replace(own, threshold=0, keep=">=") for own in protocols]
     counters: list[dict[str, collections.Counter[int]]] = [
         {"all": collections.Counter(), "first": collections.Counter()} for _ in protocols
     ]
@@ -362,18 +362,15 @@ def _tally(
     for block in read_blocks(predictions, answers, question_ids):
         answerable = _answerable(block.options)
         questions.update(zip(_missing(block.texts), answerable.tolist(), strict=True))
-        for part in measure(block, measured):
-            own_answerable = answerable[part.rows]
-            counted = [
-                {
-                    "all": _count(outcome.closest, own_answerable),
-                    "first": _count(outcome.first, own_answerable),
-                }
-                for outcome in part.outcomes
-            ]
+        for part in measure(block, unlimited, first=True):
+            own = answerable[part.rows]
+            counted = {
+                "all": [_count(measured, own) for measured in part.closest],
+                "first": [_count(measured, own) for measured in part.first],
+            }
             for counter, number in zip(counters, part.which, strict=True):
-                for kind, counts in counted[number].items():
-                    counter[kind].update(counts)
+                for kind, counts in counted.items():
+                    counter[kind].update(counts[number])
     return _Tallied(dict(questions), [{kind: _unpacked(own) for kind, own in counter.items()} for counter in counters])
 
 
