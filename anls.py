@@ -12,6 +12,7 @@ texts.
 
 from __future__ import annotations
 
+import bisect
 import collections
 import contextlib
 import dataclasses
@@ -20,6 +21,7 @@ import difflib
 import enum
 import functools
 import inspect
+import itertools
 import json
 import math
 import numbers
@@ -31,12 +33,10 @@ import string
 import types
 import unicodedata
 import urllib.parse
-import uuid
 import warnings
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
-from itertools import chain
 from typing import Any, NamedTuple, cast
 
 import datasets
@@ -45,8 +45,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from datasets.utils.filelock import FileLock
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import Levenshtein, Prefix
 from rapidfuzz.process import cdist, cpdist
 from scipy.optimize import linear_sum_assignment
 
@@ -348,7 +347,8 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
         The rules.
 
     Raises:
-        ValueError: The name is not known. The message lists the known ones.
+        ValueError: The name is not known, with the known ones listed, or is that of a leaderboard whose rule needs
+            more than texts, with the place where it is.
 
     Example:
         >>> get_protocol("docvqa").name
@@ -361,6 +361,12 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
         options = [field.name for field in dataclasses.fields(Protocol) if field.init]
         return Protocol(**{option: getattr(protocol, option) for option in options})
     name = re.sub(r"[\s-]", "_", protocol.lower()) if isinstance(protocol, str) else protocol
+    composite = ("dude", "mmlongbench", "mmlongbench_doc", "mmesgbench", "mmesgbench_documented", "icdar2026")
+    if name in (*composite, "ocrbench_v2", "ocrbench_v2_lmms"):
+        raise ValueError(
+            f"protocol {protocol!r} needs more than texts: use leaderboard_scores of anls_eval.leaderboards, which is "
+            "installed with anls-metric"
+        )
     if name not in PROTOCOLS and name not in _ALIASES:
         _check_choice("protocol", protocol, (*PROTOCOLS, *_ALIASES))
     return PROTOCOLS[_ALIASES.get(name, name)]
@@ -572,6 +578,7 @@ class _Texts(NamedTuple):
 
 
 _BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f "  # what str.strip and str.split take as blanks in ASCII
+_IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANKS.encode(), np.uint8))
 _END_PUNCTUATION = string.punctuation.replace("%", "") + _BLANKS
 
 _ASCII_STEPS: Mapping[str, Callable[[pa.LargeStringArray], pa.LargeStringArray]] = types.MappingProxyType(
@@ -597,7 +604,7 @@ def _prepare(texts: pa.LargeStringArray, steps: tuple[str, ...], length: str) ->
     """Apply the steps and count the lengths: in Arrow where text is ASCII, in Python where it is not."""
     compared = texts
     if steps:
-        in_arrow = _bools(pc.string_is_ascii(texts)) & (set(steps) <= _ASCII_STEPS.keys())
+        in_arrow = _is_ascii(texts) & (set(steps) <= _ASCII_STEPS.keys())
         if in_arrow.any():
             for step in _needed(steps):
                 compared = _ASCII_STEPS[step](compared)
@@ -612,30 +619,35 @@ def _prepare(texts: pa.LargeStringArray, steps: tuple[str, ...], length: str) ->
     lengths = sizes if counted == "compared" else _ints(pc.utf8_length(texts))
     if upper:  # upper-casing can lengthen text that is not ASCII
         source = compared if counted == "compared" else texts
-        wide = ~_bools(pc.string_is_ascii(source))
+        wide = ~_is_ascii(source)
         lengths = lengths.copy()
         lengths[wide] = [len(text.upper()) for text in source.filter(pa.array(wide)).to_pylist()]
     return _Texts(compared, sizes, lengths)
 
 
-_IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANKS.encode(), np.uint8))
-
-
 def _collapsed(texts: pa.LargeStringArray) -> pa.LargeStringArray:
     """Put one blank for each run of blanks in stripped texts, in the bytes of all texts at once."""
-    starts = _starts(texts)
-    given = np.frombuffer(texts.buffers()[2] or b"", np.uint8)[starts[0] : starts[-1]]
-    blanks = np.flatnonzero(given <= ord(" "))
-    blanks = blanks[_IS_BLANK[given[blanks]]]
-    again = blanks[1:][np.diff(blanks) == 1]
-    single = given.copy()
-    single[blanks] = ord(" ")
-    if len(again):
-        single = np.delete(single, again)
+    starts, single = _starts(texts), _bytes(texts).copy()
+    others = np.flatnonzero(single < ord(" "))  # few, so that nothing is done for each blank that is a space
+    single[others[_IS_BLANK[single[others]]]] = ord(" ")
+    blank = single == ord(" ")
+    again = np.flatnonzero(blank[1:] & blank[:-1]) + 1  # no text begins or ends with a blank
+    single[again] = 0xFF  # which UTF-8 never has
     moved = starts - starts[0]
     return pa.LargeStringArray.from_buffers(
-        len(texts), pa.py_buffer(moved - np.searchsorted(again, moved)), pa.py_buffer(single)
+        len(texts),
+        pa.py_buffer(moved - np.searchsorted(again, moved)),
+        pa.py_buffer(single.tobytes().replace(b"\xff", b"")),
     )
+
+
+def _is_ascii(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
+    """Whether each text is ASCII: faster than Arrow's way where few are not."""
+    starts = _starts(texts)
+    wide = np.flatnonzero(_bytes(texts) >= 0xC0) + starts[0]  # first bytes of characters beyond ASCII
+    is_ascii = np.ones(len(texts), dtype=bool)
+    is_ascii[np.searchsorted(starts, wide, side="right") - 1] = False
+    return is_ascii
 
 
 def _bools(array: pa.BooleanArray) -> npt.NDArray[np.bool_]:
@@ -648,6 +660,11 @@ def _ints(array: pa.Array) -> npt.NDArray[np.int64]:
 
 def _starts(texts: pa.LargeStringArray) -> npt.NDArray[np.int64]:
     return np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
+
+
+def _bytes(texts: pa.LargeStringArray) -> npt.NDArray[np.uint8]:
+    starts = _starts(texts)
+    return np.frombuffer(texts.buffers()[2] or b"", np.uint8)[starts[0] : starts[-1]]
 
 
 def _equal(
@@ -966,27 +983,34 @@ def _padding_gains(texts: Any, options: Any, scores: _Floats, rules: Protocol) -
 
 def _notes(scored: _Scored, rules: Protocol, names: Sequence[str] | None = None) -> list[str]:
     """What the user must be told about a score: unanswered questions, and padding that raised it."""
-    notes = []
     n = len(scored.scores)
+    first = [str(row) if names is None else repr(names[row]) for row in scored.unanswered[:5]]
+    kind = "row" if names is None else "question_id"
+    mean = math.fsum(scored.scores.tolist()) / n if scored.padded else 0.0
+    shown = f"{kind} {', '.join(first)}"
+    return _notes_on(n, mean, len(scored.unanswered), shown, scored.padded, scored.padding_gain, rules)
+
+
+def _notes_on(
+    n: int, mean: float, unanswered: int, first: str, padded: int, padding_gain: float, rules: Protocol
+) -> list[str]:
+    """The same from counts; `first` names the first five questions that were not answered."""
+    notes = []
     if not _is_kept(0, 1, rules):
         notes.append(
             f"protocol {rules.name!r} keeps only a similarity above the threshold {rules.threshold}, "
             "and there is none: every score is 0"
         )
-    if scored.unanswered:
-        first = [str(row) if names is None else repr(names[row]) for row in scored.unanswered[:5]]
-        more = ", ..." if len(scored.unanswered) > 5 else ""
-        kind = "row" if names is None else "question_id"
+    if unanswered:
+        more = ", ..." if unanswered > 5 else ""
         notes.append(
-            f"{len(scored.unanswered)} of {n} predictions are None or NaN ({kind} {', '.join(first)}{more}): "
-            "taken as no answer given, which scores 0"
+            f"{unanswered} of {n} predictions are None or NaN ({first}{more}): taken as no answer given, which scores 0"
         )
-    if scored.padded:
-        mean = math.fsum(scored.scores.tolist()) / n
+    if padded:
         notes.append(
             f"protocol {rules.name!r} divides by raw lengths, and blanks around the texts raised the score of "
-            f"{scored.padded} of {n} questions: the mean is {mean:.6f} with them and "
-            f"{mean - scored.padding_gain / n:.6f} without. Strip the texts, or use the protocol 'standard'"
+            f"{padded} of {n} questions: the mean is {mean:.6f} with them and "
+            f"{mean - padding_gain / n:.6f} without. Strip the texts, or use the protocol 'standard'"
         )
     return notes
 
@@ -1213,10 +1237,12 @@ def _container(kind: int, keys: list[str], children: list[_Node], source: Any, r
 def _identify(nodes: list[_Node], inner: dict[int, _Inner], identities: dict[Any, int]) -> None:
     for number in range(len(nodes) - 1, -1, -1):
         node = nodes[number]
-        content: Any = (type(node.source), node.source)
         if number in inner:
             _, keys, start, end = inner[number]
-            content = tuple(keys), tuple(child.identity for child in nodes[start:end])
+            content: Any = tuple(keys), tuple(child.identity for child in nodes[start:end])
+        else:
+            leaf = _plain(node.source)
+            content = type(leaf), leaf
         node.identity = identities.setdefault((node.kind, content), len(identities))
 
 
@@ -1233,9 +1259,13 @@ def _normaliser(steps: tuple[str, ...]) -> Callable[[str], str]:
     return normalise
 
 
+def _is_literal(value: Any) -> bool:
+    return isinstance(value, dict) and len(value) == 1 and isinstance(value.get("$literal"), dict)
+
+
 def _alternatives(value: dict[Any, Any], inner: dict[int, _Inner], number: int) -> Any:
     """What JSON writes as ``{"$one_of": [...]}`` as a tuple, and ``{"$literal": {...}}`` as its content."""
-    if len(value) == 1 and isinstance(value.get("$literal"), dict):
+    if _is_literal(value):
         return value["$literal"]
     if "$one_of" not in value:
         return value
@@ -1258,14 +1288,26 @@ def _children(
             raise ValueError(f"{side} {_path(inner, number)} {fault}")
         return [], value
     if not set(map(type, value)) <= {str}:
-        texts = {str(key): child for key, child in value.items()}
+        texts = {_key_text(key): child for key, child in value.items()}
         if len(texts) < len(value):
-            twice = next(text for text, count in collections.Counter(map(str, value)).items() if count > 1)
+            twice = next(text for text, count in collections.Counter(map(_key_text, value)).items() if count > 1)
             raise ValueError(f"{side} {_path(inner, number)} has the key {twice!r} twice, as text; keep one")
         value = texts
     if rules.tree == "paper":
         value = {key: child for key, child in value.items() if child is not None and not _is_missing(child)}
     return list(value), list(value.values())
+
+
+def _key_text(key: Any) -> str:
+    """A key as JSON would write it, and an Enum by its value."""
+    while isinstance(key, enum.Enum):
+        key = key.value
+    return json.dumps(key) if key is None or isinstance(key, bool) else str(key)
+
+
+def _plain(value: Any) -> Any:
+    """A value that is known to be part of a tree, as one of the types of `_KINDS`."""
+    return value if type(value) in _KINDS and value == value else _usual(value, "value", {}, 0)
 
 
 def _usual(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
@@ -1315,11 +1357,12 @@ def _conversion(value: Any) -> str:
 def _path(inner: dict[int, _Inner], number: int) -> str:
     """The JSON path of an object of a tree that is being compiled."""
     steps: list[str] = []
+    parents, starts = list(inner), [own.start for own in inner.values()]
     while number:
-        number, own, index = next(
-            (parent, own, number - own.start) for parent, own in inner.items() if own.start <= number < own.end
-        )
+        parent = parents[bisect.bisect(starts, number) - 1]
+        own, index = inner[parent], number - inner[parent].start
         steps.append(_path_step(own.keys[index] if own.keys else index, own.kind))
+        number = parent
     return "$" + "".join(reversed(steps))
 
 
@@ -1339,7 +1382,10 @@ def _refuse_cycle(root: Any, side: str) -> None:
         if is_left:
             open_ids.discard(id(value))
             closed.add(id(value))
-        elif isinstance(value, (list, tuple, dict)) and id(value) not in closed:
+            continue
+        while isinstance(value, enum.Enum):
+            value = value.value
+        if isinstance(value, (list, tuple, dict)) and id(value) not in closed:
             if id(value) in open_ids:
                 raise ValueError(f"{side} holds itself: a {type(value).__name__} is among its own descendants")
             open_ids.add(id(value))
@@ -1354,6 +1400,7 @@ def _refuse_cycle(root: Any, side: str) -> None:
 _TIE = 1e-9  # sums of ratios that differ by less are equal
 _NOISE = 1e-12  # what rounding can add to such a sum
 _FEW_PAIRS = 16  # of list elements, up to which one by one is faster than by matrices
+_FEW_WAYS = 24  # to match two lists, up to which trying each is faster than an assignment
 _MATRIX_CELLS = 4_000_000  # of one matrix, about
 _MAX_PAIRS = 50_000_000  # of the values of two lists: 2 GB, and minutes of matching
 
@@ -1378,12 +1425,46 @@ def _ratio(value: _Value) -> float:
     return value[0] / value[1] if value[1] else 1.0
 
 
-def _best(values: list[_Value]) -> int:
-    """The index of the greatest ratio; among equals of the greatest s, then of the smallest l."""
-    top = max(map(_ratio, values)) - _TIE
-    most = max(value[0] for value in values if _ratio(value) >= top) - _TIE
-    candidates = [index for index, value in enumerate(values) if _ratio(value) >= top and value[0] >= most]
-    return min(candidates, key=lambda index: (values[index][1], -values[index][0]))
+def _best(values: list[_Value], liked: list[int] | None = None) -> int:
+    """The index of the greatest ratio; then of the greatest s, of the smallest l, and of what is liked most."""
+    if len(values) == 1:
+        return 0
+    ratios = list(map(_ratio, values))
+    top = max(ratios) - _TIE
+    tied = [index for index, ratio in enumerate(ratios) if ratio >= top]
+    most = max(values[index][0] for index in tied) - _TIE
+    tied = [index for index in tied if values[index][0] >= most]
+    best = min(tied, key=lambda index: (values[index][1], -values[index][0]))
+    if liked:
+        best = max((index for index in tied if values[index] == values[best]), key=lambda index: liked[index])
+    return best
+
+
+def _best_of_each(s: _Matrix, lengths: _Matrix, allowed: _Matrix | bool, liked: _Matrix | None) -> _Matrix:
+    """The same for every column, or cell, of values that are stacked along the first axis."""
+    ratios = np.where(allowed, _ratios(s, lengths), -1)
+    tied = ratios >= ratios.max(axis=0) - _TIE
+    tied &= s >= np.where(tied, s, -1).max(axis=0) - _TIE
+    tied &= lengths == np.where(tied, lengths, np.iinfo(np.int64).max).min(axis=0)
+    value = np.where(tied, s, -1)
+    if liked is not None:
+        value = np.where(value >= value.max(axis=0) - _NOISE, liked, -1)
+    return cast(_Matrix, value.argmax(axis=0))
+
+
+@functools.lru_cache(maxsize=64)
+def _ways(rows: int, columns: int) -> Sequence[tuple[tuple[int, int], ...]]:
+    """Every way to match so many rows and columns, as pairs of indexes; none if there are too many ways."""
+    if rows > columns:
+        return [tuple(sorted((i, j) for j, i in way)) for way in _ways(columns, rows)]
+    if rows and (columns > _FEW_WAYS or math.perm(columns, rows) > _FEW_WAYS):
+        return []
+    return [tuple(enumerate(own)) for own in itertools.permutations(range(columns), rows)]
+
+
+def _bulk(node: _Node) -> int:
+    """The leaves outside the largest child: few where lists only go deep, many where each holds several of a size."""
+    return node.size - max([child.size for child in node.value], default=0)
 
 
 class _Comparison:
@@ -1399,9 +1480,9 @@ class _Comparison:
     def __init__(self, rules: Protocol, prefer_equal: bool) -> None:
         self.rules = rules
         self.prefer_equal = prefer_equal  # among matchings of the same value, match what is equal as given
-        self.matched: dict[tuple[int, int], list[tuple[int, int]]] = {}  # by the ids of two lists
-        # By the id of a node with alternatives: blocks of predictions, as columns by their id, and what each chose.
-        self.chosen: dict[int, list[tuple[dict[int, int], Sequence[int]]]] = {}
+        self.ways: dict[tuple[int, int], Any] = {}  # what `way` gives, by the ids of two nodes
+        # The same for whole blocks, by the id of g: predictions as columns by their id, the number of each one's way.
+        self.blocks: dict[int, list[tuple[dict[int, int], _Matrix, Sequence[Any]]]] = {}
         self.distances: dict[tuple[str, str], int] = {}
 
     # One pair of nodes.
@@ -1432,11 +1513,9 @@ class _Comparison:
             values = []
             for option in g.value:
                 values.append(self.simple(option, p) or (yield self.pair(option, p)))
-            best = _best(values)
-            if self.prefer_equal:
-                equal = [i for i, option in enumerate(g.value) if option.identity == p.identity]
-                best = next((i for i in equal if values[i] == values[best]), best)
-            self.chosen.setdefault(id(g), []).append(({id(p): 0}, [best]))
+            liked = [option.identity == p.identity for option in g.value] if self.prefer_equal else None
+            best = _best(values, liked)
+            self.ways[id(g), id(p)] = best
             return values[best]
         if g.kind == _DICT:
             s, length = 0.0, 0
@@ -1445,15 +1524,15 @@ class _Comparison:
                 value = child.missing if other is None else self.simple(child, other) or (yield self.pair(child, other))
                 s, length = s + value[0], length + value[1]
             return s, length + sum(child.missing[1] for key, child in p.value.items() if key not in g.value)
-        if len(g.value) * len(p.value) > _FEW_PAIRS:
+        if len(g.value) * len(p.value) > _FEW_PAIRS or _bulk(g) * _bulk(p) > _FEW_PAIRS**2:
             matrices = yield self.pairs(g.value, p.value)
             return self.match(g, p, *matrices)
-        values = []
+        rows: list[list[_Value]] = []
         for child in g.value:
+            rows.append([])
             for other in p.value:
-                values.append(self.simple(child, other) or (yield self.pair(child, other)))
-        cells = np.array(values).reshape(len(g.value), len(p.value), 2)
-        return self.match(g, p, cells[:, :, 0], cells[:, :, 1].astype(np.int64))
+                rows[-1].append(self.simple(child, other) or (yield self.pair(child, other)))
+        return self.match_few(g, p, rows)
 
     # All pairs of two sequences of nodes, as the matrices of s and l.
 
@@ -1486,46 +1565,52 @@ class _Comparison:
 
     def pairs_of_leaves(self, g: list[_Node], p: list[_Node]) -> _Steps:
         rows, columns = _numbered([node.value for node in g]), _numbered([node.value for node in p])
-        longest = np.maximum.outer(list(map(len, rows)), list(map(len, columns)))
-        distances = cdist(
-            list(rows),
-            list(columns),
-            scorer=Levenshtein.distance,
-            scorer_kwargs={"weights": _weights(self.rules)},
-            score_cutoff=_greatest_kept_distance(int(longest.max()), self.rules),
-            dtype=np.int32,
-        ).astype(np.int64)
-        s = _kept_similarity(distances, longest, self.rules).astype(np.float64)
+        texts, others = list(rows), list(columns)
+        s = np.empty((len(rows), len(columns)))
+        block = max(1, _MATRIX_CELLS // len(columns))
+        for start in range(0, len(rows), block):
+            longest = np.maximum.outer(list(map(len, texts[start : start + block])), list(map(len, others)))
+            distances = cdist(
+                texts[start : start + block],
+                others,
+                scorer=Levenshtein.distance,
+                scorer_kwargs={"weights": _weights(self.rules)},
+                score_cutoff=_greatest_kept_distance(int(longest.max()), self.rules),
+                dtype=np.int32,
+            )
+            s[start : start + block] = _kept_similarity(distances.astype(np.int64), longest, self.rules)
         if len(rows) < len(g) or len(columns) < len(p):
             s = s[np.ix_([rows[node.value] for node in g], [columns[node.value] for node in p])]
-        return s, np.ones(s.shape, dtype=np.int64)
+        return s, np.broadcast_to(np.int64(1), s.shape)
         yield  # a computation that waits for nothing
 
     def pairs_of_dicts(self, g: list[_Node], p: list[_Node]) -> _Steps:
-        s = np.zeros((len(g), len(p)))
-        lengths = np.zeros(s.shape, dtype=np.int64)
-        for key in sorted(set().union(*(node.value for node in g), *(node.value for node in p))):
-            rows, no_rows = _split(g, key)
-            columns, no_columns = _split(p, key)
-            if rows and columns:
-                cells = np.ix_(list(rows), list(columns)) if no_rows or no_columns else np.s_[:, :]
-                own_s, own_lengths = yield self.pairs(list(rows.values()), list(columns.values()))
-                s[cells] += own_s
-                lengths[cells] += own_lengths
-            if rows and no_columns:
-                cells = np.ix_(list(rows), no_columns)
-                s[cells] += np.array([[child.missing[0]] for child in rows.values()])
-                lengths[cells] += np.array([[child.missing[1]] for child in rows.values()])
-            if no_rows and columns:
-                lengths[np.ix_(no_rows, list(columns))] += np.array([child.missing[1] for child in columns.values()])
+        of_g, of_p = _by_key(g), _by_key(p)
+        shared = of_g.keys() & of_p.keys()
+        everywhere = {key for key in shared if len(of_g[key][0]) == len(g) and len(of_p[key][0]) == len(p)}
+        # First as if no two dicts had a key in common, but for keys that are everywhere; then where keys meet.
+        lacking = [[child.missing for key, child in node.value.items() if key not in everywhere] for node in (*g, *p)]
+        lost = np.array([sum(s for s, _ in own) for own in lacking[: len(g)]])
+        sizes = np.array([sum(length for _, length in own) for own in lacking], dtype=np.int64)
+        s = np.repeat(lost[:, None].astype(np.float64), len(p), axis=1)
+        lengths = np.add.outer(sizes[: len(g)], sizes[len(g) :])
+        for key in sorted(shared):
+            (rows, children), (columns, others) = of_g[key], of_p[key]
+            own_s, own_lengths = yield self.pairs(children, others)
+            if key in everywhere:
+                s += own_s
+                lengths += own_lengths
+                continue
+            cells = np.ix_(rows, columns)
+            s[cells] += own_s - np.array([[child.missing[0]] for child in children])
+            missing = [child.missing[1] for child in children], [other.missing[1] for other in others]
+            lengths[cells] += own_lengths - np.add.outer(*missing)
         return s, lengths
 
     def pairs_of_lists(self, g: list[_Node], p: list[_Node]) -> _Steps:
         s = np.zeros((len(g), len(p)))
         lengths = np.zeros(s.shape, dtype=np.int64)
         columns = [child for node in p for child in node.value]
-        column_ends = np.cumsum([len(node.value) for node in p]).tolist()
-        leaves_only = all(child.kind == _LEAF for node in (*g, *p) for child in node.value)
         start = 0
         while start < len(g):  # as many lists at once as the matrix may have rows
             end = start
@@ -1533,21 +1618,8 @@ class _Comparison:
             while end < len(g) and (end == start or len(rows) * len(columns) < _MATRIX_CELLS):
                 rows += g[end].value
                 end += 1
-            own_s, own_lengths = yield self.pairs(rows, columns)
-            bottom = 0
-            for i in range(start, end):
-                top, bottom = bottom, bottom + len(g[i].value)
-                right = 0
-                for j, node in enumerate(p):
-                    left, right = right, column_ends[j]
-                    own = own_s[top:bottom, left:right]
-                    if not own.size:
-                        lengths[i, j] = g[i].size + node.size
-                    elif leaves_only:  # every matching has one length; which is best is found again where it is needed
-                        s[i, j] = math.fsum(own[linear_sum_assignment(own, maximize=True)].tolist())
-                        lengths[i, j] = max(own.shape)
-                    else:
-                        s[i, j], lengths[i, j] = self.match(g[i], node, own, own_lengths[top:bottom, left:right])
+            own = yield self.pairs(rows, columns)
+            s[start:end], lengths[start:end] = self.match_all(g[start:end], p, *own)
             start = end
         return s, lengths
 
@@ -1559,61 +1631,124 @@ class _Comparison:
         for node in g:
             start, end = end, end + len(node.value)
             own_s, own_lengths = all_s[start:end], all_lengths[start:end]
-            ratios = _ratios(own_s, own_lengths)
-            tied = ratios >= ratios.max(axis=0) - _TIE
-            tied &= own_s >= np.where(tied, own_s, -1).max(axis=0) - _TIE
-            shortest = np.where(tied, own_lengths, np.iinfo(np.int64).max).min(axis=0)
-            best = np.where(tied & (own_lengths == shortest), own_s, -1).argmax(axis=0)
-            if self.prefer_equal:
-                own_best = best, np.arange(len(p))
-                equal = _equal_identities(node.value, p)
-                equal &= (own_s == own_s[own_best]) & (own_lengths == own_lengths[own_best])
-                best = np.where(equal.any(axis=0), equal.argmax(axis=0), best)
-            self.chosen.setdefault(id(node), []).append((columns, best))
+            liked = _equal_identities(node.value, p) if self.prefer_equal else None
+            best = _best_of_each(own_s, own_lengths, True, liked)
+            self.blocks.setdefault(id(node), []).append((columns, best, range(len(node.value))))
             s.append(own_s[best, np.arange(len(p))])
             lengths.append(own_lengths[best, np.arange(len(p))])
         return np.array(s), np.array(lengths)
 
     # The matching of two lists, and the choice among alternatives.
 
-    def matching(self, g: _Node, p: _Node) -> list[tuple[int, int]]:
-        if (id(g), id(p)) not in self.matched:
+    def way(self, g: _Node, p: _Node) -> Any:
+        """The index of the alternative that was chosen, or the pairs of indexes of the elements that were matched."""
+        ways = range(len(g.value)) if g.kind == _ONE_OF else _ways(len(g.value), len(p.value))
+        if len(ways) == 1:
+            return ways[0]
+        for columns, chosen, ways in self.blocks.get(id(g), []):
+            if id(p) in columns:
+                return ways[chosen[columns[id(p)]]]
+        if (id(g), id(p)) not in self.ways:
             _run(self.pair(g, p))
-        return self.matched[id(g), id(p)]
+        return self.ways[id(g), id(p)]
 
-    def option(self, g: _Node, p: _Node) -> int:
-        if not any(id(p) in columns for columns, _ in self.chosen.get(id(g), [])):
-            _run(self.pair(g, p))
-        columns, choices = next(block for block in self.chosen[id(g)] if id(p) in block[0])
-        return int(choices[columns[id(p)]])
+    def match_few(self, g: _Node, p: _Node, values: list[list[_Value]]) -> _Value:
+        """Match the elements of two lists whose pairs have these values, in rows; remember it, and give its value."""
+        ways = _ways(len(g.value), len(p.value))
+        if not ways:
+            cells = np.array(values)
+            return self.match(g, p, cells[:, :, 0], cells[:, :, 1].astype(np.int64))
+        ratios = [math.fsum([_ratio(values[i][j]) for i, j in way]) for way in ways]
+        top = max(ratios) - _TIE
+        ways = [way for way, ratio in zip(ways, ratios, strict=True) if ratio >= top]
+        found = [_total(g, p, [(i, j, *values[i][j]) for i, j in way]) for way in ways]
+        liked = None
+        if self.prefer_equal:
+            liked = [sum(g.value[i].identity == p.value[j].identity for i, j in way) for way in ways]
+        best = _best(found, liked)
+        self.ways[id(g), id(p)] = ways[best]
+        return found[best]
 
     def match(self, g: _Node, p: _Node, s: _Matrix, lengths: _Matrix) -> _Value:
-        """Match the elements of two lists whose pairs have the values s and l; remember it, and give its value."""
-        rows, columns = [node.size for node in g.value], [node.size for node in p.value]
-        if not rows or not columns:
-            matched = []
-        elif len(rows) == len(columns) == 1:
-            matched = [(0, 0)]
-        else:
-            equal = _equal_identities(g.value, p.value) if self.prefer_equal else None
-            matched = _matching(s, lengths, np.array(rows), np.array(columns), equal)
-        self.matched[id(g), id(p)] = matched
-        total = math.fsum(float(s[i, j]) for i, j in matched)
-        length = sum(int(lengths[i, j]) - rows[i] - columns[j] for i, j in matched) + sum(rows) + sum(columns)
-        return total, length
+        """The same for values in matrices."""
+        if _ways(len(g.value), len(p.value)):
+            values = zip(s.tolist(), lengths.tolist(), strict=True)
+            return self.match_few(g, p, [list(zip(*row, strict=True)) for row in values])
+        rows, columns = np.array([node.size for node in g.value]), np.array([node.size for node in p.value])
+        equal = _equal_identities(g.value, p.value) if self.prefer_equal else None
+        matched = self.ways[id(g), id(p)] = _matching(s, lengths, rows, columns, equal)
+        return _total(g, p, [(i, j, float(s[i, j]), int(lengths[i, j])) for i, j in matched])
+
+    def match_all(self, g: list[_Node], p: list[_Node], s: _Matrix, lengths: _Matrix) -> tuple[_Matrix, _Matrix]:
+        """The same for many lists, of whose elements all pairs are in one matrix."""
+        found_s, found_lengths = np.empty((len(g), len(p))), np.empty((len(g), len(p)), dtype=np.int64)
+        leaves_only = all(child.kind == _LEAF for node in (*g, *p) for child in node.value)
+        for (of_g, rows), (of_p, columns) in itertools.product(_by_length(g), _by_length(p)):
+            ways = _ways(rows.shape[1], columns.shape[1])
+            if ways and len(of_g) * len(of_p) > _FEW_PAIRS:
+                cells = rows[:, :, None, None], columns
+                alike = [g[i] for i in of_g], [p[j] for j in of_p]
+                found = self.match_alike(*alike, s[cells], lengths[cells], ways)
+                found_s[np.ix_(of_g, of_p)], found_lengths[np.ix_(of_g, of_p)] = found
+                continue
+            for (a, i), (b, j) in itertools.product(enumerate(of_g), enumerate(of_p)):
+                own = np.ix_(rows[a], columns[b])
+                if leaves_only and not ways:  # one length; which way is best is found again where it is needed
+                    best = linear_sum_assignment(s[own], maximize=True)
+                    found_s[i, j], found_lengths[i, j] = math.fsum(s[own][best].tolist()), max(s[own].shape)
+                else:
+                    found_s[i, j], found_lengths[i, j] = self.match(g[i], p[j], s[own], lengths[own])
+        return found_s, found_lengths
+
+    def match_alike(
+        self, g: list[_Node], p: list[_Node], s: _Matrix, lengths: _Matrix, ways: Sequence[Any]
+    ) -> tuple[_Matrix, _Matrix]:
+        """The same for lists of one length on each side: the axes are lists and elements of g, then of p."""
+
+        def sums(cells: _Matrix) -> _Matrix:
+            return np.array([sum((cells[:, i, :, j] for i, j in way), np.zeros((len(g), len(p)))) for way in ways])
+
+        rows, columns = [child for node in g for child in node.value], [child for node in p for child in node.value]
+        without_partner = np.add.outer([child.size for child in rows], [child.size for child in columns])
+        all_s, all_lengths = sums(s), sums(lengths - without_partner.reshape(s.shape))
+        all_lengths += np.add.outer([node.size for node in g], [node.size for node in p])
+        ratios = sums(_ratios(s, lengths))
+        liked = sums(_equal_identities(rows, columns).reshape(s.shape)) if self.prefer_equal else None
+        best = _best_of_each(all_s, all_lengths, ratios >= ratios.max(axis=0) - _TIE, liked)
+        numbers_of_p = {id(node): j for j, node in enumerate(p)}
+        for node, chosen in zip(g, best, strict=True):
+            self.blocks.setdefault(id(node), []).append((numbers_of_p, chosen, ways))
+        found = (np.take_along_axis(own, best[None], axis=0)[0] for own in (all_s, all_lengths))
+        return next(found), next(found)
+
+
+def _total(g: _Node, p: _Node, matched: list[tuple[int, int, float, int]]) -> _Value:
+    """The value of two lists, from the indexes and values of the pairs that were matched."""
+    length = sum([own - g.value[i].size - p.value[j].size for i, j, _, own in matched])
+    return math.fsum([own for _, _, own, _ in matched]), length + g.size + p.size
+
+
+def _by_key(nodes: list[_Node]) -> dict[str, tuple[list[int], list[_Node]]]:
+    """Of each key, the indexes of the dicts that have it and the children there."""
+    found: dict[str, tuple[list[int], list[_Node]]] = {}
+    for index, node in enumerate(nodes):
+        for key, child in node.value.items():
+            indexes, children = found.setdefault(key, ([], []))
+            indexes.append(index)
+            children.append(child)
+    return found
+
+
+def _by_length(nodes: list[_Node]) -> list[tuple[list[int], _Matrix]]:
+    """The indexes of the lists of one length, and in rows where their elements stand among those of all lists."""
+    lengths = np.array([len(node.value) for node in nodes])
+    starts = np.cumsum(lengths) - lengths
+    alike = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
+    return [(own.tolist(), np.add.outer(starts[own], np.arange(lengths[own[0]]))) for own in alike]
 
 
 def _numbered(values: Iterable[str]) -> dict[str, int]:
-    numbers: dict[str, int] = {}
-    for value in values:
-        numbers.setdefault(value, len(numbers))
-    return numbers
-
-
-def _split(nodes: list[_Node], key: str) -> tuple[dict[int, _Node], list[int]]:
-    """The children under a key by the index of their dict, and the indexes of the dicts without it."""
-    present = {index: node.value[key] for index, node in enumerate(nodes) if key in node.value}
-    return present, [index for index in range(len(nodes)) if index not in present] if len(present) < len(nodes) else []
+    return {value: number for number, value in enumerate(dict.fromkeys(values))}
 
 
 def _ratios(s: _Matrix, lengths: _Matrix) -> _Matrix:
@@ -1639,10 +1774,15 @@ def _matching(
     Returns:
         The pairs of indexes, in the order of the rows.
     """
-    ratios = _ratios(s, lengths)
     uniform = len({*rows.tolist(), *columns.tolist()}) == 1 and lengths.min() == lengths.max()
-    if uniform and equal is None:  # all matchings have one length, so the greatest sum of ratios has one s
-        return list(zip(*(side.tolist() for side in linear_sum_assignment(ratios, maximize=True)), strict=True))
+    if uniform and equal is None:  # all matchings have one length, so the greatest s is the greatest sum of ratios
+        return list(zip(*(side.tolist() for side in linear_sum_assignment(s, maximize=True)), strict=True))
+    ratios = _ratios(s, lengths)
+    if 1 in s.shape:
+        all_lengths = lengths - np.add.outer(rows, columns) + rows.sum() + columns.sum()
+        allowed = ratios.ravel() >= ratios.max() - _TIE
+        best = int(_best_of_each(s.ravel(), all_lengths.ravel(), allowed, None if equal is None else equal.ravel()))
+        return [divmod(best, s.shape[1])]
 
     # A square, in which what is left over is matched with nothing.
     n = max(s.shape)
@@ -1746,7 +1886,7 @@ def _steps(comparison: _Comparison, reference: _Node, prediction: _Node) -> list
             why = "" if p.like_none else _MISMATCH
             steps.append(_Step(parent, at_g, at_p, g, p, why, max(1, p.size)))
         elif g.kind == _ONE_OF:
-            option = comparison.option(g, p)
+            option = comparison.way(g, p)
             parts = [(number, option, None, g.value[option], p, (0, 0))]
         elif g.kind == p.kind == _DICT:
             parts = [
@@ -1759,7 +1899,7 @@ def _steps(comparison: _Comparison, reference: _Node, prediction: _Node) -> list
                 if key not in g.value
             ]
         elif g.kind == p.kind == _LIST:
-            matched = comparison.matching(g, p)
+            matched = comparison.way(g, p)
             parts = [(number, i, j, g.value[i], p.value[j], (0, 0)) for i, j in matched]
             rows, columns = {i for i, _ in matched}, {j for _, j in matched}
             parts += [(number, i, None, c, None, (0, c.size)) for i, c in enumerate(g.value) if i not in rows]
@@ -1801,7 +1941,8 @@ def anls_star_score(
 
     Args:
         prediction: A tree of dicts, lists, strings, numbers, bools and None. Decimal, date, time, Enum and NumPy
-            scalars are taken as the text a person would write; NaN as None.
+            scalars are taken as the text a person would write; NaN as None. Keys are texts too: None and bools as JSON
+            writes them, an Enum by its value.
         reference: The same; a tuple, `one_of` or ``{"$one_of": [...]}`` holds alternatives, of which the closest
             counts. ``{"$literal": {...}}`` is a dict that really has such a key.
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` made of one of them.
@@ -1864,20 +2005,27 @@ def anls_star_scores(
 
 def _tree_notes(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> list[str]:
     """What the user must be told: lists taken as alternatives, and predictions that were not parsed."""
+    return _tree_notes_on(len(predictions), *_tree_counts(predictions, references, rules))
+
+
+def _tree_counts(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> tuple[int, int]:
     pairs = list(zip(predictions, references, strict=True))
-    options = sum(_is_list_of_options(*pair, rules) for pair in pairs)
     unparsed = sum(
         isinstance(p, str) and isinstance(g, (dict, list, tuple)) and p.lstrip()[:1] in ("{", "[") for p, g in pairs
     )
+    return sum(_is_list_of_options(*pair, rules) for pair in pairs), unparsed
+
+
+def _tree_notes_on(n: int, options: int, unparsed: int) -> list[str]:
     notes = []
     if options:
         notes.append(
-            f"{options} of {len(pairs)} references are a list of strings for a text: taken as alternatives, as in "
+            f"{options} of {n} references are a list of strings for a text: taken as alternatives, as in "
             "ST-VQA data. Write alternatives as a tuple"
         )
     if unparsed:
         notes.append(
-            f"{unparsed} of {len(pairs)} predictions are a text that looks like JSON, compared as a text: parse it "
+            f"{unparsed} of {n} predictions are a text that looks like JSON, compared as a text: parse it "
             "with json.loads first"
         )
     return notes
@@ -1887,11 +2035,18 @@ def _is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> boo
     """The released code's mode for ST-VQA data, at the top level only."""
     return (
         rules.tree == "released"
-        and isinstance(prediction, str)
         and isinstance(reference, list)
         and bool(reference)
-        and all(isinstance(option, str) for option in reference)
+        and all(map(_is_text, (prediction, *reference)))
     )
+
+
+def _is_text(value: Any) -> bool:
+    """Whether JSON would hold it as a text, as it holds a Decimal."""
+    try:
+        return isinstance(_plain(value), str)
+    except TypeError:  # that it is part of no tree is said elsewhere, with its path
+        return False
 
 
 def _compared(prediction: Any, reference: Any, rules: Protocol, explained: bool = False) -> list[_Step]:
@@ -1996,20 +2151,13 @@ class Explanation:
         """A table of the matches, most lost first, to read in a terminal."""
         sum_ = math.fsum(match.credit for match in self.matches)
         lost = sorted(self.matches, key=lambda match: match.credit - match.weight)
-        rows = [("credit", "reference", "", "prediction", "", "why it is not full")]
-        rows += [
-            (
-                f"{match.credit:.4g}/{match.weight}",
-                match.reference_path or "-",
-                _shown(match.reference),
-                match.prediction_path or "-",
-                _shown(match.prediction),
-                _reason_shown(match),
-            )
-            for match in lost
+        rows: list[tuple[str, ...]] = [("credit", "reference", "", "prediction", "", "why it is not full")]
+        rows += [(f"{match.credit:.4g}/{match.weight}", *_shown_sides(match), _reason_shown(match)) for match in lost]
+        widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+        padded = [
+            [cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)] for row in rows
         ]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines = ["  ".join(row).rstrip() for row in padded]
         return "\n".join([f"score {self.score:.6g} = {sum_:.6g} of {self.length}", *lines, self.signature])
 
 
@@ -2070,7 +2218,7 @@ def _explain_tree(prediction: Any, reference: Any, rules: Protocol) -> Explanati
         length=length,
         closest_reference=_closest_reference(steps, parts),
         key_scores=_key_scores(steps, parts),
-        matches=[match for number in range(len(steps)) for match in _matches(steps, number)],
+        matches=_matches(steps),
         signature=signature(rules, n=1),
     )
 
@@ -2125,7 +2273,9 @@ def _closest_reference(steps: list[_Step], parts: list[list[int]]) -> Any:
             left_over = [part for part in own if not steps[part].p]
             closest[number] = [closest[part] for part in pairs + left_over if steps[part].g]
         else:
-            closest[number] = _closest_dict(steps, own, closest)
+            found = _closest_dict(steps, own, closest)
+            # As a reference, which it is, it must not be read as alternatives.
+            closest[number] = {"$literal": found} if "$one_of" in found or "$literal" in found else found
     return closest[0]
 
 
@@ -2177,13 +2327,25 @@ def _key_scores(steps: list[_Step], parts: list[list[int]]) -> dict[str, ScoreNo
     return top
 
 
-def _matches(steps: list[_Step], number: int) -> list[Match]:
+def _matches(steps: list[_Step]) -> list[Match]:
+    paths = [("$", "$")]
+    rows: list[Match] = []
+    for number, step in enumerate(steps):
+        if number:
+            holder = steps[step.parent]
+            g_path, p_path = paths[step.parent]
+            if step.at_g is not None:
+                g_path += _path_into(cast(_Node, holder.g), step.at_g, of_reference=True)
+            if step.at_p is not None:
+                p_path += _path_into(cast(_Node, holder.p), step.at_p, of_reference=False)
+            paths.append((g_path, g_path if p_path == g_path else p_path))
+        if step.why is not None:
+            rows += _rows(step, *paths[number])
+    return rows
+
+
+def _rows(step: _Step, g_path: str, p_path: str) -> list[Match]:
     """The rows of a step: one, or one for each leaf of a part without partner."""
-    step = steps[number]
-    if step.why is None:
-        return []
-    g_path = _path_to(steps, number, of_g=True) if step.g else None
-    p_path = _path_to(steps, number, of_g=False) if step.p else None
     if step.g and step.p:
         is_compared = step.g.kind == step.p.kind == _LEAF
         return [
@@ -2195,27 +2357,22 @@ def _matches(steps: list[_Step], number: int) -> list[Match]:
                 distance=step.distance if is_compared else None,
                 length=step.longest if is_compared else None,
                 similarity=1 - step.distance / step.longest if is_compared else None,
-                reason=step.why,
+                reason=cast(str, step.why),
                 weight=step.length,
                 credit=_credit(step),
             )
         ]
-    node, path = (step.g, g_path) if step.g else (step.p, p_path)
-    leaves = _leaves(cast(_Node, node), cast(str, path), step.length)
+    node, path = (step.g, g_path) if step.g else (cast(_Node, step.p), p_path)
+    leaves = _leaves(node, path, step.length, of_reference=step.p is None)
     if step.why == "" or not leaves or len(leaves) != step.length:
-        leaves = [(cast(str, path), cast(_Node, node))]
-    weight = step.length // len(leaves)
-    rows = []
-    for own_path, leaf in leaves:
-        text = _given_text(leaf)
-        if step.g:
-            rows.append(Match(own_path, None, text, None, None, None, None, step.why, weight, _credit(step)))
-        else:
-            rows.append(Match(None, own_path, None, text, None, None, None, step.why, weight, _credit(step)))
-    return rows
+        leaves = [(path, node)]
+    rest = None, None, None, cast(str, step.why), step.length // len(leaves), _credit(step)
+    if step.g:
+        return [Match(path, None, _given_text(leaf), None, *rest) for path, leaf in leaves]
+    return [Match(None, path, None, _given_text(leaf), *rest) for path, leaf in leaves]
 
 
-def _leaves(node: _Node, path: str, size: int) -> list[tuple[str, _Node]]:
+def _leaves(node: _Node, path: str, size: int, of_reference: bool) -> list[tuple[str, _Node]]:
     """The leaves of a part without partner, by the alternatives that its size is of."""
     found = []
     stack = [(node, path, size)]
@@ -2224,41 +2381,53 @@ def _leaves(node: _Node, path: str, size: int) -> list[tuple[str, _Node]]:
         if node.kind == _ONE_OF:
             sizes = [option.size for option in node.value]
             chosen = sizes.index(size) if size in sizes else sizes.index(max(sizes))
-            stack.append((node.value[chosen], path + _path_step(chosen, _ONE_OF), sizes[chosen]))
+            stack.append((node.value[chosen], path + _path_into(node, chosen, of_reference), sizes[chosen]))
         elif node.kind <= _LEAF:
             found.append((path, node))
         else:
-            children = node.value.items() if node.kind == _DICT else enumerate(node.value)
-            stack += [(child, path + _path_step(key, node.kind), child.size) for key, child in children][::-1]
+            children = list(node.value.items() if node.kind == _DICT else enumerate(node.value))
+            stack += [(child, path + _path_into(node, key, of_reference), child.size) for key, child in children[::-1]]
     return found
 
 
-def _path_to(steps: list[_Step], number: int, of_g: bool) -> str:
-    found = []
-    while number:
-        step = steps[number]
-        holder = steps[step.parent].g if of_g else steps[step.parent].p
-        at = step.at_g if of_g else step.at_p
-        if at is not None and holder is not None:
-            found.append(_path_step(at, _LIST if isinstance(holder.source, list) else holder.kind))
-        number = step.parent
-    return "$" + "".join(reversed(found))
+def _path_into(node: _Node, key: str | int, of_reference: bool) -> str:
+    """The path from a node to its child, by what the node was written as."""
+    if node.kind == _ONE_OF and isinstance(node.source, list):
+        return _path_step(key, _LIST)
+    is_literal = of_reference and node.kind == _DICT and _is_literal(node.source)
+    return (_path_step("$literal", _DICT) if is_literal else "") + _path_step(key, node.kind)
 
 
 def _given_text(node: _Node) -> str | None:
     if node.kind == _NONE:
         return None
     if node.kind == _LEAF:
-        return str(_usual(node.source, "", {}, 0))
+        return str(_plain(node.source))
     return reprlib.repr(node.source)
 
 
-def _shown(text: str | None) -> str:
-    if text is None:
-        return "-"
+def _shown_sides(match: Match) -> Iterator[str]:
+    """The path and text of both sides; of long texts, what is around the first difference."""
+    texts = _line(str(match.reference)), _line(str(match.prediction))
+    start = Prefix.similarity(*map(str.lower, texts)) - 10 if match.distance else 0
+    start = max(0, min(start, max(map(len, texts)) - 40))
+    for path, text in zip((match.reference_path, match.prediction_path), texts, strict=True):
+        if path is None:
+            yield from "--"
+            continue
+        yield path if len(path) <= 60 else path[:28] + "..." + path[-29:]
+        shown = "..." + text[start + 3 :] if start else text
+        yield shown if len(shown) <= 40 else shown[:37] + "..."
+
+
+def _line(text: str) -> str:
     line = " ".join(text.split())
-    line = "".join(own if own.isprintable() else own.encode("unicode_escape").decode() for own in line)
-    return line if len(line) <= 40 else line[:37] + "..."
+    return "".join(own if own.isprintable() else own.encode("unicode_escape").decode() for own in line)
+
+
+def _width(text: str) -> int:
+    """The columns of a terminal that a text takes."""
+    return sum(1 + (unicodedata.east_asian_width(own) in "WF") - bool(unicodedata.combining(own)) for own in text)
 
 
 def _plain_json(value: Any) -> Any:
@@ -2267,12 +2436,12 @@ def _plain_json(value: Any) -> Any:
 
 
 def _plain_json_steps(value: Any) -> _Steps:
-    value = value if type(value) in _KINDS and value == value else _usual(value, "value", {}, 0)
+    value = _plain(value)
     if isinstance(value, dict):
         plain: dict[str, Any] = {}
         for key, child in value.items():
             child = list(child) if key == "$one_of" and isinstance(child, tuple) else child
-            plain[str(key)] = yield _plain_json_steps(child)
+            plain[_key_text(key)] = yield _plain_json_steps(child)
         return plain
     if isinstance(value, (list, tuple)):
         items = []
@@ -2366,8 +2535,11 @@ class _Side(NamedTuple):
 
 def _read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, _Side]:
     """Check a batch. Without ids, both sides have the same length."""
-    prediction_ids, texts = _read_rows(predictions, "predictions", "prediction_text", of_trees=bool(rules.tree))
-    reference_ids, answers = _read_rows(references, "references", "answers", of_trees=bool(rules.tree))
+    if rules.tree:
+        (prediction_ids, texts), (reference_ids, answers) = _read_trees(predictions, references)
+    else:
+        prediction_ids, texts = _read_rows(predictions, "predictions", "prediction_text")
+        reference_ids, answers = _read_rows(references, "references", "answers")
     without_ids = None in prediction_ids[:1] or None in reference_ids[:1]
     if without_ids and texts and answers and (None in prediction_ids[:1]) != (None in reference_ids[:1]):
         bare, other = ("predictions", "references") if None in prediction_ids[:1] else ("references", "predictions")
@@ -2429,6 +2601,11 @@ def _stored_trees(trees: list[Any], side: str, where: _Where, rules: Protocol) -
     return pa.array(texts, _BYTES)
 
 
+def _is_same_tree(stored: bytes, other: bytes) -> bool:
+    """Whether stored trees are equal, whatever the order of their keys."""
+    return stored == other or len({json.dumps(json.loads(text), sort_keys=True) for text in (stored, other)}) == 1
+
+
 def _row_name(side: str, key: str, ids: list[str | None]) -> _Where:
     def name(row: int) -> str:
         return f"{side}[{row}]" if ids[row] is None else f"{side}[{row}] (question_id {ids[row]!r}): {key!r}"
@@ -2436,22 +2613,38 @@ def _row_name(side: str, key: str, ids: list[str | None]) -> _Where:
     return name
 
 
-def _read_rows(rows: Any, side: str, key: str, of_trees: bool = False) -> tuple[list[str | None], list[Any]]:
-    """Split rows into question_ids and values; bare values have no ids.
+def _read_trees(predictions: Any, references: Any) -> Iterator[tuple[list[str | None], list[Any]]]:
+    """What `_read_rows` gives of both sides. A dict with a question_id is a row, another one a tree.
 
-    A list of answers of trees holds the alternatives, while a bare list is one tree.
+    Dicts are rows without ids only where those of both sides have nothing but the key of a row. A list of answers in
+    a row holds the alternatives, while a bare list is one tree.
     """
+    given = {
+        ("predictions", "prediction_text"): [] if predictions is None else _listed(_column(predictions, "predictions")),
+        ("references", "answers"): [] if references is None else _listed(_column(references, "references")),
+    }
+    lone = all(isinstance(row, Mapping) and set(row) == {key} for (_, key), rows in given.items() for row in rows)
+    for (side, key), rows in given.items():
+        if lone or any(_is_row(row) for row in rows):
+            ids, values = _read_rows(rows, side, key)
+            yield ids, [tuple(own) if key == "answers" and isinstance(own, list) else own for own in values]
+        else:
+            yield [None] * len(rows), rows
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, Mapping) and "question_id" in value
+
+
+def _read_rows(rows: Any, side: str, key: str) -> tuple[list[str | None], list[Any]]:
+    """Split rows into question_ids and values; bare values have no ids."""
     if rows is None:
         return [], []
     listed = _listed(_column(rows, side))
     try:
         ids, values = [row["question_id"] for row in listed], [row[key] for row in listed]
     except (KeyError, TypeError, IndexError):
-        ids, values, are_rows = _read_unusual_rows(listed, side, key, of_trees)
-    else:
-        are_rows = True
-    if of_trees and side == "references" and are_rows:
-        values = [tuple(value) if isinstance(value, list) else value for value in values]
+        ids, values = _read_unusual_rows(listed, side, key)
     if not set(map(type, ids)) <= {str}:
         ids = [None if id_ is _NO_ID else _id_text(id_, f"{side}[{row}]") for row, id_ in enumerate(ids)]
     return ids, values
@@ -2460,15 +2653,15 @@ def _read_rows(rows: Any, side: str, key: str, of_trees: bool = False) -> tuple[
 _NO_ID = object()
 
 
-def _read_unusual_rows(rows: list[Any], side: str, key: str, of_trees: bool) -> tuple[list[Any], list[Any], bool]:
-    """Bare values, or rows without ids, or the error that says which row is neither; and whether they are rows."""
+def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any], list[Any]]:
+    """Bare values, or rows without ids, or the error that says which row is neither."""
 
-    def is_row(row: Any) -> bool:  # and not a tree, nor answers in the form of SQuAD
-        return isinstance(row, Mapping) and (key in row or not (of_trees or (side == "references" and "text" in row)))
+    def is_row(row: Any) -> bool:  # and not answers in the form of SQuAD
+        return isinstance(row, Mapping) and (key in row or not (side == "references" and "text" in row))
 
     wrapped = list(map(is_row, rows))
     if not any(wrapped):
-        return [_NO_ID] * len(rows), rows, False
+        return [_NO_ID] * len(rows), rows
     expected = f"{{'question_id': ..., {key!r}: ...}}"
     with_id = [is_wrapped and "question_id" in row for row, is_wrapped in zip(rows, wrapped, strict=True)]
     kinds = list(zip(wrapped, with_id, strict=True))
@@ -2479,7 +2672,7 @@ def _read_unusual_rows(rows: list[Any], side: str, key: str, of_trees: bool) -> 
     for number, row in enumerate(rows):
         if key not in row or (not with_id[number] and len(row) > 1):
             raise ValueError(f"{side}[{number}] is {_describe(row)}; expected {expected}. Rename its keys.")
-    return [row.get("question_id", _NO_ID) for row in rows], [row[key] for row in rows], True
+    return [row.get("question_id", _NO_ID) for row in rows], [row[key] for row in rows]
 
 
 def _id_text(value: object, where: str) -> str:
@@ -2537,7 +2730,7 @@ class _Aligned(NamedTuple):
     notes: list[str]
 
 
-def _align(table: pa.Table, missing: str, unknown: str) -> _Aligned:
+def _align(table: pa.Table, missing: str, unknown: str, same: Callable[[Any, Any], bool] = operator.eq) -> _Aligned:
     prediction_ids, texts = _stored_side(table, "predictions")
     reference_ids, answers = _stored_side(table, "references")
     if not len(texts) and not len(answers):
@@ -2548,31 +2741,36 @@ def _align(table: pa.Table, missing: str, unknown: str) -> _Aligned:
         raise ValueError("some rows have a question_id and others have none; expected all with one or all without")
 
     notes: list[str] = []
-    prediction_ids, texts = _without_repeats(prediction_ids, texts, "predictions", notes)
+    prediction_ids, texts = _without_repeats(prediction_ids, texts, "predictions", notes, same)
     if prediction_ids.equals(reference_ids):  # then the references do not repeat either
         return _Aligned(reference_ids, texts, answers, [], 0, notes)
-    reference_ids, answers = _without_repeats(reference_ids, answers, "references", notes)
+    reference_ids, answers = _without_repeats(reference_ids, answers, "references", notes, same)
     positions = pc.index_in(reference_ids, value_set=prediction_ids)
     lacking = np.flatnonzero(_bools(positions.is_null()))
     surplus = prediction_ids[:0]
     if len(prediction_ids) > len(reference_ids) - len(lacking):
         surplus = prediction_ids.filter(pc.invert(pc.is_in(prediction_ids, value_set=reference_ids)))
-    without_prediction = _count_ids(reference_ids.take(pa.array(lacking)), "without a prediction (missing: {})")
+    notes += _unmatched(reference_ids.take(pa.array(lacking)), surplus, len(answers), missing, unknown)
+    if not len(answers):
+        raise ValueError("nothing to score: references are empty")
+    return _Aligned(reference_ids, texts.take(positions), answers, lacking.tolist(), len(surplus), notes)
+
+
+def _unmatched(lacking: pa.Array, surplus: pa.Array, n: int, missing: str, unknown: str) -> list[str]:
+    """What is said of ids, of n questions, without a prediction and of ids without a question, or the error."""
+    without_prediction = _count_ids(lacking, "without a prediction (missing: {})")
     without_question = _count_ids(surplus, "in the predictions without a reference (unknown: {})")
     if (len(lacking) and missing == "error") or (len(surplus) and unknown == "error"):
         found = " and ".join(filter(None, (without_prediction, without_question)))
-        apart = len(texts) and len(answers) and len(lacking) == len(answers)
+        apart = len(surplus) and n and len(lacking) == n
         ways = ['missing="zero" scores questions without a prediction 0'] if len(lacking) else []
         ways += ['unknown="ignore" leaves predictions without a question out'] if len(surplus) else []
         raise ValueError(
             f"{found}.{' There is no id in common: are they of another split?' if apart else ''} "
             f"Expected the same ids on both sides. To score all the same: {', '.join(ways)}."
         )
-    if not len(answers):
-        raise ValueError("nothing to score: references are empty")
-    notes += [f"{without_prediction}: scored 0"] if len(lacking) else []
-    notes += [f"{without_question}: left out"] if len(surplus) else []
-    return _Aligned(reference_ids, texts.take(positions), answers, lacking.tolist(), len(surplus), notes)
+    notes = [f"{without_prediction}: scored 0"] if len(lacking) else []
+    return notes + ([f"{without_question}: left out"] if len(surplus) else [])
 
 
 def _id_list(ids: pa.Array) -> list[str]:
@@ -2585,7 +2783,9 @@ def _count_ids(ids: pa.Array, what: str) -> str:
     return f"{len(ids)} question_id{'s' * (len(ids) != 1)} {what.format(shown)}" if len(ids) else ""
 
 
-def _without_repeats(ids: pa.Array, values: pa.Array, side: str, notes: list[str]) -> tuple[pa.Array, pa.Array]:
+def _without_repeats(
+    ids: pa.Array, values: pa.Array, side: str, notes: list[str], same: Callable[[Any, Any], bool] = operator.eq
+) -> tuple[pa.Array, pa.Array]:
     """Drop rows that repeat an id with the same content, as samplers that pad the last batch do."""
     if len(pc.unique(ids)) == len(ids):
         return ids, values
@@ -2593,7 +2793,7 @@ def _without_repeats(ids: pa.Array, values: pa.Array, side: str, notes: list[str
     contents = values.to_pylist()
     for row, id_ in enumerate(ids.to_pylist()):
         first = first_of.setdefault(id_, row)
-        if contents[first] != contents[row]:
+        if not same(contents[first], contents[row]):
             kind = _TEXT_TYPES["references" if pa.types.is_large_list(values.type) else "predictions"]
             given, again = (_listed(_decoded(values.take([at]), kind))[0] for at in (first, row))
             raise ValueError(
@@ -2608,9 +2808,9 @@ def _without_repeats(ids: pa.Array, values: pa.Array, side: str, notes: list[str
 class ANLS(evaluate.Metric):
     """ANLS for `evaluate`: ``evaluate.load("anls")``, or with a protocol ``evaluate.load("anls", "rrc")``.
 
-    What is added is kept in Arrow as it was given, and aligned and scored at `compute`. A `compute` that fails
-    leaves what was added by `add` and `add_batch` in place, so that it can be completed and scored again; `reset`
-    forgets it.
+    What is added is kept as it was given, in memory, and aligned and scored at `compute`; several processes exchange
+    it by files. A `compute` that fails leaves what was added by `add` and `add_batch` in place, so that it can be
+    completed and scored again; `reset` forgets it.
 
     Args:
         config_name: A name or alias in `PROTOCOLS`, or a `Protocol`; none means ``standard``.
@@ -2622,11 +2822,6 @@ class ANLS(evaluate.Metric):
         {'anls_score': 0.9285714285714286}
     """
 
-    writer: Any
-    buf_writer: Any
-    cache_file_name: Any
-    filelock: Any
-
     def __init__(self, config_name: str | Protocol | None = None, **options: Any) -> None:
         unknown = options.keys() - inspect.signature(evaluate.Metric.__init__).parameters.keys()
         if unknown:
@@ -2636,9 +2831,9 @@ class ANLS(evaluate.Metric):
             )
         self.protocol = get_protocol("standard" if config_name in (None, "default") else config_name)
         self._schema = _STORED_TREES if self.protocol.tree else _STORED
-        self._pending: list[dict[str, _Side]] = []  # batches that are not yet written
+        self._tables: list[pa.Table] = []  # what was added
+        self._pending: list[dict[str, _Side]] = []  # batches that are not yet joined to a table
         self._pending_rows = dict.fromkeys(_STORED.names, 0)
-        self._kept: pa.Table | None = None  # rows of a `compute` that failed
         self._with_ids: bool | None = None  # whether the rows that were added have a question_id
         super().__init__(config_name=self.protocol.name if config_name else None, **options)
         self._experiment, self._round = self.experiment_id, 0
@@ -2667,11 +2862,8 @@ class ANLS(evaluate.Metric):
 
     def __len__(self) -> int:
         """The number of rows added and not yet scored, of the side that has more."""
-        return self._rows_stored() + max(self._pending_rows.values())
-
-    def _rows_stored(self) -> int:
-        kept = 0 if self._kept is None else self._kept.num_rows
-        return kept if self.writer is None else kept + len(self.writer)
+        joined: int = sum(table.num_rows for table in self._tables)
+        return joined + max(self._pending_rows.values())
 
     def add(
         self, *, prediction: Any = None, reference: Any = None, predictions: Any = None, references: Any = None
@@ -2679,8 +2871,9 @@ class ANLS(evaluate.Metric):
         """Add one prediction and its reference, or with a question_id one of the two.
 
         Args:
-            prediction: ``{"question_id": ..., "prediction_text": ...}`` or a plain string.
-            reference: ``{"question_id": ..., "answers": [...]}`` or plain accepted answers.
+            prediction: ``{"question_id": ..., "prediction_text": ...}`` or a plain string; of trees, a dict without
+                question_id is the tree itself.
+            reference: ``{"question_id": ..., "answers": [...]}`` or plain accepted answers; likewise.
             predictions: The name by which `evaluate.combine` passes the prediction.
             references: The name by which `evaluate.combine` passes the reference.
 
@@ -2689,8 +2882,9 @@ class ANLS(evaluate.Metric):
         """
         prediction = predictions if prediction is None else prediction
         reference = references if reference is None else reference
-        alone = prediction is None and isinstance(reference, Mapping) and "question_id" in reference
-        given = None if alone else [prediction], None if reference is None else [reference]
+        reference_alone = prediction is None and _is_row(reference)
+        prediction_alone = reference is None and (_is_row(prediction) or not self.protocol.tree)  # None is a tree
+        given = None if reference_alone else [prediction], None if prediction_alone else [reference]
         self._take(_read_batch(*given, self.protocol))
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
@@ -2740,46 +2934,31 @@ class ANLS(evaluate.Metric):
         rules = _rules(self.protocol, threshold, of_trees=None)
         _check_choice("missing", missing, _MISSING)
         _check_choice("unknown", unknown, _UNKNOWN)
-        self._write_pending()
-        before = self._rows_stored()
+        self._join_pending()
+        before = len(self)
         if predictions is not None or references is not None:
             self.add_batch(predictions=predictions, references=references)
-            self._write_pending()
-        after = self._rows_stored()
+            self._join_pending()
+        after = len(self)
         table, with_ids = self._gather(), self._with_ids
         self._with_ids = None
         if self.process_id > 0:
             return None
         try:
-            aligned = _align(table, missing, unknown)
+            aligned = _align(table, missing, unknown, _is_same_tree if rules.tree else operator.eq)
             result, notes = (_tree_result if rules.tree else _result)(aligned, rules, detailed, missing)
             for note in notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
         except BaseException:
-            self._kept = pa.concat_tables([table[:before], table[after:]])
-            self._with_ids = with_ids if self._kept.num_rows else None
+            self._tables = [table[:before], table[after:]]
+            self._with_ids = with_ids if len(self) else None
             raise
         return result
 
     def reset(self) -> None:
         """Forget all that was added and not yet scored."""
-        self._pending, self._pending_rows = [], dict.fromkeys(_STORED.names, 0)
-        self._kept = self._with_ids = None
-        self._discard_file()
-
-    def _discard_file(self) -> None:
-        if self.writer is not None:
-            self.writer.close()
-            if not self.keep_in_memory:
-                os.remove(self.cache_file_name)
-                self.filelock.release()
-                os.remove(self.filelock.lock_file)
-            self.writer = self.buf_writer = self.cache_file_name = self.filelock = None
-
-    def __del__(self) -> None:
-        """Remove the file of rows that were never scored."""
-        with contextlib.suppress(Exception):  # half built, or the interpreter is ending
-            self._discard_file()
+        self._tables, self._pending, self._pending_rows = [], [], dict.fromkeys(_STORED.names, 0)
+        self._with_ids = None
 
     def _take(self, batch: dict[str, _Side]) -> None:
         ids = pa.concat_arrays([side.ids for side in batch.values()])
@@ -2795,52 +2974,39 @@ class ANLS(evaluate.Metric):
         self._pending.append(batch)
         self._pending_rows = {name: count + len(batch[name].ids) for name, count in self._pending_rows.items()}
         if max(self._pending_rows.values()) >= _PENDING_ROWS:
-            self._write_pending()
+            self._join_pending()
 
-    def _write_pending(self) -> None:
+    def _join_pending(self) -> None:
         if self._pending:
-            self._open_writer()
-            table = _stored_table(self._pending, self._schema)
+            self._tables.append(_stored_table(self._pending, self._schema))
             self._pending, self._pending_rows = [], dict.fromkeys(_STORED.names, 0)
-            self.writer.write_table(table, max(1, table.num_rows))
-
-    def _open_writer(self) -> None:
-        if self.writer is None:
-            self.selected_feature_format = datasets.Features.from_arrow_schema(self._schema)
-            self._init_writer()
 
     def _gather(self) -> pa.Table:
-        """Take out all that was added, by every process, and remove the files that held it."""
-        tables = [self._schema.empty_table() if self._kept is None else self._kept]
-        if self.num_process > 1:
-            self._open_writer()  # to write nothing, too: the other processes wait for this one's file
-        self._kept = None
-        if self.writer is not None:
-            self._finalize()
-            if self.keep_in_memory:
-                tables.append(pa.ipc.open_stream(self.buf_writer.getvalue()).read_all())
-            elif self.process_id == 0:
-                tables += map(_read_table, self.file_paths)
-                self.data = None  # unmaps the files
-                for lock, path in reversed(list(zip(self.filelocks, self.file_paths, strict=True))):
-                    os.remove(path)
-                    lock.release()
-                    if self.num_process == 1:
-                        os.remove(lock.lock_file)
-            self.data = self.buf_writer = self.cache_file_name = self.filelock = self.selected_feature_format = None
-        if self.num_process > 1:  # a process that is ahead must not write over what another has still to read
-            self._round += 1
-            self._module_info.experiment_id = f"{self._experiment}-{self._round}"
-        return pa.concat_tables([table.replace_schema_metadata() for table in tables])
+        """Take out all that was added; in the first of several processes, by every process."""
+        tables = self._exchange() if self.num_process > 1 else self._tables
+        self._tables = []
+        return pa.concat_tables([self._schema.empty_table(), *(table.replace_schema_metadata() for table in tables)])
 
-    def _create_cache_file(self, timeout: float = 1) -> tuple[str, FileLock]:
-        """A file of its own for a metric that is not shared: runs on one cache folder never meet."""
-        if self.num_process > 1:
-            return cast(tuple[str, FileLock], super()._create_cache_file(timeout))
-        path = os.path.join(self.data_dir, f"{self.experiment_id}-{uuid.uuid4().hex}.arrow")
-        lock = FileLock(f"{path}.lock")
-        lock.acquire()
-        return path, lock
+    def _exchange(self) -> list[pa.Table]:
+        """Write the rows of this process to a file; in the first process, read and remove the files of all."""
+        self.selected_feature_format = datasets.Features.from_arrow_schema(self._schema)
+        self._init_writer()
+        for table in self._tables:
+            self.writer.write_table(table, max(1, table.num_rows))
+        self._finalize()
+        tables = []
+        if self.process_id == 0:
+            tables = list(map(_read_table, self.file_paths))
+            self.data = None  # unmaps the files
+            for lock, path in zip(self.filelocks, self.file_paths, strict=True):
+                os.remove(path)
+                lock.release()
+            for lock in (*self.filelocks, self.rendez_vous_lock):  # all processes are past them
+                os.remove(lock.lock_file)
+        self.cache_file_name = self.filelock = self.selected_feature_format = None
+        self._round += 1  # a process that is ahead must not write over what another has still to read
+        self._module_info.experiment_id = f"{self._experiment}-{self._round}"
+        return tables
 
 
 _PENDING_ROWS = 10_000
@@ -2909,7 +3075,7 @@ def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: st
 def _mean_key_scores(documents: list[dict[str, ScoreNode]]) -> _Steps:
     """Of each path of keys, the mean over the documents in which it was compared, and how many those are."""
     mean: dict[str, Any] = {}
-    for key in dict.fromkeys(chain.from_iterable(documents)):
+    for key in dict.fromkeys(itertools.chain.from_iterable(documents)):
         nodes = [nodes[key] for nodes in documents if key in nodes]
         mean[key] = {
             "anls_score": math.fsum(cast(float, node.anls_score) for node in nodes) / len(nodes),

@@ -1,0 +1,161 @@
+"""Predictions and references brought together by question_id, in a stream.
+
+Files that hold the same ids in the same order pass through in constant memory; what comes in another order waits for
+its other side. Of each id that has passed, only a fingerprint of 8 bytes is kept, to notice one that comes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import anls
+
+WAITING_ROWS = 262_144
+"""How many rows of a side wait before the other side is looked through; up to so many, the order does not matter."""
+
+_NO_PREDICTIONS = pa.table({"question_id": pa.array([], anls._BYTES), "value": pa.array([], anls._BYTES)})
+
+
+class RepeatedIdError(Exception):
+    """An id seems to come twice on one side: the files are to be read again, as a whole."""
+
+
+class Alignment:
+    """The questions of two streams of rows, and afterwards what had no other side.
+
+    Args:
+        predictions: Tables with the columns ``question_id`` (null where the file has no ids), ``value`` and any
+            others, whose names differ from those of the references.
+        references: The same. An id that comes twice may not be in these streams: see `without_repeats`.
+        missing: A question without a prediction is an ``"error"``, or has a null in its place by ``"zero"``.
+        unknown: A prediction without a question is an ``"error"``, or is left out by ``"ignore"``.
+
+    Iterating gives tables with the columns ``question_id``, ``prediction``, ``answers``, ``is_missing`` and the others,
+    in the order of the references as long as no more than `WAITING_ROWS` rows wait.
+
+    Raises:
+        ValueError: One side has ids and the other has none; ids without the other side; without ids, sides of
+            different length.
+        RepeatedIdError: An id seems to come twice.
+    """
+
+    def __init__(
+        self, predictions: Iterable[pa.Table], references: Iterable[pa.Table], missing: str, unknown: str
+    ) -> None:
+        self._sides = iter(predictions), iter(references)
+        self._options = missing, unknown
+        self._fingerprints: tuple[list[np.ndarray], list[np.ndarray]] = [], []
+        self._rows = [0, 0]
+        self.missing = self.unknown = 0
+        self.notes: list[str] = []
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        waiting: list[pa.Table | None] = [None, None]
+        is_open, most = [True, True], WAITING_ROWS
+        while any(is_open):
+            lengths = [-1 if table is None else table.num_rows for table in waiting]
+            side = 0 if is_open[0] and (lengths[0] <= lengths[1] or not is_open[1]) else 1
+            table = next(self._sides[side], None)
+            if table is None:
+                is_open[side] = False
+                continue
+            self._note(side, table)
+            own = waiting[side]
+            waiting[side] = table if own is None else pa.concat_tables([own, table])
+            left, right = waiting
+            if left is None or right is None or not (left.num_rows and right.num_rows):
+                continue
+            _check_ids(left, right)
+            in_step = min(left.num_rows, right.num_rows)
+            if left["question_id"][:in_step].equals(right["question_id"][:in_step]):
+                yield _joined(left[:in_step], right[:in_step])
+                waiting = [left[in_step:], right[in_step:]]
+            elif max(left.num_rows, right.num_rows) > most:
+                at = pc.index_in(right["question_id"], value_set=left["question_id"])
+                yield _joined(left.take(at.drop_null()), right.filter(at.is_valid()))
+                left, right = _without(left, right), _without(right, left)
+                waiting, most = [left, right], max(WAITING_ROWS, 2 * left.num_rows, 2 * right.num_rows)
+        self._refuse_repeats()
+        if not sum(self._rows):
+            raise ValueError("nothing to score: predictions and references are empty")
+        if any(table is not None and table.num_rows for table in waiting):
+            yield from self._rest(*waiting)
+
+    def _note(self, side: int, table: pa.Table) -> None:
+        self._rows[side] += table.num_rows
+        ids = table["question_id"]
+        if not ids.null_count:
+            self._fingerprints[side].append(pd.util.hash_array(ids.to_numpy(), categorize=False))
+
+    def _refuse_repeats(self) -> None:
+        for blocks in self._fingerprints:
+            ordered = np.sort(np.concatenate([np.zeros(0, dtype=np.uint64), *blocks]))
+            if (ordered[1:] == ordered[:-1]).any():
+                raise RepeatedIdError
+
+    def _rest(self, left: pa.Table | None, right: pa.Table | None) -> Iterator[pa.Table]:
+        """What is left at the end: rows in another order, and rows without the other side."""
+        if right is None:
+            raise ValueError("nothing to score: references are empty")
+        left = _NO_PREDICTIONS if left is None else left
+        if left["question_id"].null_count or right["question_id"].null_count:
+            raise ValueError(
+                f"{self._rows[0]} predictions but {self._rows[1]} references, and no question_ids; "
+                "expected as many, in the same order."
+            )
+        surplus, lacking = (_without(own, other)["question_id"] for own, other in ((left, right), (right, left)))
+        self.notes += anls._unmatched(lacking, surplus, self._rows[1], *self._options)
+        self.missing, self.unknown = len(lacking), len(surplus)
+        if right.num_rows:
+            yield _joined(left.take(pc.index_in(right["question_id"], value_set=left["question_id"])), right)
+
+
+def _check_ids(predictions: pa.Table, references: pa.Table) -> None:
+    bare = [bool(table["question_id"].null_count) for table in (predictions, references)]
+    if bare[0] != bare[1]:
+        without, other = ("predictions", "references") if bare[0] else ("references", "predictions")
+        raise ValueError(
+            f"{other} have question_ids and {without} have none; expected both with question_ids or both without."
+        )
+
+
+def _without(table: pa.Table, other: pa.Table) -> pa.Table:
+    return table.filter(pc.invert(pc.is_in(table["question_id"], value_set=other["question_id"])))
+
+
+def _joined(predictions: pa.Table, references: pa.Table) -> pa.Table:
+    columns = {
+        "question_id": references["question_id"],
+        "prediction": predictions["value"],
+        "answers": references["value"],
+        "is_missing": pc.xor(predictions["question_id"].is_null(), references["question_id"].is_null()),
+    }
+    for table in (predictions, references):
+        columns |= {name: table[name] for name in table.column_names if name not in ("question_id", "value")}
+    return pa.table(columns)
+
+
+def without_repeats(table: pa.Table, side: str, notes: list[str]) -> pa.Table:
+    """Drop the rows that repeat an id with the same content, as samplers that pad the last batch do.
+
+    Args:
+        table: All rows of one side, as in `Alignment`.
+        side: ``"predictions"`` or ``"references"``, for messages.
+        notes: What was dropped is added here.
+
+    Returns:
+        The table with each id once.
+
+    Raises:
+        ValueError: An id comes twice with different content.
+    """
+    ids, values = (table[name].combine_chunks() for name in ("question_id", "value"))
+    if ids.null_count:
+        return table
+    kept, _ = anls._without_repeats(ids, values, side, notes)
+    return table.take(pc.index_in(kept, value_set=ids))

@@ -1,0 +1,263 @@
+"""The command line: ``anls`` or ``python -m anls_eval``.
+
+What a command needs is imported where it runs, so that the help is there at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from anls_eval.formats import Reader
+
+app = typer.Typer(
+    name="anls",
+    help="ANLS and ANLS*: score answers and submissions by the protocol of any leaderboard.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+Protocol = Annotated[str, typer.Option("--protocol", "-p", help="A name that `anls protocols` lists.")]
+Threshold = Annotated[
+    str | None, typer.Option("--threshold", "-t", help="The least similarity that counts, in place of the protocol's.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+References = Annotated[str, typer.Option("--references", "-r", help="The file with the accepted answers.")]
+OptionalReferences = Annotated[
+    str | None,
+    typer.Option("--references", "-r", help="The file with the accepted answers, if it is not PREDICTIONS itself."),
+]
+Format = Annotated[str | None, typer.Option("--format", help="The format of both files; detected if not given.")]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        help="Which column is what, as ROLE=NAME: question_id, prediction, answers, answer_type, document.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor what was detected.")]
+
+
+def main() -> None:
+    """Run the command line: what is wrong goes to stderr in words, with exit status 2."""
+    warnings.showwarning = _show_note
+    warnings.simplefilter("always", UserWarning)
+    try:
+        app()
+    except (ValueError, TypeError, OSError) as error:
+        err.print(f"error: {error}", markup=False)
+        raise SystemExit(2) from None
+
+
+def _show_note(message: Warning | str, *_: Any, **__: Any) -> None:
+    err.print(f"note: {message}", markup=False)
+
+
+def _print_json(value: Any) -> None:
+    out.out(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+# ---------------------------------------------------------------------------------------------------
+# Protocols
+# ---------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def protocols(
+    name: Annotated[str | None, typer.Argument(help="Say all of this one.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the protocols, or say what one does and where it comes from."""
+    from anls_eval import terminal
+
+    if as_json:
+        _print_json(terminal.protocols_as_json(name))
+    elif name is None:
+        out.print(terminal.protocol_table())
+    else:
+        out.print(terminal.protocol_text(name), markup=False)
+
+
+# ---------------------------------------------------------------------------------------------------
+# One answer, one document
+# ---------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def explain(
+    prediction: Annotated[str | None, typer.Argument(help="The predicted text.")] = None,
+    answers: Annotated[list[str] | None, typer.Argument(help="The accepted answers.")] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option(help='A JSON object {"prediction": ..., "reference": ...} of trees or texts, in place of these.'),
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option("--protocol", "-p", help="A name that `anls protocols` lists; standard, or anls_star for a file."),
+    ] = None,
+    threshold: Threshold = None,
+    answer_type: Annotated[str | None, typer.Option(help="For the leaderboards that need one.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score one answer, or the document in a file, and say why the score is what it is."""
+    import anls
+    from anls_eval import terminal
+    from anls_eval.answers import explain_answers
+    from anls_eval.documents import read_document
+    from anls_eval.scorers import exact_threshold
+
+    if (json_file is None) == (prediction is None) or (prediction is not None and not answers):
+        raise ValueError("expected a PREDICTION with at least one ANSWER, or --json-file FILE")
+    if json_file is not None:
+        given, expected = read_document(json_file)
+        document = anls.explain(given, expected, protocol=protocol or "anls_star", threshold=exact_threshold(threshold))
+        shown, plain = str(document), document.to_dict()
+    else:
+        found = explain_answers(
+            prediction, answers, protocol=protocol or "standard", threshold=threshold, answer_type=answer_type
+        )
+        for note in found.notes:
+            _show_note(note)
+        shown, plain = terminal.answers_text(found), found.to_dict()
+    if as_json:
+        _print_json(plain)
+    else:
+        out.print(shown, markup=False)
+
+
+# ---------------------------------------------------------------------------------------------------
+# Submissions
+# ---------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def score(
+    predictions: Annotated[str, typer.Argument(help="The file with the predictions.")],
+    references: OptionalReferences = None,
+    protocol: Protocol = "standard",
+    threshold: Threshold = None,
+    by: Annotated[list[str] | None, typer.Option("--by", help="A column to break the score down by.")] = None,
+    per_question: Annotated[
+        Path | None, typer.Option(help="Write a row for each question: .parquet, .csv or .jsonl.")
+    ] = None,
+    missing: Annotated[str, typer.Option(help="A question without a prediction: error, or zero.")] = "error",
+    unknown: Annotated[str, typer.Option(help="A prediction without a question: error, or ignore.")] = "error",
+    format_name: Format = None,
+    columns: Columns = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score a submission: JSON, JSON Lines, CSV, Parquet and more, detected by their content."""
+    from anls_eval import terminal
+    from anls_eval.submission import score_submission
+
+    sides = _open(predictions, references, format_name, columns, quiet or as_json)
+    with _progress(sides[1].rows, quiet) as advance:
+        result = score_submission(
+            *sides,
+            protocol=protocol,
+            threshold=threshold,
+            by=by or [],
+            missing=missing,
+            unknown=unknown,
+            per_question=per_question,
+            on_progress=advance,
+        )
+    for note in result.notes:
+        _show_note(note)
+    if as_json:
+        _print_json(result.to_dict())
+    else:
+        out.print(terminal.submission_table(result))
+        out.print(f"\n{result.signature}", markup=False)
+
+
+@app.command()
+def diagnose(
+    predictions: Annotated[str, typer.Argument(help="The file with the predictions.")],
+    references: References,
+    reported: Annotated[str, typer.Option("--reported", help="The number, from 0 to 1 or to 100, as it was written.")],
+    format_name: Format = None,
+    columns: Columns = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find out which protocol, threshold, scale or habit gives a reported number."""
+    from anls_eval import terminal
+    from anls_eval.diagnosis import diagnose as find_causes
+    from anls_eval.submission import read_questions
+
+    questions = read_questions(*_open(predictions, references, format_name, columns, quiet or as_json))
+    for note in questions.notes:
+        _show_note(note)
+    found = find_causes(questions.predictions, questions.answers, reported, question_ids=questions.question_ids)
+    if as_json:
+        _print_json(terminal.diagnosis_as_json(found))
+    else:
+        out.print(terminal.diagnosis_text(found), markup=False)
+
+
+def _open(
+    predictions: str, references: str | None, format_name: str | None, columns: list[str] | None, quiet: bool
+) -> tuple[Reader, Reader]:
+    from anls_eval.formats import open_predictions, open_references
+
+    roles = dict(_role(text) for text in columns or [])
+    of_predictions = open_predictions(predictions, format=format_name, columns=_known(roles, "answers", references))
+    if references is None and not of_predictions.detected.has_references:
+        raise ValueError(f"{predictions} has no accepted answers; name the file that has them with -r")
+    of_references = open_references(
+        references or predictions, format=format_name, columns=_known(roles, "prediction", references)
+    )
+    if not quiet:
+        for reader in (of_predictions, of_references):
+            own = reader.detected
+            read_as = ", ".join(f"{role}={name}" for role, name in own.columns.items())
+            err.print(
+                f"{own.path}: {own.format}{f', {own.compression}' if own.compression else ''}; {read_as}", markup=False
+            )
+    return of_predictions, of_references
+
+
+def _role(text: str) -> tuple[str, str]:
+    role, sign, name = text.partition("=")
+    if not (sign and name):
+        raise ValueError(f"--columns {text}: expected ROLE=NAME, as in --columns prediction=output")
+    return role, name
+
+
+def _known(roles: dict[str, str], other: str, references: str | None) -> dict[str, str]:
+    """The roles of one file: with a file for each side, the value of the other is not in it."""
+    return {role: name for role, name in roles.items() if references is None or role != other}
+
+
+@contextlib.contextmanager
+def _progress(rows: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A progress bar on a terminal, and nothing elsewhere."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if quiet or not err.is_terminal:
+        yield lambda done: None
+        return
+    shown = (MofNCompleteColumn(), BarColumn(), TextColumn("{task.fields[speed]}"), TimeRemainingColumn())
+    with Progress(*shown, console=err, transient=True) as progress:
+        task = progress.add_task("", total=rows, speed="")
+
+        def advance(done: int) -> None:
+            own = progress.tasks[0]
+            speed = f"{done / own.elapsed:,.0f} rows/s" if own.elapsed else ""
+            progress.update(task, completed=done, speed=speed)
+
+        yield advance

@@ -1,0 +1,195 @@
+"""Parquet, Arrow and Feather files, and datasets of Hugging Face, on disk or on the Hub."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from anls_eval.formats.errors import FormatError, listed
+from anls_eval.formats.files import File
+from anls_eval.formats.source import Block, Source, from_row
+from anls_eval.formats.values import is_text
+
+
+@contextlib.contextmanager
+def _faults_named(path: str, kind: str) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
+        raise FormatError(
+            path, "", f"not a readable {kind} file: {error}. It is cut off or damaged: write or fetch it again."
+        ) from None
+
+
+def open_parquet(file: File) -> Source:
+    """Open a Parquet file, whose row groups are read as they are needed.
+
+    Raises:
+        FormatError: The file is damaged.
+    """
+    with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
+        metadata = pq.ParquetFile(stream).metadata
+        names = _names(metadata.schema.to_arrow_schema(), file.path)
+        groups = [metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)]
+        leaves = [metadata.schema.column(number) for number in range(len(metadata.schema))]
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+    file.check_size(sum(groups))
+
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
+            # Reading ahead would hold whole row groups in memory.
+            # With a limit, texts stay a dictionary until it is known how long they are when they are written out.
+            parquet = pq.ParquetFile(
+                stream, pre_buffer=False, read_dictionary=None if file.max_bytes is None else texts
+            )
+            yield from _blocks(parquet.iter_batches(size, columns=list(wanted)), wanted, size, file)
+
+    return Source("parquet", names, metadata.num_rows, read)
+
+
+def open_arrow(file: File) -> Source:
+    """Open an Arrow IPC file or stream; Feather is one, and so are the files in the cache of datasets.
+
+    Raises:
+        FormatError: The file is damaged.
+    """
+    with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
+        names = _names(_ipc_reader(stream).schema, file.path)
+
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
+            yield from _blocks(_ipc_batches(_ipc_reader(stream)), wanted, size, file)
+
+    return Source("arrow", names, None, read)
+
+
+def _ipc_reader(stream: Any) -> Any:
+    is_file = stream.read(6) == b"ARROW1"
+    stream.seek(0)
+    return pa.ipc.open_file(stream) if is_file else pa.ipc.open_stream(stream)
+
+
+def _ipc_batches(reader: Any) -> Iterator[pa.RecordBatch]:
+    if isinstance(reader, pa.ipc.RecordBatchFileReader):
+        return (reader.get_batch(number) for number in range(reader.num_record_batches))
+    return iter(reader)
+
+
+def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File) -> Iterator[Block]:
+    first, read = 0, 0
+    for batch in batches:
+        batch = batch.select(list(wanted))
+        batch.validate(full=True)  # nothing that is not UTF-8 gets further
+        read += sum(map(_size, batch.columns))
+        file.check_size(read)
+        for start in range(0, len(batch), size):
+            part = batch.slice(start, size)
+            columns = dict(zip(wanted, map(_plain, part.columns), strict=True))
+            yield Block(columns, from_row(first + start))
+        first += len(batch)
+
+
+def _size(column: pa.Array) -> int:
+    """The bytes of a column in which nothing is shared: a short file can say one long text a million times."""
+    kind = column.type
+    size: int
+    if pa.types.is_dictionary(kind) and (is_text(kind.value_type) or pa.types.is_binary(kind.value_type)):
+        size = pc.sum(pc.take(pc.binary_length(column.dictionary), column.indices)).as_py() or 0
+        return size
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        offsets: int = column.nbytes - column.values.nbytes
+        return offsets + _size(column.flatten())
+    if pa.types.is_struct(kind):
+        return sum(map(_size, column.flatten()))
+    size = column.nbytes
+    return size
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    kind = _without_dictionaries(column.type)
+    return column if kind == column.type else column.cast(kind)
+
+
+def _without_dictionaries(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_without_dictionaries(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_dictionaries(field.type)) for field in kind])
+    return kind
+
+
+def _names(schema: pa.Schema, path: str) -> tuple[str, ...]:
+    names = tuple(schema.names)
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise FormatError(path, "", f"two columns are named {twice[0]!r}. Rename one; they are: {listed(names)}.")
+    return names
+
+
+def open_dataset(path: str) -> Source:
+    """Open a dataset that ``save_to_disk`` wrote; ``path:split`` is one of several splits.
+
+    Raises:
+        FormatError: The folder holds no dataset, or several splits and none is named.
+    """
+    import datasets
+
+    folder, split = (path, None) if Path(path).exists() else tuple(path.rsplit(":", 1))
+    try:
+        loaded = datasets.load_from_disk(folder)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
+        raise FormatError(
+            path, "", f"not a dataset on disk: {error}. Expected a file, or a folder written by save_to_disk."
+        ) from None
+    return _dataset_source("dataset", loaded, split, path)
+
+
+def open_hub(path: str) -> Source:
+    """Open a dataset of the Hub, streamed: ``hub:name``, ``hub:name:split`` or ``hub:name:config:split``.
+
+    Raises:
+        FormatError: There is no such dataset, configuration or split.
+    """
+    import datasets
+
+    name, *rest = path.removeprefix("hub:").split(":")
+    if not name or len(rest) > 2:
+        raise FormatError(path, "", "expected hub:name, hub:name:split or hub:name:config:split.")
+    try:
+        is_config = len(rest) == 2 or (len(rest) == 1 and rest[0] in datasets.get_dataset_config_names(name))
+        config = rest[0] if is_config else None
+        split = rest[-1] if rest and (len(rest) == 2 or config is None) else None
+        loaded = datasets.load_dataset(name, config, streaming=True)
+    except Exception as error:  # of the network, the Hub and the dataset's files: each library has its own
+        raise FormatError(path, "", f"cannot be loaded: {error}") from None
+    return _dataset_source("hub", loaded, split, path)
+
+
+def _dataset_source(container: str, loaded: Any, split: str | None, path: str) -> Source:
+    if isinstance(loaded, dict):
+        splits = list(map(str, loaded))
+        if split is None and len(splits) == 1:
+            split = splits[0]
+        if split not in splits:
+            asked = "it has several splits" if split is None else f"it has no split {split!r}"
+            raise FormatError(
+                path, "", f"{asked}: {listed(splits)}. Write {path.removesuffix(f':{split}')}:{splits[0]}."
+            )
+        loaded = loaded[split]
+    elif split is not None:
+        raise FormatError(path, "", f"it has no splits, so that there is no {split!r}. Leave the split out.")
+    names = tuple(loaded.column_names or next(iter(loaded.take(1))))
+
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        tables = loaded.select_columns(list(wanted)).with_format("arrow").iter(size)
+        batches = (batch for table in tables for batch in table.combine_chunks().to_batches())
+        with _faults_named(path, "dataset"):
+            yield from _blocks(batches, wanted, size, File(path, None, None))
+
+    return Source(container, names, getattr(loaded, "num_rows", None), read)

@@ -1,0 +1,336 @@
+"""How questions are stored and scored: as texts, as trees, or as a leaderboard does."""
+
+from __future__ import annotations
+
+import abc
+import json
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+import anls
+from anls_eval.closest import ClosestPairs, closest_pairs, measure
+from anls_eval.leaderboards import LEADERBOARDS, get_leaderboard, leaderboard_scores, leaderboard_summary
+from anls_eval.losses import question_classes
+
+_Floats = npt.NDArray[np.float64]
+_Where = Callable[[int], str]
+
+
+class Scorer(abc.ABC):
+    """Scores one submission, block by block, and remembers what its user must be told.
+
+    Attributes:
+        metric: What the score is called in results.
+        unanswered: How many predictions are None.
+    """
+
+    metric = "anls_score"
+
+    def __init__(self) -> None:
+        self.unanswered = 0
+
+    @abc.abstractmethod
+    def stored(self, values: Any, side: str, where: _Where, with_ids: bool) -> pa.Array:
+        """Check the predictions or answers of some rows, and make them a column.
+
+        Args:
+            values: A list or an Arrow array.
+            side: ``"predictions"`` or ``"references"``.
+            where: Names a row in a message.
+            with_ids: Whether the rows have question_ids.
+
+        Raises:
+            ValueError: Something cannot be scored. The message names its row.
+        """
+
+    @abc.abstractmethod
+    def score(self, questions: pa.Table, detailed: bool) -> tuple[_Floats, dict[str, pa.Array]]:
+        """Score questions that `alignment.Alignment` gave, with columns of what else there is to say, if asked for."""
+
+    @abc.abstractmethod
+    def notes(self, n: int, mean: float) -> list[str]:
+        """What the user must be told about the score."""
+
+    @abc.abstractmethod
+    def signature(self, n: int, missing: str) -> str:
+        """The line that says how the score was computed."""
+
+    def figures(self) -> dict[str, float]:
+        """What is reported besides the mean."""
+        return {}
+
+    def key_scores(self) -> dict[str, Any] | None:
+        """The mean score of each key, for trees."""
+        return None
+
+
+def make_scorer(protocol: str | anls.Protocol, threshold: float | str | Fraction | Decimal | None = None) -> Scorer:
+    """Give the scorer of a protocol.
+
+    Args:
+        protocol: A name or alias in `anls.PROTOCOLS` or `leaderboards.LEADERBOARDS`, or an `anls.Protocol`.
+        threshold: The least similarity that counts, in place of the protocol's.
+
+    Raises:
+        ValueError: An unknown protocol, a threshold outside 0 to 1, or one for a leaderboard, which has its own.
+    """
+    if isinstance(protocol, str) and is_leaderboard(protocol):
+        if threshold is not None:
+            raise ValueError(f"threshold={threshold!r}: protocol {protocol!r} has its own and takes none")
+        return LeaderboardScorer(protocol)
+    rules = anls._rules(protocol, exact_threshold(threshold), of_trees=None)
+    return TreeScorer(rules) if rules.tree else TextScorer(rules)
+
+
+def is_leaderboard(protocol: str) -> bool:
+    """Whether a name or alias is that of a composite protocol."""
+    try:
+        get_leaderboard(protocol)
+    except ValueError:
+        return False
+    return True
+
+
+def exact_threshold(threshold: float | str | Fraction | Decimal | None) -> float | Fraction | Decimal | None:
+    """Read a threshold given as text as the decimal that it writes; anything else comes back as it is."""
+    if not isinstance(threshold, str):
+        return threshold
+    try:
+        return Decimal(threshold)
+    except InvalidOperation:
+        raise ValueError(
+            f"threshold={threshold!r}: expected a number from 0 to 1, the least similarity that counts"
+        ) from None
+
+
+class TextScorer(Scorer):
+    """Scores texts by a protocol of `anls.PROTOCOLS`."""
+
+    def __init__(self, rules: anls.Protocol) -> None:
+        super().__init__()
+        self.rules = rules
+        self._first_unanswered: list[str] = []
+        self.padded = 0
+        self.padding_gain = Fraction(0)
+
+    def stored(self, values: Any, side: str, where: _Where, with_ids: bool) -> pa.Array:
+        """Texts, or lists of them."""
+        wanted = anls._TEXT_TYPES[side]
+        column = anls._column(values, side, wanted)
+        if not isinstance(column, list) and (side == "predictions" or anls._has_no_gap(anls._arrow_block(column))):
+            return anls._arrow_block(column).cast(anls._STORED.field(side).type.field(1).type)
+        store = anls._stored_texts if side == "predictions" else anls._stored_answers
+        return store(anls._listed(column), where)
+
+    def score(self, questions: pa.Table, detailed: bool) -> tuple[_Floats, dict[str, pa.Array]]:
+        """Score texts; the details are the closest answer, how far it is, and the class of loss."""
+        texts = anls._decoded(questions["prediction"].combine_chunks(), anls._TEXTS)
+        options = anls._decoded(questions["answers"].combine_chunks(), anls._TEXT_LISTS)
+        if not detailed:
+            scored = anls._score(texts, options, self.rules)
+            self._remember(scored, questions)
+            return scored.scores, {}
+        pairs = closest_pairs(texts, options, self.rules)
+        self._remember(pairs.scored, questions)
+        return pairs.scores, self._details(pairs)
+
+    def _details(self, pairs: ClosestPairs) -> dict[str, pa.Array]:
+        n = len(pairs.scores)
+        answered = np.array([row for row, text in enumerate(pairs.predictions) if text is not None], dtype=np.int64)
+        measured = np.zeros(n, dtype=bool)
+        measured[answered] = True
+        distances, lengths = np.zeros((2, n), dtype=np.int64)
+        distances[answered], lengths[answered] = measure(pairs, self.rules, answered)
+        similarities = np.asarray(anls._similarity(distances, lengths, self.rules), dtype=np.float64)
+        return {
+            "prediction": _texts(pairs.predictions),
+            "closest_reference": _texts(pairs.answers),
+            "distance": pa.array(distances, mask=~measured),
+            "length": pa.array(lengths, mask=~measured),
+            "similarity": pa.array(similarities, mask=~measured),
+            "loss": pa.array(question_classes(pairs, self.rules)),
+        }
+
+    def _remember(self, scored: anls._Scored, questions: pa.Table) -> None:
+        missing = anls._bools(questions["is_missing"].combine_chunks())
+        unanswered = [row for row in scored.unanswered if not missing[row]]
+        for row in unanswered[: 5 - len(self._first_unanswered)]:
+            own = anls._id_list(questions["question_id"][row : row + 1].combine_chunks())[0]
+            self._first_unanswered.append(repr(own) if own is not None else str(self.unanswered + row))
+        self.unanswered += len(unanswered)
+        self.padded += scored.padded
+        self.padding_gain += Fraction(scored.padding_gain)
+
+    def notes(self, n: int, mean: float) -> list[str]:
+        """Predictions that are None, and padding that raised the score."""
+        first = f"question_id {', '.join(self._first_unanswered)}"
+        return anls._notes_on(n, mean, self.unanswered, first, self.padded, float(self.padding_gain), self.rules)
+
+    def signature(self, n: int, missing: str) -> str:
+        """As `anls.signature` gives it."""
+        return anls.signature(self.rules, n=n, missing=missing)
+
+
+def _texts(values: Sequence[str | None]) -> pa.Array:
+    """Texts as Arrow can hold them: a lone surrogate becomes a question mark."""
+    try:
+        return pa.array(values, pa.large_string())
+    except UnicodeEncodeError:
+        return pa.array(
+            [None if own is None else own.encode("utf-8", "replace").decode() for own in values], pa.large_string()
+        )
+
+
+class TreeScorer(Scorer):
+    """Scores trees by ANLS*."""
+
+    metric = "anls_star_score"
+
+    def __init__(self, rules: anls.Protocol) -> None:
+        super().__init__()
+        self.rules = rules
+        self._counts = (0, 0)
+        self._key_scores = KeyScores()
+
+    def stored(self, values: Any, side: str, where: _Where, with_ids: bool) -> pa.Array:
+        """Trees as JSON text; with question_ids, a list of answers holds alternatives."""
+        listed = anls._listed(anls._column(values, side))
+        if side == "references" and with_ids:
+            listed = [tuple(value) if isinstance(value, list) else value for value in listed]
+        return anls._stored_trees(listed, side.removesuffix("s"), where, self.rules)
+
+    def score(self, questions: pa.Table, detailed: bool) -> tuple[_Floats, dict[str, pa.Array]]:
+        """Score trees; the details are the closest references."""
+        missing = anls._bools(questions["is_missing"].combine_chunks())
+        given, expected = questions["prediction"].to_pylist(), questions["answers"].to_pylist()
+        pairs = [(json.loads(p or b"null"), json.loads(g)) for p, g in zip(given, expected, strict=True)]
+        counts = anls._tree_counts([p for p, _ in pairs], [g for _, g in pairs], self.rules)
+        self._counts = self._counts[0] + counts[0], self._counts[1] + counts[1]
+        found = [
+            None if absent else anls._explain_tree(*pair, self.rules)
+            for pair, absent in zip(pairs, missing, strict=True)
+        ]
+        for own in found:
+            if own is not None:
+                self._key_scores.add(own.key_scores)
+        scores = np.array([0.0 if own is None else own.score for own in found])
+        if not detailed:
+            return scores, {}
+        closest = [None if own is None else _json(anls._plain_json(own.closest_reference)) for own in found]
+        return scores, {
+            "prediction": _texts([None if text is None else text.decode() for text in given]),
+            "closest_reference": _texts(closest),
+        }
+
+    def notes(self, n: int, mean: float) -> list[str]:
+        """References taken as alternatives, and predictions that are JSON text."""
+        return anls._tree_notes_on(n, *self._counts)
+
+    def signature(self, n: int, missing: str) -> str:
+        """As `anls.signature` gives it."""
+        return anls.signature(self.rules, n=n, missing=missing)
+
+    def key_scores(self) -> dict[str, Any]:
+        """The mean score of each key over the documents in which it was compared."""
+        return self._key_scores.means()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+class KeyScores:
+    """The scores of keys, document by document, of which the means are taken at the end."""
+
+    def __init__(self) -> None:
+        self._keys: dict[str, tuple[list[float], KeyScores]] = {}
+
+    def add(self, nodes: Mapping[str, anls.ScoreNode]) -> None:
+        """Add the key scores of one document."""
+        stack = [(self, nodes)]
+        while stack:
+            own, given = stack.pop()
+            for key, node in given.items():
+                scores, below = own._keys.setdefault(key, ([], KeyScores()))
+                scores.append(float(node.anls_score or 0.0))
+                stack.append((below, node.children))
+
+    def means(self) -> dict[str, Any]:
+        """Give for each key its ``anls_score``, in how many ``documents`` it was compared, and its ``children``."""
+        means: dict[str, Any] = {}
+        stack = [(self, means)]
+        while stack:
+            own, result = stack.pop()
+            for key, (scores, below) in own._keys.items():
+                children: dict[str, Any] = {}
+                mean = math.fsum(scores) / len(scores)
+                result[key] = {"anls_score": mean, "documents": len(scores), "children": children}
+                stack.append((below, children))
+        return means
+
+
+class LeaderboardScorer(Scorer):
+    """Scores as a composite protocol does; its answer types are a column of the questions."""
+
+    def __init__(self, protocol: str) -> None:
+        super().__init__()
+        self.board = get_leaderboard(protocol)
+        self._scores: list[float] = []
+        self._predictions: list[Any] = []
+        self._references: list[Any] = []
+        self._notes: dict[str, None] = {}
+
+    def stored(self, values: Any, side: str, where: _Where, with_ids: bool) -> pa.Array:
+        """Texts and lists as JSON text."""
+        listed = anls._listed(anls._column(values, side))
+        return anls._stored_trees(listed, side.removesuffix("s"), where, anls.PROTOCOLS["anls_star"])
+
+    def score(self, questions: pa.Table, detailed: bool) -> tuple[_Floats, dict[str, pa.Array]]:
+        """Score questions; the details are the predictions and references."""
+        missing = anls._bools(questions["is_missing"].combine_chunks())
+        predictions = [json.loads(text or b"null") for text in questions["prediction"].to_pylist()]
+        references = [json.loads(text) for text in questions["answers"].to_pylist()]
+        types = None
+        if self.board.answer_types:
+            labels = questions["answer_type"].to_pylist() if "answer_type" in questions.column_names else [[]]
+            if not labels[0]:
+                raise ValueError(
+                    f"protocol {self.board.name!r} needs the answer type of each question, one of "
+                    f"{', '.join(self.board.answer_types)}; name its column with --columns answer_type=NAME"
+                )
+            types = [own[0] if own else None for own in labels]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            scores = leaderboard_scores(predictions, references, protocol=self.board.name, answer_types=types)
+        self._notes |= {str(warning.message): None for warning in caught}
+        scores[missing] = 0.0
+        self._scores += scores.tolist()
+        self._predictions += predictions
+        self._references += references
+        details = {"prediction": _texts(list(map(_json, predictions))), "answers": _texts(list(map(_json, references)))}
+        return scores, details if detailed else {}
+
+    def notes(self, n: int, mean: float) -> list[str]:
+        """What `leaderboard_scores` warns of."""
+        return list(self._notes)
+
+    def signature(self, n: int, missing: str) -> str:
+        """The name of the leaderboard in the form of `anls.signature`."""
+        return f"anls|protocol:{self.board.name}|aggregate:mean|missing:{missing}|n:{n}|version:{anls.__version__}"
+
+    def figures(self) -> dict[str, float]:
+        """The accuracy and F1 that the leaderboard reports."""
+        summary = leaderboard_summary(self._scores, self._predictions, self._references, protocol=self.board.name)
+        return {name: value for name in ("accuracy", "f1") if (value := getattr(summary, name)) is not None}
+
+
+PROTOCOL_NAMES = (*anls.PROTOCOLS, *LEADERBOARDS)
+"""Every protocol that a submission can be scored by."""

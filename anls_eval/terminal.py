@@ -1,0 +1,166 @@
+"""What the command line shows, as rich tables and text."""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from typing import Any
+
+from rich.table import Table
+
+import anls
+from anls_eval.answers import AnswersExplanation
+from anls_eval.characters import aligned_lines
+from anls_eval.diagnosis import Diagnosis
+from anls_eval.leaderboards import LEADERBOARDS, Leaderboard, get_leaderboard
+from anls_eval.protocol_docs import in_words
+from anls_eval.scorers import PROTOCOL_NAMES, is_leaderboard
+from anls_eval.submission import SubmissionScore
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=any(columns))
+    for number, name in enumerate(columns):
+        table.add_column(name, no_wrap=not number, overflow="fold")
+    return table
+
+
+# Protocols
+
+
+def protocol_table() -> Table:
+    """All protocols, one in a line."""
+    table = _table("protocol", "also", "scores", "keeps", "used by")
+    for name, rules in anls.PROTOCOLS.items():
+        scores = "trees" if rules.tree else "texts"
+        everything = rules.keep == ">=" and not rules.exact_threshold
+        keeps = "all" if everything else f"{rules.keep} {rules.threshold}"
+        table.add_row(name, ", ".join(rules.aliases), scores, keeps, ", ".join(rules.leaderboards))
+    for name, board in LEADERBOARDS.items():
+        scores = "by type" if board.answer_types else "texts"
+        table.add_row(name, ", ".join(board.aliases), scores, "", board.source.partition(",")[0])
+    return table
+
+
+def protocol_text(name: str) -> str:
+    """All of one protocol."""
+    rules = get_protocol_or_leaderboard(name)
+    lines = [rules.name]
+    if rules.aliases:
+        lines.append(f"also: {', '.join(rules.aliases)}")
+    if isinstance(rules, Leaderboard):
+        lines += ["", rules.description]
+        if rules.answer_types:
+            lines.append(f"answer types: {', '.join(rules.answer_types)}")
+    else:
+        if rules.leaderboards:
+            lines.append(f"used by: {', '.join(rules.leaderboards)}")
+        lines += ["", *(f"- {words}" for words in in_words(rules).values())]
+    lines += ["", f"source: {rules.source}"]
+    if isinstance(rules, anls.Protocol):
+        lines += ["", anls.signature(rules)]
+    return "\n".join(lines)
+
+
+def protocols_as_json(name: str | None) -> Any:
+    """One protocol, or all by their names, as plain JSON values."""
+    if name is not None:
+        return _plain(get_protocol_or_leaderboard(name))
+    return {own: _plain(get_protocol_or_leaderboard(own)) for own in PROTOCOL_NAMES}
+
+
+def get_protocol_or_leaderboard(name: str) -> anls.Protocol | Leaderboard:
+    """The rules of a name, of either kind."""
+    return get_leaderboard(name) if is_leaderboard(name) else anls.get_protocol(name)
+
+
+def _plain(rules: anls.Protocol | Leaderboard) -> dict[str, Any]:
+    if isinstance(rules, Leaderboard):
+        return {
+            "name": rules.name,
+            "aliases": list(rules.aliases),
+            "description": rules.description,
+            "answer_types": list(rules.answer_types),
+            "reports": list(rules.reports),
+            "source": rules.source,
+        }
+    plain = dataclasses.asdict(rules)
+    plain["threshold"] = float(rules.threshold)
+    del plain["exact_threshold"]
+    return {**plain, "signature": anls.signature(rules)}
+
+
+# One answer
+
+
+def answers_text(found: AnswersExplanation) -> str:
+    """The score, and each answer with its alignment, the closest marked."""
+    lines = [f"score {found.score:.6g}"]
+    if found.rule:
+        lines += ["", textwrap.fill(f"{found.protocol}: {found.rule}", 100)]
+    for number, own in enumerate(found.comparisons):
+        mark = " (the closest)" if number == found.closest and len(found.comparisons) > 1 else ""
+        answer, prediction, marks = aligned_lines(own.compared_answer, own.compared_prediction)
+        lines += ["", f"{own.answer}{mark}", f"  {own.sentence}"]
+        if own.distance:
+            lines += [f"    answer      {answer}", f"    prediction  {prediction}", f"                {marks}"]
+    return "\n".join([*lines, "", found.signature])
+
+
+# Submissions
+
+
+def submission_table(result: SubmissionScore) -> Table:
+    """The score, what it is of, and its breakdowns."""
+    table = _table("", "")
+    table.add_row("ANLS*" if result.metric == "anls_star_score" else "ANLS", f"{result.score:.6f}")
+    for name, figure in result.figures.items():
+        table.add_row(name, f"{figure:.6f}")
+    table.add_row("questions", f"{result.n:,}")
+    for name in ("missing", "unknown", "unanswered"):
+        if getattr(result, name):
+            table.add_row(name, f"{getattr(result, name):,}")
+    for column, groups in result.by.items():
+        table.add_row("", "")
+        table.add_row(f"by {column}", "")
+        for value, group in groups.items():
+            table.add_row(f"  {value}", f"{group.score:.6f}  of {group.n:,}")
+    if result.key_scores:
+        table.add_row("", "")
+        table.add_row("by key", "")
+        for path, node in _key_rows(result.key_scores):
+            table.add_row(f"  {path}", f"{node['anls_score']:.6f}  of {node['documents']:,}")
+    return table
+
+
+def _key_rows(nodes: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    rows = []
+    stack = [(key, node) for key, node in reversed(nodes.items())]
+    while stack:
+        path, node = stack.pop()
+        rows.append((path, node))
+        stack += [(f"{path}.{key}", child) for key, child in reversed(node["children"].items())]
+    return rows
+
+
+# Diagnosis
+
+
+def diagnosis_text(found: Diagnosis) -> str:
+    """The conclusion, and the causes from the simplest on."""
+    lines = [found.conclusion, ""]
+    for number, cause in enumerate(found.causes, start=1):
+        lines.append(f"{number}. {cause.reason}")
+        if cause.also:
+            lines.append(f"   The same by {', '.join(cause.also)}.")
+    return "\n".join(
+        [*lines, "", f"{found.n} questions, {found.tried:,} ways tried, standard gives {found.standard:.6f}."]
+    )
+
+
+def diagnosis_as_json(found: Diagnosis) -> dict[str, Any]:
+    """The same as plain JSON values."""
+    plain = dataclasses.asdict(found)
+    for cause in plain["causes"]:
+        cause["threshold"] = float(cause["threshold"])
+    return plain
