@@ -173,7 +173,9 @@ COMMON_THRESHOLDS = (0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """The thresholds that are tried beside a protocol's own."""
 
 NOT_ANSWERABLE = ("not answerable", "unanswerable", "")
-"""Answers that say that a question has none, stripped and in small letters, without a final dot."""
+"""Answers by which data sets say that a question has none, stripped and in small letters, without a final dot.
+
+Fewer than `formatting.REFUSALS`: "none" and "n/a" are what some documents really say."""
 
 _MOST_HABITS = 3  # with more, something gives almost any number
 _CLOSEST = 5  # causes to give where none fits
@@ -191,7 +193,8 @@ class Cause:
         threshold: The least similarity that counts; 1 in exact match.
         scoring: ``"similarity"``, ``"kept as 1"`` (a similarity that counts is taken as 1) or ``"exact match"``.
         answers: ``"all"``, or ``"first"`` if only the first answer of each question was compared.
-        left_out: Of ``"missing"`` (without a prediction) and ``"not answerable"``, the questions left out of the mean.
+        left_out: The questions left out of the mean: ``"missing"`` are those without a prediction, ``"not answerable"``
+            those whose answers are all in `NOT_ANSWERABLE`.
         scale: 1, or 100 if the number is a percentage.
         rounding: ``"rounded"`` or ``"cut off"``, to the decimals of the reported number.
         n: The number of questions in the mean.

@@ -9,6 +9,7 @@ import pytest
 
 import anls
 from anls import PROTOCOLS, anls_scores
+from anls_eval.leaderboards import LEADERBOARDS
 from anls_eval.protocol_docs import BOUNDARY_SHIFTS, DOCUMENT, STEP_WORDS, document, in_words
 
 DOCVQA = Path(__file__).parent / "data" / "docvqa"
@@ -23,6 +24,10 @@ def test_the_document_names_every_protocol_alias_leaderboard_and_source() -> Non
     for rules in PROTOCOLS.values():
         section = text.split(f"### `{rules.name}`\n")[1].split("\n### ")[0]
         for name in (*(f"`{alias}`" for alias in rules.aliases), *rules.leaderboards, rules.source):
+            assert name in section
+    for board in LEADERBOARDS.values():
+        section = text.split(f"### `{board.name}`\n")[1].split("\n### ")[0]
+        for name in (*(f"`{alias}`" for alias in board.aliases), *board.answer_types, board.description, board.source):
             assert name in section
 
 
