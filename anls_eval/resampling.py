@@ -8,6 +8,7 @@ are one binomial draw. With documents, whole documents are drawn or flipped, eac
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -20,9 +21,9 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 SAME = 1e-12  # means that differ by less are equal: they differ by rounding alone
-MOST_VALUES = 1_000  # a draw costs a step for each distinct value; beyond so many they are pooled
+MOST_VALUES = 500  # a draw costs a step for each distinct value; beyond so many they are pooled
 _CELLS = MOST_VALUES // 2  # a cell has two values
-_CHUNK = 1_000_000  # so many counts are drawn at a time: 8 MB
+_CHUNK = 500_000  # so many counts are drawn at a time: 4 MB
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +72,19 @@ class Units:
         influences = influences - math.fsum(self.counts * influences) / self.number
         squares, cubes = (math.fsum(self.counts * influences**power) for power in (2, 3))
         return cubes / (6 * math.sqrt(squares) ** 3)
+
+
+def exact_sum(*arrays: Floats) -> float:
+    """Add up all values, with one rounding at the end.
+
+    Args:
+        arrays: Each of shape (n,).
+
+    Returns:
+        The sum, whatever the order.
+    """
+    parts = (array[start : start + _CHUNK].tolist() for array in arrays for start in range(0, len(array), _CHUNK))
+    return math.fsum(itertools.chain.from_iterable(parts))
 
 
 def units_of_histogram(mean: float, values: Floats, counts: Integers) -> Units:
@@ -132,7 +146,7 @@ def cluster_codes(clusters: npt.ArrayLike, n: int) -> Integers:
     Raises:
         ValueError: There are more or fewer names than questions, or a name is missing.
     """
-    names = np.asarray(clusters, dtype=object)
+    names = clusters if isinstance(clusters, np.ndarray) else np.asarray(clusters, dtype=object)
     if names.shape != (n,):
         given = f"{len(names)} names" if names.ndim == 1 else f"an array of shape {names.shape}"
         raise ValueError(f"clusters: {given} for {n} scores; expected the name of a document for each question")
@@ -149,7 +163,7 @@ def cluster_codes(clusters: npt.ArrayLike, n: int) -> Integers:
 def pooled(values: Floats, sizes: Floats, counts: Integers) -> tuple[Floats, Floats, Integers]:
     """Pool values, if there are more than `MOST_VALUES`.
 
-    The range of the values is cut in 500 cells of one width, and what lies in a cell is replaced by two values with
+    The range of the values is cut in 250 cells of one width, and what lies in a cell is replaced by two values with
     the same number, mean and variance. The resampled means keep their mean and variance exactly, and their skewness
     but for the cube of a cell's width. All sizes in a cell become their mean.
 
@@ -247,7 +261,7 @@ def flipped_p_value(sums: Floats, resamples: int, generator: np.random.Generator
     """
     sizes, counts = np.unique(np.abs(sums), return_counts=True)
     sizes, _, counts = pooled(sizes, np.ones_like(sizes), counts)
-    seen = abs(math.fsum(sums.tolist())) - SAME * len(sums)
+    seen = abs(exact_sum(sums)) - SAME * len(sums)
     flipped = np.zeros(resamples)
     for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
         flipped += size * (2 * generator.binomial(count, 0.5, resamples) - count)

@@ -353,7 +353,7 @@ def _compare(
 ) -> Comparison:
     differences = a - b
     # Not the mean of the rounded differences: systems with equal scores differ by exactly 0.
-    mean = math.fsum(itertools.chain(a.tolist(), (-b).tolist())) / len(differences)
+    mean = resampling.exact_sum(a, -b) / len(differences)
     sums = differences if codes is None else resampling.cluster_sums(differences, codes)[0]
     return Comparison(
         difference=mean,
@@ -366,7 +366,7 @@ def _compare(
 
 
 def _score_interval(scores: Floats, codes: Integers | None, level: float, resamples: int, seed: int) -> Interval:
-    units = _units(math.fsum(scores.tolist()) / len(scores), scores, codes)
+    units = _units(resampling.exact_sum(scores) / len(scores), scores, codes)
     return _interval(units, 0.0, codes is not None, level, resamples, seed)
 
 
