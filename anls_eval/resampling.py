@@ -53,6 +53,11 @@ class Units:
         return float(self.counts @ self.sizes)
 
     @property
+    def effective_number(self) -> float:
+        """How many units of one size would tell as much: the number of units, or fewer if their sizes differ."""
+        return self.questions**2 / float(self.counts @ self.sizes**2)
+
+    @property
     def are_equal(self) -> bool:
         """Whether all units have the same mean, so that resamples do not differ."""
         return bool(np.abs(self.deviations / self.sizes).max() <= SAME)
@@ -221,9 +226,10 @@ def bca_bounds(units: Units, deviations: Floats, level: float) -> tuple[float, f
     """Read the bounds of the interval off the resamples.
 
     Bias-corrected and accelerated (BCa: Efron, Better Bootstrap Confidence Intervals, 1987). A bootstrap interval of
-    n units is too narrow by the factor sqrt((n - 1) / n) and the difference of Student's t from the normal, which
-    matters for few clusters; the level is expanded by as much (Hesterberg, What Teachers Should Know About the
-    Bootstrap, 2015, arXiv 1411.5279).
+    n units is too narrow by the factor sqrt((n - 1) / n) and by the difference of Student's t from the normal, which
+    matters for few clusters: the level is expanded by as much (Hesterberg, What Teachers Should Know About the
+    Bootstrap, 2015, arXiv 1411.5279). For clusters of different sizes, n is the effective number (Carter, Schnepel
+    and Steigerwald, Asymptotic Behavior of a t-Test Robust to Cluster Heterogeneity, 2017).
 
     Args:
         units: Two or more, which are not all equal.
@@ -233,7 +239,7 @@ def bca_bounds(units: Units, deviations: Floats, level: float) -> tuple[float, f
     Returns:
         The least and the greatest mean.
     """
-    n = units.number
+    n = units.effective_number
     wanted = math.sqrt(n / (n - 1)) * special.stdtrit(n - 1, (1 + level) / 2)
     below = np.count_nonzero(deviations < -SAME) + np.count_nonzero(np.abs(deviations) <= SAME) / 2
     bias = special.ndtri(below / len(deviations))

@@ -134,7 +134,8 @@ def confidence_interval(
 ) -> Interval:
     """Give the confidence interval of the mean score, by bootstrap.
 
-    Bias-corrected and accelerated (Efron, 1987), with the level expanded for few units (Hesterberg, 2015). With
+    Bias-corrected and accelerated (Efron, 1987), with the level expanded for few questions or clusters (Hesterberg,
+    2015). With
     clusters, the number of questions varies between resamples, and the mean is the ratio of sum and number.
 
     Where the mean of every question, or cluster, is the same value c (one question is the simplest case), all
@@ -152,7 +153,8 @@ def confidence_interval(
         seed: Of NumPy's generator.
 
     Returns:
-        The interval. Its notes say if the scores do not vary or if there are fewer than 10 questions or clusters.
+        The interval. Its notes say if the scores do not vary, or if there are fewer than 10 questions or clusters, or
+        so few in effect because a few clusters hold most questions.
 
     Raises:
         ValueError: There is no score; a score is not in [0, 1]; clusters of another length, without a name in a row,
@@ -396,8 +398,10 @@ def _interval(units: Units, least: float, has_clusters: bool, level: float, resa
         method = "BCa bootstrap"
         deviations = resampling.bootstrap_deviations(units, resamples, np.random.default_rng(seed))
         low, high = resampling.bca_bounds(units, deviations, level)
-    if units.number < FEW_UNITS:
-        notes.append(f"{units.number} {what} are too few for a reliable interval: expected {FEW_UNITS} or more")
+    effective = units.effective_number
+    if effective < FEW_UNITS:
+        worth = "" if units.number < FEW_UNITS else f", which tell as much as {effective:.1f} of one size,"
+        notes.append(f"{units.number} {what}{worth} are too few for a reliable interval: expected {FEW_UNITS} or more")
     return Interval(
         mean=units.mean,
         low=max(low, least),

@@ -46,8 +46,9 @@ def docvqa_runs() -> dict[str, Floats]:
 
 
 def scipy_interval(data: tuple[Floats, ...], statistic: Callable[..., Any], level: float) -> tuple[float, float]:
-    """BCa of scipy, at the level that is expanded for the number of units."""
-    n = len(data[0])
+    """BCa of scipy, at the level that is expanded for the number of units; data is scores, or sums and sizes."""
+    sizes = data[1] if len(data) > 1 else np.ones(len(data[0]))
+    n = sizes.sum() ** 2 / (sizes**2).sum()
     expanded = math.sqrt(n / (n - 1)) * stats.t.ppf((1 + level) / 2, n - 1)
     found = stats.bootstrap(
         data,
@@ -227,6 +228,16 @@ def test_few_clusters_are_noted(number: int, noted: bool) -> None:
     interval = confidence_interval(scores, clusters=np.arange(200) % number)
     assert interval.clusters == number
     assert any(f"{number} clusters are too few" in note for note in interval.notes) == noted
+
+
+def test_one_document_with_most_questions_is_noted() -> None:
+    scores = np.resize([1.0, 0.5, 0.0], 100)
+    clusters = np.concatenate([np.zeros(80), np.arange(20)])
+    interval = confidence_interval(scores, clusters=clusters)
+    assert interval.notes == (
+        "20 clusters, which tell as much as 1.5 of one size, are too few for a reliable interval: expected 10 or more",
+    )
+    assert interval.high - interval.low > 0.5  # hardly more than one draw
 
 
 def test_a_level_beyond_what_few_questions_can_tell() -> None:
@@ -414,7 +425,7 @@ def test_the_paired_test_of_clusters_finds_few_differences_where_there_is_none()
     found, held, found_by_questions = [], [], []
     for _ in range(1_000):
         codes, a, b = clustered_rows(generator, 30)
-        comparison = paired_comparison(a, b, clusters=codes, resamples=1_000)
+        comparison = paired_comparison(a, b, clusters=codes, resamples=2_000)
         found.append(comparison.p_value <= 0.05)
         held.append(comparison.interval.low <= 0 <= comparison.interval.high)
         found_by_questions.append(paired_comparison(a, b, resamples=1_000).p_value <= 0.05)
