@@ -59,13 +59,16 @@ _LINES = (".jsonl", ".ndjson")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def open_source(path: str, format_name: str | None, max_bytes: int | None) -> tuple[Source, str | None]:
+def open_source(
+    path: str, format_name: str | None, max_bytes: int | None, faults: dict[str, FormatError] | None = None
+) -> tuple[Source, str | None]:
     """Open a file or dataset of any format.
 
     Args:
         path: The file, folder, or ``hub:`` name.
         format_name: A name in `FORMATS`, or None to detect it.
         max_bytes: The most bytes that may be read, after decompression.
+        faults: Where given, rows of text files that cannot be read are put here by their place and read as empty.
 
     Returns:
         The source, and how the file is compressed.
@@ -80,7 +83,7 @@ def open_source(path: str, format_name: str | None, max_bytes: int | None) -> tu
     folder = path if Path(path).exists() else path.rpartition(":")[0]
     if (folder and Path(folder).is_dir()) or format_name == "dataset":
         return open_dataset(path), None
-    file = find_file(path, max_bytes)
+    file = find_file(path, max_bytes, faults)
     container = format_name if format_name in _FILES else _container(file)
     return _FILES[container](file), file.compression
 

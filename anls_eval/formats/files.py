@@ -23,11 +23,14 @@ class File:
         path: Where it is.
         compression: ``"gzip"``, ``"zstd"`` or None.
         max_bytes: The most bytes after decompression that may be read; None for no limit.
+        faults: Where given, rows that cannot be read do not end the reading: they are put here by their place, and are
+            read as rows without values.
     """
 
     path: str
     compression: str | None
     max_bytes: int | None
+    faults: dict[str, FormatError] | None = None
 
     @property
     def name(self) -> str:
@@ -47,6 +50,12 @@ class File:
         self.check_size(Path(self.path).stat().st_size)
         return Path(self.path).open("rb")
 
+    def refuse_row(self, place: str, error: FormatError) -> None:
+        """Raise the error of one row, or note it where faults are gathered."""
+        if self.faults is None:
+            raise error
+        self.faults[place] = error
+
     def check_size(self, size: int) -> None:
         """Raise FormatError if this many bytes are over the limit."""
         if self.max_bytes is not None and size > self.max_bytes:
@@ -55,7 +64,7 @@ class File:
             )
 
 
-def find_file(path: str, max_bytes: int | None) -> File:
+def find_file(path: str, max_bytes: int | None, faults: dict[str, FormatError] | None = None) -> File:
     """The file of a path and how it is compressed, which its first bytes tell.
 
     Raises:
@@ -70,7 +79,7 @@ def find_file(path: str, max_bytes: int | None) -> File:
         reason = error.strerror if isinstance(error, OSError) else error
         raise FormatError(path, "", f"cannot be opened: {reason}. Check the path.") from None
     compression = next((name for magic, name in _COMPRESSIONS.items() if start.startswith(magic)), None)
-    return File(path, compression, max_bytes)
+    return File(path, compression, max_bytes, faults)
 
 
 class _Decompressed(io.RawIOBase):

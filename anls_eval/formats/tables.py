@@ -9,7 +9,7 @@ from typing import Any
 
 from anls_eval.formats.errors import FormatError, listed, shown
 from anls_eval.formats.files import File, lines_of
-from anls_eval.formats.source import Block, Source, in_blocks, on_lines
+from anls_eval.formats.source import ABSENT, Block, Source, in_blocks, on_lines
 
 _Rows = Iterator[tuple[int, Sequence[Any]]]  # the number of the line that a row ends on, and its fields
 
@@ -26,7 +26,7 @@ def open_csv(file: File, delimiter: str) -> Source:
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         rows = _text_rows(file, delimiter)
         next(rows)
-        return _blocks(_of_width(rows, len(names), file.path), names, wanted, size, "line")
+        return _blocks(_of_width(rows, len(names), file), names, wanted, size, "line")
 
     return Source("tsv" if delimiter == "\t" else "csv", names, None, read, in_cells=True)
 
@@ -48,15 +48,16 @@ def _text_rows(file: File, delimiter: str) -> _Rows:
         ) from None
 
 
-def _of_width(rows: _Rows, width: int, path: str) -> _Rows:
+def _of_width(rows: _Rows, width: int, file: File) -> _Rows:
     for line, row in rows:
         if len(row) != width:
-            raise FormatError(
-                path,
-                f"line {line}",
+            place = f"line {line}"
+            problem = (
                 f"{len(row)} fields where the header has {width}: {shown(list(row))}. Quote fields that hold the "
-                "separator or line ends. If the file ends here, it was cut off.",
+                "separator or line ends. If the file ends here, it was cut off."
             )
+            file.refuse_row(place, FormatError(file.path, place, problem))
+            row = [ABSENT] * width
         yield line, row
 
 
