@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ import anls
 from anls_eval.alignment import Alignment, RepeatedIdError, without_repeats
 from anls_eval.formats import Batch, Reader, write_rows
 from anls_eval.scorers import LeaderboardScorer, Scorer, exact_threshold, is_leaderboard, make_scorer
+from anls_eval.statistics import Interval, confidence_interval
 from anls_eval.tally import Tally
 
 _LABELS = pa.large_list(pa.large_string())
@@ -46,6 +47,7 @@ class SubmissionScore:
     Args:
         metric: What the score is called: ``anls_score`` or ``anls_star_score``.
         score: The mean over the questions, from 0 to 1.
+        interval: Its confidence interval.
         n: The number of questions.
         missing: Questions without a prediction, which scored 0.
         unknown: Predictions without a question, which were left out.
@@ -61,6 +63,7 @@ class SubmissionScore:
 
     metric: str
     score: float
+    interval: Interval
     n: int
     missing: int
     unknown: int
@@ -79,7 +82,10 @@ class SubmissionScore:
         }
         result = {
             self.metric: self.score,
+            "confidence_interval": [self.interval.low, self.interval.high],
+            "confidence_level": self.interval.level,
             "n": self.n,
+            **({} if self.interval.clusters is None else {"clusters": self.interval.clusters}),
             "missing": self.missing,
             "unknown": self.unknown,
             "unanswered": self.unanswered,
@@ -100,6 +106,8 @@ def score_submission(
     by: Sequence[str] = (),
     missing: str = "error",
     unknown: str = "error",
+    cluster_by: str | None = None,
+    seed: int = 0,
     per_question: str | os.PathLike[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> SubmissionScore:
@@ -116,6 +124,9 @@ def score_submission(
         by: Columns of the references, or else of the predictions, to group the questions by.
         missing: A question without a prediction is an ``"error"``, or scores ``"zero"``.
         unknown: A prediction without a question is an ``"error"``, or is left out by ``"ignore"``.
+        cluster_by: A column with the document of each question. Questions of one document are not independent: the
+            interval is then that of resampled documents, and the scores are held in memory.
+        seed: Of the interval.
         per_question: A file to write with one row for each question: .parquet, .csv or .jsonl.
         on_progress: Called with the number of questions scored so far.
 
@@ -140,10 +151,11 @@ def score_submission(
     """
     anls._check_choice("missing", missing, anls._MISSING)
     anls._check_choice("unknown", unknown, anls._UNKNOWN)
-    sides = _sides(predictions, references, protocol, by)
+    options = _Options(tuple(by), cluster_by, seed, (), missing, unknown)
+    sides = _sides(predictions, references, protocol, options.names)
 
     def score(whole: bool) -> SubmissionScore:
-        run = _Run(sides, make_scorer(protocol, threshold), tuple(by), (), (missing, unknown), whole)
+        run = _Run(sides, make_scorer(protocol, threshold), options, whole)
         blocks = run.rows(per_question is not None, on_progress or (lambda done: None))
         if per_question is None:
             for _ in blocks:
@@ -186,7 +198,9 @@ def read_questions(predictions: Reader, references: Reader) -> Questions:
     """
 
     def read(whole: bool) -> Questions:
-        run = _Run((predictions, references), make_scorer("standard"), (), (), ("zero", "ignore"), whole)
+        run = _Run(
+            (predictions, references), make_scorer("standard"), _Options(missing="zero", unknown="ignore"), whole
+        )
         table = pa.concat_tables(run.questions()).combine_chunks()
         return Questions(_id_texts(table), *run.scorer.read(table), run.notes)
 
@@ -225,6 +239,8 @@ def score_questions(
     protocol: str | anls.Protocol = "standard",
     threshold: float | str | Fraction | Decimal | None = None,
     by: Sequence[str] = (),
+    cluster_by: str | None = None,
+    seed: int = 0,
     columns: Sequence[str] = (),
     missing: str = "error",
     unknown: str = "error",
@@ -238,6 +254,8 @@ def score_questions(
         protocol: As in `score_submission`.
         threshold: The same.
         by: The same.
+        cluster_by: The same.
+        seed: The same.
         columns: Further columns to give by question, which the score is not grouped by.
         missing: As in `score_submission`.
         unknown: The same.
@@ -265,11 +283,11 @@ def score_questions(
     """
     anls._check_choice("missing", missing, anls._MISSING)
     anls._check_choice("unknown", unknown, anls._UNKNOWN)
-    names = tuple(dict.fromkeys((*by, *columns)))
-    sides = _sides(predictions, references, protocol, names)
+    options = _Options(tuple(by), cluster_by, seed, tuple(columns), missing, unknown)
+    sides = _sides(predictions, references, protocol, options.names)
 
     def score(whole: bool) -> ScoredQuestions:
-        run = _Run(sides, make_scorer(protocol, threshold), tuple(by), names, (missing, unknown), whole)
+        run = _Run(sides, make_scorer(protocol, threshold), options, whole)
         blocks = list(run.scored(False, on_progress or (lambda done: None)))
         table = pa.concat_tables([questions for questions, _, _ in blocks]).combine_chunks()
         given, expected = run.scorer.read(table)
@@ -282,7 +300,7 @@ def score_questions(
             answers=expected,
             is_missing=anls._bools(table["is_missing"].combine_chunks()),
             scores=np.concatenate([scores for _, scores, _ in blocks]),
-            columns={name: table[_BY + name].to_pylist() for name in names},
+            columns={name: table[_BY + name].to_pylist() for name in options.names},
         )
 
     return _in_a_stream_or_whole(score)
@@ -321,6 +339,21 @@ def _sides(
     return predictions.also(of_predictions), references.also(of_references)
 
 
+class _Options(NamedTuple):
+    by: tuple[str, ...] = ()
+    cluster_by: str | None = None
+    seed: int = 0
+    columns: tuple[str, ...] = ()
+    missing: str = "error"
+    unknown: str = "error"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns to read beside the usual ones."""
+        clusters = [] if self.cluster_by is None else [self.cluster_by]
+        return tuple(dict.fromkeys((*self.by, *self.columns, *clusters)))
+
+
 class _Run:
     """One pass over both files."""
 
@@ -328,23 +361,20 @@ class _Run:
         self,
         sides: tuple[Reader, Reader],
         scorer: Scorer,
-        by: tuple[str, ...],
-        columns: tuple[str, ...],
-        options: tuple[str, str],
+        options: _Options,
         whole: bool,
     ) -> None:
-        self.scorer, self._by = scorer, by
-        self._columns = dict.fromkeys((*by, *columns))
+        self.scorer, self._options = scorer, options
+        self._clustered: list[tuple[npt.NDArray[np.float64], list[str]]] = []
         self._detected = dict.fromkeys(note for reader in sides for note in reader.detected.notes)
         self._repeats: list[str] = []
-        streams = [self._rows(reader, side) for reader, side in zip(sides, ("predictions", "references"), strict=True)]
-        if whole:
-            streams = [
-                self._whole(rows, side) for rows, side in zip(streams, ("predictions", "references"), strict=True)
-            ]
-        self._alignment = Alignment(streams[0], streams[1], *options)
+        streams = []
+        for reader, side in zip(sides, ("predictions", "references"), strict=True):
+            rows = self._rows(reader, side)
+            streams.append(self._whole(rows, side) if whole else rows)
+        self._alignment = Alignment(streams[0], streams[1], options.missing, options.unknown)
         self._tally = Tally()
-        self._groups: dict[str, dict[str, Tally]] = {name: {} for name in by}
+        self._groups: dict[str, dict[str, Tally]] = {name: {} for name in options.by}
 
     def _rows(self, reader: Reader, side: str) -> Iterator[pa.Table]:
         for batch in reader.batches():
@@ -353,7 +383,9 @@ class _Run:
                 "question_id": pa.nulls(len(batch), anls._BYTES) if ids is None else _stored_ids(ids),
                 "value": self.scorer.stored(batch.values, side, _place(reader, batch, side), ids is not None),
             }
-            columns |= {_BY + name: _labels(batch.columns[name]) for name in self._columns if name in batch.columns}
+            columns |= {
+                _BY + name: _labels(batch.columns[name]) for name in self._options.names if name in batch.columns
+            }
             if side == "references" and "answer_type" in batch.columns:
                 columns["answer_type"] = _labels(batch.columns["answer_type"])
             yield pa.table(columns)
@@ -382,6 +414,8 @@ class _Run:
             for name, groups in self._groups.items():
                 for value, tally in _grouped(questions[_BY + name].combine_chunks(), scores):
                     groups[value] = groups.get(value, Tally()) + tally
+            if self._options.cluster_by is not None:
+                self._clustered.append((scores, _one_label(questions, self._options.cluster_by)))
             on_progress(self._tally.n)
             yield questions, scores, details
 
@@ -391,16 +425,17 @@ class _Run:
             if detailed:
                 ids = anls._decoded(questions["question_id"].combine_chunks(), anls._TEXTS)
                 columns = {"question_id": ids, **details, "score": pa.array(scores)}
-                for name in self._by:
+                for name in self._options.by:
                     columns[_BY + name if name in columns else name] = _shown_labels(questions[_BY + name])
                 yield pa.record_batch(columns)
 
     def result(self, missing: str) -> SubmissionScore:
         """Sum up, after all blocks."""
-        n, score = self._tally.n, self._tally.mean
+        n, score, interval = self._tally.n, self._tally.mean, self._interval()
         return SubmissionScore(
             metric=self.scorer.metric,
             score=score,
+            interval=interval,
             n=n,
             missing=self._alignment.missing,
             unknown=self._alignment.unknown,
@@ -413,8 +448,15 @@ class _Run:
                 for name, groups in self._groups.items()
             },
             key_scores=self.scorer.key_scores(),
-            notes=(*self.notes, *self.scorer.notes(n, score)),
+            notes=(*self.notes, *self.scorer.notes(n, score), *interval.notes),
         )
+
+    def _interval(self) -> Interval:
+        if self._options.cluster_by is None:
+            return confidence_interval(self._tally, seed=self._options.seed)
+        scores = np.concatenate([scores for scores, _ in self._clustered])
+        labels = [label for _, own in self._clustered for label in own]
+        return confidence_interval(scores, clusters=labels, seed=self._options.seed)
 
 
 def _place(reader: Reader, batch: Batch, side: str) -> Callable[[int], str]:
@@ -440,6 +482,16 @@ def _labels(column: Any) -> pa.Array:
 
 def _label(value: Any) -> list[str]:
     return [] if anls._is_missing(value) else [str(value)]
+
+
+def _one_label(questions: pa.Table, name: str) -> list[str]:
+    labels = questions[_BY + name].to_pylist()
+    for row, own in enumerate(labels):
+        if not own or len(own) > 1:
+            [id_] = anls._id_list(questions["question_id"][row : row + 1].combine_chunks())
+            found = "several values" if own else "no value"
+            raise ValueError(f"question_id {id_!r} has {found} in {name!r}; expected the document that it is about")
+    return [own[0] for own in labels]
 
 
 def _shown_labels(labels: pa.ChunkedArray) -> pa.Array:
