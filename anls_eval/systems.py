@@ -94,7 +94,7 @@ def score_systems(
         >>> _ = (folder / "gold.csv").write_text("id,answer\n1,Lima\n")
         >>> found = score_systems([str(folder / "a.csv"), str(folder / "b.csv")], open_references(folder / "gold.csv"))
         >>> {name: scores.tolist() for name, scores in found.scores.items()}
-        {'a': [1.0], 'b': [0.0]}
+        {'a': [1.0], 'b': [0.5]}
     """
     names = list(map(system_name, paths))
     twice = next((name for name in names if names.count(name) > 1), None)
