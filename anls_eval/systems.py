@@ -38,6 +38,16 @@ class ScoredSystems:
     systems: Mapping[str, ScoredQuestions]
     skipped: Mapping[str, str]
 
+    @property
+    def signature(self) -> str:
+        """The signature of their scores, which is one for all."""
+        return next(iter(self.systems.values())).submission.signature
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user must be told, system by system."""
+        return [f"{name}: {note}" for name, own in self.systems.items() for note in own.submission.notes]
+
     def rank(self, seed: int = 0) -> Ranking:
         """Rank the systems by `statistics.rank_systems`."""
         return rank_systems(self.scores, clusters=self.clusters, seed=seed)
@@ -118,7 +128,7 @@ def score_systems(
         except ValueError as error:
             if not skip:
                 raise ValueError(f"{name}: {error}") from None
-            skipped[path] = str(error)
+            skipped[path] = str(error).removeprefix(path).lstrip(":, ")
     if not systems:
         raise ValueError("no system could be scored" + "".join(f"; {path}: {why}" for path, why in skipped.items()))
     first = next(iter(systems.values()))

@@ -6,6 +6,7 @@ import dataclasses
 import textwrap
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 import anls
@@ -15,6 +16,7 @@ from anls_eval.diagnosis import Diagnosis
 from anls_eval.leaderboards import LEADERBOARDS, Leaderboard, get_leaderboard
 from anls_eval.protocol_docs import in_words
 from anls_eval.scorers import PROTOCOL_NAMES, is_leaderboard
+from anls_eval.statistics import Ranking
 from anls_eval.submission import SubmissionScore
 
 
@@ -114,6 +116,9 @@ def submission_table(result: SubmissionScore) -> Table:
     """The score, what it is of, and its breakdowns."""
     table = _table("", "")
     table.add_row("ANLS*" if result.metric == "anls_star_score" else "ANLS", f"{result.score:.6f}")
+    interval = result.interval
+    clusters = "" if interval.clusters is None else f", {interval.clusters:,} clusters"
+    table.add_row(f"{interval.level:.0%} interval", f"{interval.low:.6f} to {interval.high:.6f}{clusters}")
     for name, figure in result.figures.items():
         table.add_row(name, f"{figure:.6f}")
     table.add_row("questions", f"{result.n:,}")
@@ -164,3 +169,31 @@ def diagnosis_as_json(found: Diagnosis) -> dict[str, Any]:
     for cause in plain["causes"]:
         cause["threshold"] = float(cause["threshold"])
     return plain
+
+
+# Several systems
+
+
+def ranking_table(ranking: Ranking) -> Table:
+    """The systems, best first."""
+    table = _table("rank", "group", "system", "score", "95% interval")
+    for own in ranking.systems:
+        interval = f"{own.interval.low:.4f} to {own.interval.high:.4f}"
+        table.add_row(str(own.rank), str(own.rank_group), escape(own.name), f"{own.score:.6f}", interval)
+    return table
+
+
+def comparison_table(ranking: Ranking) -> Table:
+    """Each pair of systems, side by side."""
+    table = _table("", "difference", "95% interval", "p", "p, Holm", "wins", "losses", "ties")
+    for pair in ranking.comparisons:
+        own = pair.comparison
+        table.add_row(
+            escape(f"{pair.a} - {pair.b}"),
+            f"{own.difference:.4f}",
+            f"{own.interval.low:.4f} to {own.interval.high:.4f}",
+            f"{own.p_value:.4f}",
+            f"{pair.p_adjusted:.4f}",
+            *map(str, (own.wins, own.losses, own.ties)),
+        )
+    return table

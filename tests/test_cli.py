@@ -1,6 +1,7 @@
 """The command line, run as a user runs it."""
 
 import csv
+import datetime
 import gzip
 import io
 import json
@@ -13,7 +14,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from docvqa_runs import FOLDER, RUNS
+from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 
 import anls
 from anls_eval import cli
@@ -266,6 +269,158 @@ def test_one_score_in_every_format(run_name: str, run: Any, tmp_path: Path) -> N
     for own, other in zip(suffixes, suffixes[1:] + suffixes[:1], strict=True):
         found = run("score", tmp_path / f"predictions.{own}", "-r", tmp_path / f"references.{other}", "--json")
         assert json.loads(found.out) == expected
+
+
+class TestIntervals:
+    def test_of_one_system(self, run: Any) -> None:
+        found = json.loads(run("score", RUN, "-r", GOLD, "--json").out)
+        low, high = found["confidence_interval"]
+        assert low < found["anls_score"] < high
+        assert found["confidence_level"] == 0.95
+        assert "clusters" not in found
+
+    def test_by_document(self, run: Any, tmp_path: Path) -> None:
+        predictions = [{"id": own, "prediction": "a" * (own // 20) + "b" * (9 - own // 20)} for own in range(200)]
+        references = [{"id": own, "answers": ["aaaaaaaaa"], "page": own // 20} for own in range(200)]
+        for name, rows in (("p", predictions), ("r", references)):
+            (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        arguments = ["score", tmp_path / "p.jsonl", "-r", tmp_path / "r.jsonl", "--json"]
+        alone, by_page = (json.loads(run(*arguments, *more).out) for more in ([], ["--cluster-by", "page"]))
+        assert by_page["clusters"] == 10
+        widths = [own["confidence_interval"][1] - own["confidence_interval"][0] for own in (alone, by_page)]
+        assert widths[1] > 2 * widths[0]
+        assert "10 clusters" in run(*arguments[:-1], "--cluster-by", "page").out
+        again = json.loads(run(*arguments, "--cluster-by", "page", "--seed", "7").out)
+        assert again["confidence_interval"] != by_page["confidence_interval"]
+
+    def test_a_question_without_a_document(self, run: Any, tmp_path: Path) -> None:
+        row = {"prediction": "a", "answers": ["a"]}
+        rows = {"id": 1, "page": 7, **row}, {"id": 2, **row}
+        (tmp_path / "both.jsonl").write_text("".join(json.dumps(own) + "\n" for own in rows))
+        assert "question_id '2' has no value in 'page'" in refused(
+            run("score", tmp_path / "both.jsonl", "--cluster-by", "page", "-q")
+        )
+
+
+class TestCompare:
+    def test_real_systems(self, run: Any) -> None:
+        """The systems of one group are those that 1,000 questions cannot tell apart from its best."""
+        found = json.loads(run("compare", *FOLDER.glob("pred_*.json"), "-r", GOLD, "--json").out)
+        assert [(own["name"], own["rank"], own["rank_group"]) for own in found["systems"]] == [
+            ("pred_llama_maverick", 1, 1),
+            ("pred_qwen2_vl_7b_instruct", 2, 2),
+            ("pred_llama_nemotron", 3, 2),
+            ("pred_qwen2_vl_2b_instruct", 4, 3),
+            ("pred_llama_scout", 5, 4),
+            ("pred_qwen2_vl_7b", 6, 5),
+        ]
+        for own in found["systems"]:
+            assert own["interval"][0] < own["score"] < own["interval"][1]
+        pair = found["comparisons"][0]
+        assert (pair["a"], pair["b"]) == ("pred_llama_maverick", "pred_qwen2_vl_7b_instruct")
+        assert (pair["wins"], pair["losses"], pair["ties"]) == (124, 77, 799)
+        assert pair["difference"] == pytest.approx(0.922824 - 0.894217, abs=1e-6)
+        assert pair["p_value"] <= pair["p_adjusted"]
+
+    def test_table(self, run: Any) -> None:
+        found = run("compare", *sorted(FOLDER.glob("pred_qwen2*.json")), "-r", GOLD).out
+        lines = [line.split() for line in found.splitlines()]
+        assert lines[1][:4] == ["1", "1", "pred_qwen2_vl_7b_instruct", "0.894217"]
+        assert ["307", "53", "640"] in [line[-3:] for line in lines]
+
+    def test_systems_in_any_order_of_questions(self, run: Any, tmp_path: Path) -> None:
+        rows = [{"id": own, "prediction": str(own % 7)} for own in range(50)]
+        (tmp_path / "r.jsonl").write_text(
+            "".join(json.dumps({"id": own, "answers": ["3"]}) + "\n" for own in range(50))
+        )
+        for name, own in (("a", rows), ("b", rows[::-1])):
+            (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in own))
+        found = json.loads(
+            run("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "-r", tmp_path / "r.jsonl", "--json").out
+        )
+        assert (found["comparisons"][0]["ties"], found["systems"][1]["rank"]) == (50, 1)
+
+    def test_refused(self, run: Any, tmp_path: Path) -> None:
+        assert "two systems or more" in refused(run("compare", RUN, "-r", GOLD))
+        twin = tmp_path / RUN.name
+        twin.write_bytes(RUN.read_bytes())
+        assert "two files give a system the name 'pred_qwen2_vl_7b'" in refused(run("compare", RUN, twin, "-r", GOLD))
+        (tmp_path / "cut.json").write_text('[{"questionId": 1')
+        message = refused(run("compare", RUN, tmp_path / "cut.json", "-r", GOLD, "-q"))
+        assert message.startswith("error: cut: ")
+        assert "line 1" in message
+
+
+class TestLeaderboard:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        folder = tmp_path / "runs"
+        folder.mkdir()
+        for path in FOLDER.glob("*.json"):  # the references and their scores, too
+            (folder / path.name).write_bytes(path.read_bytes())
+        (folder / "cut.json").write_text('[{"questionId": 1, "answer": "<b>|')
+        (folder / "other|split.csv").write_text("id,prediction\n1,a\n")
+        (folder / ".hidden").write_text("x")
+        return folder
+
+    @pytest.mark.parametrize("suffix", ["md", "csv", "html", "json"])
+    def test_files(self, suffix: str, folder: Path, run: Any, tmp_path: Path) -> None:
+        path = tmp_path / f"leaderboard.{suffix}"
+        found = run("leaderboard", folder, "-r", folder / "gold.json", "--out", path)
+        assert found.status == 0
+        skipped = [line for line in found.err.splitlines() if line.startswith("skipped: ")]
+        assert [line.split(": ")[1].rpartition("/")[2] for line in skipped] == [
+            "cut.json", "other|split.csv", "reference_scores.json",
+        ]  # fmt: skip
+        text = path.read_text(encoding="utf-8")
+        for name in RUNS:
+            assert f"pred_{name}" in text
+        assert anls.signature(n=1000) in text.replace("&gt;", ">")
+        if suffix == "json":
+            result = json.loads(text)
+            assert [own["file"].rpartition("/")[2] for own in result["skipped"]] == [
+                "cut.json", "other|split.csv", "reference_scores.json",
+            ]  # fmt: skip
+            assert json.loads(run("leaderboard", folder, "-r", folder / "gold.json", "--json").out) == result
+        if suffix == "csv":
+            assert [row["rank"] for row in csv.DictReader(io.StringIO(text))] == list("123456")
+        if suffix == "md":
+            assert "other\\|split.csv" in text
+        if suffix == "html":
+            assert "no id in common" in text
+
+    def test_what_cannot_be_read(self, folder: Path, run: Any, tmp_path: Path) -> None:
+        assert "is no folder" in refused(run("leaderboard", GOLD, "-r", GOLD))
+        (tmp_path / "empty").mkdir()
+        assert "holds no files" in refused(run("leaderboard", tmp_path / "empty", "-r", GOLD))
+        assert "expected a name in .md, .csv, .html, .json" in refused(
+            run("leaderboard", folder, "-r", GOLD, "--out", tmp_path / "x.txt", "-q")
+        )
+        (tmp_path / "empty" / "a.json").write_text("[")
+        assert "no system could be scored; " in refused(run("leaderboard", tmp_path / "empty", "-r", GOLD))
+
+
+class TestEvalResults:
+    def test_the_hub_reads_them(self, run: Any, tmp_path: Path) -> None:
+        arguments = ["--eval-results", tmp_path, "--dataset-id", "lmms-lab/DocVQA", "--task-id", "docvqa val"]
+        found = json.loads(run("score", RUN, "-r", GOLD, "--json", *arguments).out)
+        path = tmp_path / ".eval_results" / "DocVQA-docvqa-val.yaml"
+        [entry] = parse_eval_result_entries(yaml.safe_load(path.read_text(encoding="utf-8")))
+        assert entry == EvalResultEntry(
+            dataset_id="lmms-lab/DocVQA",
+            task_id="docvqa val",
+            value=found["anls_score"],
+            date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+            notes=found["signature"],
+        )
+        assert sorted(path.parent.iterdir()) == [path]
+
+    def test_what_is_needed(self, run: Any, tmp_path: Path) -> None:
+        common = ["score", RUN, "-r", GOLD, "-q"]
+        assert "--dataset-id and --task-id" in refused(run(*common, "--eval-results", tmp_path))
+        assert "--push needs --eval-results" in refused(run(*common, "--push", "a/b"))
+        own = ["--eval-results", tmp_path, "--task-id", "x", "--dataset-id", "DocVQA"]
+        assert "expected owner/name" in refused(run(*common, *own))
 
 
 class TestDiagnose:
