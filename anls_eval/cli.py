@@ -76,7 +76,10 @@ def _show_note(message: Warning | str, *_: Any, **__: Any) -> None:
 def _print_table(table: Table) -> None:
     """Print a table as wide as it is: numbers that are cut or folded cannot be read."""
     wide = Console(width=10_000)
-    Console(highlight=False, width=Measurement.get(wide, wide.options, table).maximum).print(table)
+    console = Console(highlight=False, width=Measurement.get(wide, wide.options, table).maximum)
+    with console.capture() as captured:
+        console.print(table)
+    out.out("\n".join(line.rstrip() for line in captured.get().splitlines()), highlight=False)
 
 
 def _print_json(value: Any) -> None:

@@ -150,14 +150,18 @@ def _key_rows(nodes: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 # Diagnosis
 
+_SHOWN_CAUSES = 10
+
 
 def diagnosis_text(found: Diagnosis) -> str:
     """The conclusion, and the causes from the simplest on."""
     lines = [found.conclusion, ""]
-    for number, cause in enumerate(found.causes, start=1):
+    for number, cause in enumerate(found.causes[:_SHOWN_CAUSES], start=1):
         lines.append(f"{number}. {cause.reason}")
         if cause.also:
             lines.append(f"   The same by {', '.join(cause.also)}.")
+    if len(found.causes) > _SHOWN_CAUSES:
+        lines.append(f"and {len(found.causes) - _SHOWN_CAUSES} more, which --json gives")
     return "\n".join(
         [*lines, "", f"{found.n} questions, {found.tried:,} ways tried, standard gives {found.standard:.6f}."]
     )
