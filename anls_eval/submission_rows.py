@@ -76,11 +76,11 @@ class References:
 
     Args:
         ids: The ids, or None if the file has none.
-        answers: The accepted answers, in the same order.
+        answers: The accepted answers, in the same order; None for a tree, which ANLS* scores.
     """
 
     ids: list[str] | None
-    answers: list[Any]
+    answers: list[tuple[str, ...] | None]
 
 
 def read_references(path: str | os.PathLike[str], format_name: str | None, columns: Mapping[str, str]) -> References:
@@ -97,11 +97,18 @@ def read_references(path: str | os.PathLike[str], format_name: str | None, colum
     own = {role: name for role, name in columns.items() if role != "prediction"}
     reader = open_references(path, format=format_name, columns=own)
     ids: list[str] = []
-    answers: list[Any] = []
+    answers: list[tuple[str, ...] | None] = []
     for batch in reader.batches():
         ids += [] if batch.question_ids is None else listed_column(batch.question_ids)
-        answers += listed_column(batch.values)
+        answers += map(_accepted, listed_column(batch.values))
     return References(ids if "question_id" in reader.detected.columns else None, answers)
+
+
+def _accepted(reference: Any) -> tuple[str, ...] | None:
+    parts = reference if isinstance(reference, list) else [reference]
+    if any(isinstance(own, (dict, list)) for own in parts):
+        return None
+    return tuple([str(own) for own in parts if own is not None])
 
 
 def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) -> Rows:
