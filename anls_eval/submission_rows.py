@@ -111,7 +111,7 @@ def _accepted(reference: Any) -> tuple[str, ...] | None:
     return tuple([str(own) for own in parts if own is not None])
 
 
-def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) -> Rows:
+def read_rows(path: str, format_name: str | None, columns: dict[str, str]) -> Rows:
     """Read a submission without a check of its rows.
 
     Args:
@@ -127,8 +127,14 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
     """
     faults: dict[str, FormatError] = {}
     source, compression = open_source(path, format_name, None, faults)
-    found = _columns(source, source.layout or (format_name if format_name in LAYOUTS else None), columns, path)
+    layout = source.layout or (format_name if format_name in LAYOUTS else None)
+    found = _columns(source, layout, columns, path)
     portal = PORTALS.get(format_name or (found.layout.name if source.container in ("json", "jsonl") else ""))
+    if portal:
+        own = {"question_id": portal.question_id, "prediction": portal.answer}
+        found = _columns(
+            source, layout, {role: key for role, key in own.items() if key in source.names} | columns, path
+        )
     others = [name for name in _ANSWER_KEYS if name in source.names and name != found.value]
     confidence = [portal.confidence] if portal and portal.confidence in source.names else []
     ids: list[Any] = []
