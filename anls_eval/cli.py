@@ -382,6 +382,40 @@ def diagnose(
         out.print(terminal.diagnosis_text(found), markup=False)
 
 
+@app.command()
+def check(
+    predictions: Annotated[str, typer.Argument(help="The file with the predictions.")],
+    references: Annotated[
+        str | None, typer.Option("--references", "-r", help="The file with the accepted answers, to find more.")
+    ] = None,
+    format_name: Format = None,
+    columns: Columns = None,
+    fix: Annotated[
+        Path | None, typer.Option(help="Write the submission with the mends that are certain: a name in .json.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find what a portal would refuse in a submission, and what costs points; exit status 1 if it would be refused."""
+    from anls_eval import terminal
+    from anls_eval.submission_check import check_submission
+    from anls_eval.submission_mend import mend_submission
+
+    roles = dict(_role(text) for text in columns or [])
+    report = left = check_submission(predictions, references, format=format_name, columns=roles)
+    shown = report.to_dict()
+    if not as_json:
+        out.print(terminal.check_text(report), markup=False)
+    if fix is not None and report.is_readable:
+        left = mend_submission(predictions, fix, references, format=format_name, columns=roles)
+        shown["mended"] = left.to_dict()
+        if not as_json:
+            out.print(f"\n{terminal.mended_text(report, left)}", markup=False)
+    if as_json:
+        _print_json(shown)
+    if left.refused:
+        raise typer.Exit(1 if report.is_readable else 2)
+
+
 def _open(
     predictions: str, references: str | None, format_name: str | None, columns: list[str] | None, quiet: bool
 ) -> tuple[Reader, Reader]:
