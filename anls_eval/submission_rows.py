@@ -106,18 +106,20 @@ def read_references(path: str | os.PathLike[str], format_name: str | None, colum
 
 def _accepted(reference: Any) -> tuple[str, ...] | None:
     parts = reference if isinstance(reference, list) else [reference]
+    if set(map(type, parts)) == {str}:
+        return tuple(parts)
     if any(isinstance(own, (dict, list)) for own in parts):
         return None
     return tuple([str(own) for own in parts if own is not None])
 
 
-def read_rows(path: str, format_name: str | None, columns: dict[str, str]) -> Rows:
+def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) -> Rows:
     """Read a submission without a check of its rows.
 
     Args:
         path: The file.
         format_name: A name in `formats.FORMATS`; None detects it.
-        columns: Columns of the file by role.
+        columns: Columns of both files by role.
 
     Returns:
         All rows, those that cannot be read without values.
@@ -128,13 +130,13 @@ def read_rows(path: str, format_name: str | None, columns: dict[str, str]) -> Ro
     faults: dict[str, FormatError] = {}
     source, compression = open_source(path, format_name, None, faults)
     layout = source.layout or (format_name if format_name in LAYOUTS else None)
-    found = _columns(source, layout, columns, path)
+    given = {role: name for role, name in columns.items() if role != "answers"}
+    found = _columns(source, layout, given, path)
     portal = PORTALS.get(format_name or (found.layout.name if source.container in ("json", "jsonl") else ""))
     if portal:
         own = {"question_id": portal.question_id, "prediction": portal.answer}
-        found = _columns(
-            source, layout, {role: key for role, key in own.items() if key in source.names} | columns, path
-        )
+        usual = {role: key for role, key in own.items() if key in source.names}
+        found = _columns(source, layout, {**usual, **given}, path)
     others = [name for name in _ANSWER_KEYS if name in source.names and name != found.value]
     confidence = [portal.confidence] if portal and portal.confidence in source.names else []
     ids: list[Any] = []

@@ -1,5 +1,6 @@
 """Checks of submissions: each problem with its row, id and remedy; nothing else reported; mends that are certain."""
 
+import contextlib
 import copy
 import csv
 import gzip
@@ -448,6 +449,26 @@ def test_no_ids(tmp_path: Path) -> None:
     }
 
 
+def test_ids_on_one_side_only(tmp_path: Path) -> None:
+    (tmp_path / "gold.csv").write_text("answers\nx\n", encoding="utf-8")
+    (tmp_path / "run.csv").write_text("id,pred\n7,x\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="has question ids and the references have none"):
+        check_submission(tmp_path / "run.csv", tmp_path / "gold.csv")
+    (tmp_path / "bare.csv").write_text("pred\nx\n", encoding="utf-8")
+    report = check_submission(tmp_path / "bare.csv", tmp_path / "run.csv", columns={"answers": "pred"})
+    assert report.counts == {"id-absent": 1, "missing": 1}
+
+
+def test_named_columns_of_both_files(tmp_path: Path) -> None:
+    (tmp_path / "gold.csv").write_text("key,truth,id\n7,x,1\n", encoding="utf-8")
+    (tmp_path / "run.csv").write_text("key,output,id\n7, x,2\n", encoding="utf-8")
+    columns = {"question_id": "key", "prediction": "output", "answers": "truth"}
+    sides = tmp_path / "run.csv", tmp_path / "gold.csv"
+    assert check_submission(*sides, columns=columns).counts == {"answer-blanks": 1}
+    assert mend_submission(sides[0], tmp_path / "out.csv", sides[1], columns=columns).counts == {}
+    assert (tmp_path / "out.csv").read_text() == "key,output,id\n7,x,2\n"
+
+
 def test_trees_are_for_anls_star(tmp_path: Path) -> None:
     written(tmp_path / "run.jsonl", {"id": 1, "prediction": {"total": " 3"}})
     written(tmp_path / "gold.jsonl", {"id": 1, "answers": {"total": "3"}})
@@ -720,3 +741,31 @@ def test_exit_status(arguments: list[str], status: int, said: str) -> None:
     assert done.returncode == status
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+KEYS = ["questionId", "id", "answer", "answers", "prediction", "data"]
+garbage = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["1", "1.0", "1e400"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(rows=st.lists(garbage, max_size=5), format_name=st.sampled_from([None, "rrc", "dude", "json"]))
+@settings(max_examples=300, deadline=None)
+def test_anything_is_checked(rows: Rows, format_name: str | None, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("anything")
+    path = folder / "run.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    gold = written(folder / "gold.json", {"data": QUESTIONS})
+    reports = [check_submission(path, format=format_name), check_submission(path, gold, format=format_name)]
+    assert reports[0].is_readable == reports[1].is_readable
+    with contextlib.suppress(ValueError):  # in words; anything else is a fault
+        left = mend_submission(path, folder / "out.json", gold, format=format_name)
+        assert left.is_readable
+        assert left.refused <= reports[1].refused
