@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from anls_eval.formats import FormatError
+from anls_eval.formats.errors import shown
 from anls_eval.formats.source import ABSENT
 from anls_eval.formats.values import listed_column
 from anls_eval.formats.write import whole_file
@@ -33,8 +34,8 @@ def mend_submission(
     r"""Write a submission in the form that its portal takes, with every mend that is certain and no other.
 
     Ids get their right type and lose blanks and ".0"; answers lose the blanks around them, become text and are decoded
-    rightly; rows that repeat another are left out, and so are rows that no reference has if no reference lacks one. An
-    answer is never guessed, and none is cut out of a sentence. All else in a row stays as it is.
+    rightly; rows that repeat the id and the answer of another are left out, and so are rows of unknown questions once
+    all questions are answered. An answer is never guessed, and none is cut out of a sentence. All else in a row stays.
 
     Args:
         predictions_path: The submission, as for `submission_check.check_submission`.
@@ -162,7 +163,11 @@ def _cell(value: Any) -> Any:
 
 
 def _dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, default=_refuse)
+
+
+def _refuse(value: Any) -> None:
+    raise ValueError(f"{shown(value)}: a {type(value).__name__} cannot be written as JSON. Leave its column out.")
 
 
 _WRITERS: dict[str, Callable[[_Objects, Sequence[str]], Iterator[str]]] = {

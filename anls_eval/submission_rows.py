@@ -141,18 +141,17 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
     confidence = [portal.confidence] if portal and portal.confidence in source.names else []
     ids: list[Any] = []
     answers: list[Any] = []
-    other_keys: dict[int, str] = {}
+    beside = dict.fromkeys(others, False)
+    instead: dict[str, dict[int, Any]] = {name: {} for name in others}
     confidences: list[Any] = []
     starts, places = [], []
     wanted = dict.fromkeys((*found.question_id, found.value, *others, *confidence))
     for block in source.read(list(wanted), 16_384):
-        values = list(listed_column(block.columns[found.value]))
-        absent = [row for row, value in enumerate(values) if value is ABSENT] if others else []
+        values = listed_column(block.columns[found.value])
         for name in others:
-            column = listed_column(block.columns[name]) if absent else []
-            for row in absent:
-                if values[row] is ABSENT and column[row] is not ABSENT:
-                    values[row], other_keys[len(answers) + row] = column[row], name
+            given_too = [(row, own) for row, own in enumerate(listed_column(block.columns[name])) if own is not ABSENT]
+            beside[name] = beside[name] or any(values[row] is not ABSENT for row, _ in given_too)
+            instead[name] |= {len(answers) + row: own for row, own in given_too if not beside[name]}
         parts = [listed_column(block.columns[name]) for name in found.question_id]
         ids += parts[0] if len(parts) == 1 else [": ".join(map(str, own)) for own in zip(*parts, strict=True)]
         starts.append(len(answers))
@@ -160,6 +159,10 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
         in_lists = portal is not None and portal.lists and source.in_cells
         answers += [_listed(value) for value in values] if in_lists else values
         confidences += [value for name in confidence for value in listed_column(block.columns[name])]
+    # A key that some row has beside its answer is something else, such as the accepted answers.
+    other_keys = {row: name for name in others if not beside[name] for row in instead[name]}
+    for row, name in other_keys.items():
+        answers[row] = instead[name][row]
     return Rows(
         path=path,
         source=source,
