@@ -52,6 +52,10 @@ class Scorer(abc.ABC):
         """
 
     @abc.abstractmethod
+    def read(self, questions: pa.Table) -> tuple[Any, Any]:
+        """Give the predictions and answers of questions that `alignment.Alignment` gave, as the metric takes them."""
+
+    @abc.abstractmethod
     def score(self, questions: pa.Table, detailed: bool) -> tuple[_Floats, dict[str, pa.Array]]:
         """Score questions that `alignment.Alignment` gave, with columns of what else there is to say, if asked for."""
 
@@ -130,10 +134,14 @@ class TextScorer(Scorer):
         store = anls._stored_texts if side == "predictions" else anls._stored_answers
         return store(anls._listed(column), where)
 
+    def read(self, questions: pa.Table) -> tuple[Any, Any]:
+        """Arrow arrays, or lists where a text holds a lone surrogate."""
+        texts = anls._decoded(questions["prediction"].combine_chunks(), anls._TEXTS)
+        return texts, anls._decoded(questions["answers"].combine_chunks(), anls._TEXT_LISTS)
+
     def score(self, questions: pa.Table, detailed: bool) -> tuple[_Floats, dict[str, pa.Array]]:
         """Score texts; the details are the closest answer, how far it is, and the class of loss."""
-        texts = anls._decoded(questions["prediction"].combine_chunks(), anls._TEXTS)
-        options = anls._decoded(questions["answers"].combine_chunks(), anls._TEXT_LISTS)
+        texts, options = self.read(questions)
         if not detailed:
             scored = anls._score(texts, options, self.rules)
             self._remember(scored, questions)
@@ -207,12 +215,16 @@ class TreeScorer(Scorer):
             listed = [tuple(value) if isinstance(value, list) else value for value in listed]
         return anls._stored_trees(listed, side.removesuffix("s"), where, self.rules)
 
+    def read(self, questions: pa.Table) -> tuple[list[Any], list[Any]]:
+        """Trees, with alternatives as ``{"$one_of": [...]}``."""
+        return _from_json(questions)
+
     def score(self, questions: pa.Table, detailed: bool) -> tuple[_Floats, dict[str, pa.Array]]:
         """Score trees; the details are the closest references."""
         missing = anls._bools(questions["is_missing"].combine_chunks())
-        given, expected = questions["prediction"].to_pylist(), questions["answers"].to_pylist()
-        pairs = [(json.loads(p or b"null"), json.loads(g)) for p, g in zip(given, expected, strict=True)]
-        counts = anls._tree_counts([p for p, _ in pairs], [g for _, g in pairs], self.rules)
+        trees = self.read(questions)
+        pairs = list(zip(*trees, strict=True))
+        counts = anls._tree_counts(*trees, self.rules)
         self._counts = self._counts[0] + counts[0], self._counts[1] + counts[1]
         found = [
             None if absent else anls._explain_tree(*pair, self.rules)
@@ -226,7 +238,9 @@ class TreeScorer(Scorer):
             return scores, {}
         closest = [None if own is None else _json(anls._plain_json(own.closest_reference)) for own in found]
         return scores, {
-            "prediction": _texts([None if text is None else text.decode() for text in given]),
+            "prediction": _texts(
+                [None if text is None else text.decode() for text in questions["prediction"].to_pylist()]
+            ),
             "closest_reference": _texts(closest),
         }
 
@@ -241,6 +255,12 @@ class TreeScorer(Scorer):
     def key_scores(self) -> dict[str, Any]:
         """The mean score of each key over the documents in which it was compared."""
         return self._key_scores.means()
+
+
+def _from_json(questions: pa.Table) -> tuple[list[Any], list[Any]]:
+    """Predictions, with None where there is none, and references."""
+    given = [json.loads(text or b"null") for text in questions["prediction"].to_pylist()]
+    return given, [json.loads(text) for text in questions["answers"].to_pylist()]
 
 
 def _json(value: Any) -> str:
@@ -293,11 +313,14 @@ class LeaderboardScorer(Scorer):
         listed = anls._listed(anls._column(values, side))
         return anls._stored_trees(listed, side.removesuffix("s"), where, anls.PROTOCOLS["anls_star"])
 
+    def read(self, questions: pa.Table) -> tuple[list[Any], list[Any]]:
+        """Texts and lists."""
+        return _from_json(questions)
+
     def score(self, questions: pa.Table, detailed: bool) -> tuple[_Floats, dict[str, pa.Array]]:
         """Score questions; the details are the predictions and references."""
         missing = anls._bools(questions["is_missing"].combine_chunks())
-        predictions = [json.loads(text or b"null") for text in questions["prediction"].to_pylist()]
-        references = [json.loads(text) for text in questions["answers"].to_pylist()]
+        predictions, references = self.read(questions)
         types = None
         if self.board.answer_types:
             labels = questions["answer_type"].to_pylist() if "answer_type" in questions.column_names else [[]]

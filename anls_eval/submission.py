@@ -12,13 +12,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import anls
 from anls_eval.alignment import Alignment, RepeatedIdError, without_repeats
 from anls_eval.formats import Batch, Reader, write_rows
-from anls_eval.scorers import Scorer, make_scorer
+from anls_eval.scorers import LeaderboardScorer, Scorer, exact_threshold, make_scorer
 from anls_eval.tally import Tally
 
 _LABELS = pa.large_list(pa.large_string())
@@ -141,9 +142,9 @@ def score_submission(
     anls._check_choice("unknown", unknown, anls._UNKNOWN)
     sides = _with_columns(predictions, references, by)
     for whole in (False, True):
-        run = _Run(sides, make_scorer(protocol, threshold), tuple(by), (missing, unknown), whole)
+        run = _Run(sides, make_scorer(protocol, threshold), tuple(by), (), (missing, unknown), whole)
         try:
-            blocks = run.blocks(per_question is not None, on_progress or (lambda done: None))
+            blocks = run.rows(per_question is not None, on_progress or (lambda done: None))
             if per_question is None:
                 for _ in blocks:
                     pass
@@ -185,19 +186,115 @@ def read_questions(predictions: Reader, references: Reader) -> Questions:
         ValueError: Files that cannot be read, rows that are no texts, or ids that come twice with different content.
     """
     for whole in (False, True):
-        run = _Run((predictions, references), make_scorer("standard"), (), ("zero", "ignore"), whole)
+        run = _Run((predictions, references), make_scorer("standard"), (), (), ("zero", "ignore"), whole)
         try:
             table = pa.concat_tables(run.questions()).combine_chunks()
         except RepeatedIdError:
             continue
-        ids = anls._decoded(table["question_id"].combine_chunks(), anls._TEXTS)
-        return Questions(
-            [str(row) if own is None else own for row, own in enumerate(anls._listed(ids))],
-            anls._decoded(table["prediction"].combine_chunks(), anls._TEXTS),
-            anls._decoded(table["answers"].combine_chunks(), anls._TEXT_LISTS),
-            (*run.repeats, *run.alignment.notes),
+        notes = (*run.repeats, *run.alignment.notes)
+        return Questions(_id_texts(table), *run.scorer.read(table), notes)
+    raise AssertionError("a whole run notices no repeats")
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class ScoredQuestions:
+    """A submission with the score of each question, in memory.
+
+    Args:
+        submission: The score of the submission.
+        protocol: Its rules, with the threshold that was used; None for a leaderboard.
+        question_ids: Their ids, or their row numbers where the files have none.
+        predictions: Their predictions; None where there is none.
+        answers: Their accepted answers, or their references as trees.
+        is_missing: Of shape (n,), whether there is no prediction.
+        scores: Of shape (n,), from 0 to 1.
+        columns: For each column asked for, the values of each question, as texts: mostly one, none where it is null.
+    """
+
+    submission: SubmissionScore
+    protocol: anls.Protocol | None
+    question_ids: list[str]
+    predictions: Any
+    answers: Any
+    is_missing: npt.NDArray[np.bool_]
+    scores: npt.NDArray[np.float64]
+    columns: dict[str, list[list[str]]]
+
+
+def score_questions(
+    predictions: Reader,
+    references: Reader,
+    *,
+    protocol: str | anls.Protocol = "standard",
+    threshold: float | str | Fraction | Decimal | None = None,
+    by: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    missing: str = "error",
+    unknown: str = "error",
+) -> ScoredQuestions:
+    r"""Score a submission as `score_submission` does, and keep every question in memory.
+
+    Args:
+        predictions: From `formats.open_predictions`.
+        references: From `formats.open_references`.
+        protocol: As in `score_submission`.
+        threshold: The same.
+        by: The same.
+        columns: Further columns to give by question, which the score is not grouped by.
+        missing: As in `score_submission`.
+        unknown: The same.
+
+    Returns:
+        The score with its questions.
+
+    Raises:
+        ValueError: As in `score_submission`.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from anls_eval.formats import open_predictions, open_references
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "predictions.csv").write_text("id,prediction\n1,Lima\n2,Roma\n")
+        >>> _ = (folder / "references.csv").write_text("id,answer,page\n2,Rome,7\n1,Lima,8\n")
+        >>> found = score_questions(
+        ...     open_predictions(folder / "predictions.csv"),
+        ...     open_references(folder / "references.csv"),
+        ...     columns=["page"],
+        ... )
+        >>> found.question_ids, found.scores.tolist(), found.columns
+        (['2', '1'], [0.75, 1.0], {'page': [['7'], ['8']]})
+    """
+    anls._check_choice("missing", missing, anls._MISSING)
+    anls._check_choice("unknown", unknown, anls._UNKNOWN)
+    names = tuple(dict.fromkeys((*by, *columns)))
+    sides = _with_columns(predictions, references, names)
+    for whole in (False, True):
+        run = _Run(sides, make_scorer(protocol, threshold), tuple(by), names, (missing, unknown), whole)
+        try:
+            blocks = list(run.scored(False, lambda done: None))
+        except RepeatedIdError:
+            continue
+        table = pa.concat_tables([questions for questions, _, _ in blocks]).combine_chunks()
+        given, expected = run.scorer.read(table)
+        return ScoredQuestions(
+            submission=run.result(missing),
+            protocol=None
+            if isinstance(run.scorer, LeaderboardScorer)
+            else anls._rules(protocol, exact_threshold(threshold), of_trees=None),
+            question_ids=_id_texts(table),
+            predictions=given,
+            answers=expected,
+            is_missing=anls._bools(table["is_missing"].combine_chunks()),
+            scores=np.concatenate([scores for _, scores, _ in blocks]),
+            columns={name: table[_BY + name].to_pylist() for name in names},
         )
     raise AssertionError("a whole run notices no repeats")
+
+
+def _id_texts(table: pa.Table) -> list[str]:
+    """The ids, or else the numbers of the rows."""
+    ids = anls._decoded(table["question_id"].combine_chunks(), anls._TEXTS)
+    return [str(row) if own is None else own for row, own in enumerate(anls._listed(ids))]
 
 
 def _with_columns(predictions: Reader, references: Reader, by: Sequence[str]) -> tuple[Reader, Reader]:
@@ -220,10 +317,12 @@ class _Run:
         sides: tuple[Reader, Reader],
         scorer: Scorer,
         by: tuple[str, ...],
+        columns: tuple[str, ...],
         options: tuple[str, str],
         whole: bool,
     ) -> None:
-        self._scorer, self._by = scorer, by
+        self.scorer, self._by = scorer, by
+        self._columns = dict.fromkeys((*by, *columns))
         self.repeats: list[str] = []
         streams = [self._rows(reader, side) for reader, side in zip(sides, ("predictions", "references"), strict=True)]
         if whole:
@@ -239,9 +338,9 @@ class _Run:
             ids = batch.question_ids
             columns = {
                 "question_id": pa.nulls(len(batch), anls._BYTES) if ids is None else _stored_ids(ids),
-                "value": self._scorer.stored(batch.values, side, _place(reader, batch, side), ids is not None),
+                "value": self.scorer.stored(batch.values, side, _place(reader, batch, side), ids is not None),
             }
-            columns |= {_BY + name: _labels(batch.columns[name]) for name in self._by if name in batch.columns}
+            columns |= {_BY + name: _labels(batch.columns[name]) for name in self._columns if name in batch.columns}
             if side == "references" and "answer_type" in batch.columns:
                 columns["answer_type"] = _labels(batch.columns["answer_type"])
             yield pa.table(columns)
@@ -255,15 +354,22 @@ class _Run:
         """The questions, block by block."""
         return iter(self.alignment)
 
-    def blocks(self, detailed: bool, on_progress: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
-        """Score block by block, and give the rows for a file."""
+    def scored(
+        self, detailed: bool, on_progress: Callable[[int], None]
+    ) -> Iterator[tuple[pa.Table, npt.NDArray[np.float64], dict[str, pa.Array]]]:
+        """Score block by block; the details are columns of what else there is to say, if asked for."""
         for questions in self.alignment:
-            scores, details = self._scorer.score(questions, detailed)
+            scores, details = self.scorer.score(questions, detailed)
             self._tally += Tally.of(scores)
             for name, groups in self._groups.items():
                 for value, tally in _grouped(questions[_BY + name].combine_chunks(), scores):
                     groups[value] = groups.get(value, Tally()) + tally
             on_progress(self._tally.n)
+            yield questions, scores, details
+
+    def rows(self, detailed: bool, on_progress: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
+        """Score block by block, and give the rows for a file."""
+        for questions, scores, details in self.scored(detailed, on_progress):
             if detailed:
                 ids = anls._decoded(questions["question_id"].combine_chunks(), anls._TEXTS)
                 columns = {"question_id": ids, **details, "score": pa.array(scores)}
@@ -275,21 +381,21 @@ class _Run:
         """Sum up, after all blocks."""
         n, score = self._tally.n, self._tally.mean
         return SubmissionScore(
-            metric=self._scorer.metric,
+            metric=self.scorer.metric,
             score=score,
             n=n,
             missing=self.alignment.missing,
             unknown=self.alignment.unknown,
-            unanswered=self._scorer.unanswered,
-            signature=self._scorer.signature(n, missing),
+            unanswered=self.scorer.unanswered,
+            signature=self.scorer.signature(n, missing),
             tally=self._tally,
-            figures=self._scorer.figures(),
+            figures=self.scorer.figures(),
             by={
                 name: {value: Group(own.n, own.mean) for value, own in sorted(groups.items())}
                 for name, groups in self._groups.items()
             },
-            key_scores=self._scorer.key_scores(),
-            notes=(*self.repeats, *self.alignment.notes, *self._scorer.notes(n, score)),
+            key_scores=self.scorer.key_scores(),
+            notes=(*self.repeats, *self.alignment.notes, *self.scorer.notes(n, score)),
         )
 
 
