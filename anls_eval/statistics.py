@@ -10,13 +10,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
 from anls_eval import resampling
+from anls_eval.checks import check_lengths, check_range, checked_scores
 from anls_eval.resampling import Floats, Integers, Units
 from anls_eval.tally import Tally
 
@@ -166,11 +167,11 @@ def confidence_interval(
     """
     _check_options(level, resamples)
     if not isinstance(scores, Tally):
-        values = _checked(scores, "scores")
+        values = checked_scores(scores, "scores")
         return _score_interval(values, _codes(clusters, len(values)), level, resamples, seed)
     if clusters is not None:
         raise ValueError("clusters: a Tally does not know which question is whose; expected the scores by question")
-    values = _checked(sorted(scores.counts), "scores")
+    values = checked_scores(sorted(scores.counts), "scores")
     counts = np.array([scores.counts[value] for value in values.tolist()])
     units = resampling.units_of_histogram(scores.mean, values, counts)
     return _interval(units, 0.0, False, level, resamples, seed)
@@ -214,8 +215,8 @@ def paired_comparison(
         True
     """
     _check_options(level, resamples)
-    a, b = _checked(scores_a, "scores_a"), _checked(scores_b, "scores_b")
-    _check_lengths({"scores_a": a, "scores_b": b})
+    a, b = checked_scores(scores_a, "scores_a"), checked_scores(scores_b, "scores_b")
+    check_lengths({"scores_a": a, "scores_b": b})
     return _compare(a, b, _codes(clusters, len(a)), level, resamples, seed, flips=resamples)
 
 
@@ -239,7 +240,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
         [0.03, 0.06, 0.06]
     """
     values = np.asarray(p_values, dtype=np.float64)
-    _check_range(values, "p_values")
+    check_range(values, "p_values")
     order = np.argsort(values, kind="stable")
     steps = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
     adjusted = np.empty_like(values)
@@ -288,8 +289,8 @@ def rank_systems(
         raise ValueError("nothing to rank: there is no system")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha: {alpha!r}; expected a number between 0 and 1, as 0.05")
-    checked = {name: _checked(scores, f"scores of {name!r}") for name, scores in scores_by_name.items()}
-    _check_lengths({f"scores of {name!r}": scores for name, scores in checked.items()})
+    checked = {name: checked_scores(scores, f"scores of {name!r}") for name, scores in scores_by_name.items()}
+    check_lengths({f"scores of {name!r}": scores for name, scores in checked.items()})
     codes = _codes(clusters, len(next(iter(checked.values()))))
     intervals = {name: _score_interval(scores, codes, level, resamples, seed) for name, scores in checked.items()}
     names = sorted(checked, key=lambda name: (-intervals[name].mean, name))
@@ -415,32 +416,3 @@ def _check_options(level: float, resamples: int) -> None:
         raise ValueError(f"level: {level!r}; expected a number between 0 and 1, as 0.95")
     if resamples < LEAST_RESAMPLES:
         raise ValueError(f"resamples: {resamples!r}; expected {LEAST_RESAMPLES:,} or more")
-
-
-def _checked(scores: npt.ArrayLike | Sequence[float], name: str) -> Floats:
-    """Give the scores as float64."""
-    try:
-        values = np.asarray(scores, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: not numbers; expected one score in [0, 1] for each question") from None
-    if values.ndim != 1:
-        raise ValueError(f"{name}: an array of shape {values.shape}; expected shape (n,), one score for each question")
-    if not len(values):
-        raise ValueError(f"{name}: nothing to score: there is no question")
-    _check_range(values, name)
-    return values
-
-
-def _check_range(values: Floats, name: str) -> None:
-    wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))  # NaN is neither
-    if len(wrong):
-        raise ValueError(
-            f"{name}: {float(values[wrong[0]])!r} in row {wrong[0]}, and {len(wrong) - 1} more that are not in [0, 1]"
-        )
-
-
-def _check_lengths(arrays: Mapping[str, Floats]) -> None:
-    (first, expected), *others = ((name, len(values)) for name, values in arrays.items())
-    for name, length in others:
-        if length != expected:
-            raise ValueError(f"{first}: {expected} but {name}: {length}; expected the scores of the same questions")

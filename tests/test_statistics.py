@@ -435,7 +435,7 @@ def test_the_paired_test_of_clusters_finds_few_differences_where_there_is_none()
         ([[1, None]], {}, "nan in row 1"),
         ([[1.5]], {}, "1.5 in row 0"),
         ([Tally.of([1.5])], {}, r"1\.5 in row 0"),
-        ([["a"]], {}, "scores: not numbers; expected one score"),
+        ([["a"]], {}, "scores: not numbers; expected one in"),
         ([[[1.0]]], {}, r"an array of shape \(1, 1\)"),
         ([0.5], {}, r"an array of shape \(\)"),
         ([[0.5]], {"level": 1.0}, r"level: 1\.0; expected a number between 0 and 1"),
@@ -454,7 +454,7 @@ def test_bad_input_to_an_interval(arguments: list[Any], options: dict[str, Any],
 
 
 def test_bad_input_to_the_others() -> None:
-    with pytest.raises(ValueError, match="scores_a: 2 but scores_b: 1; expected the scores of the same questions"):
+    with pytest.raises(ValueError, match="scores_a: 2 but scores_b: 1; expected one number for each question"):
         paired_comparison([1, 1], [1])
     with pytest.raises(ValueError, match=r"scores_b: -1\.0 in row 0"):
         paired_comparison([1], [-1])
