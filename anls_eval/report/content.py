@@ -454,17 +454,17 @@ def _protocols(scored: ScoredQuestions) -> tuple[tuple[ProtocolMean, ...], tuple
     if own is not None and is_changed:
         own = dataclasses.replace(own, name=f"{own.name}-changed")
         rules.append(own)
-    found = compare_protocols(scored.predictions, scored.answers, protocols=rules, most=0)
-    # The others disagree with these on every question in capitals, and would hide all else.
-    caseless = [protocol for protocol in rules if {"lower", "upper"} & set(protocol.prediction_steps)]
-    disputed = compare_protocols(scored.predictions, scored.answers, protocols=caseless, most=MOST_DISAGREEMENTS)
+    # Those that tell capitals apart disagree with the others wherever there are some, and would hide all else.
+    cased = [protocol for protocol in rules if not {"lower", "upper"} & set(protocol.prediction_steps)]
+    caseless = [protocol for protocol in rules if protocol not in cased]
+    found = compare_protocols(scored.predictions, scored.answers, protocols=caseless, most=MOST_DISAGREEMENTS)
+    means = found.means | compare_protocols(scored.predictions, scored.answers, protocols=cased, most=0).means
     score = scored.submission.score
-    names = sorted(found.means, key=lambda name: (-found.means[name], name))
+    names = sorted(means, key=lambda name: (-means[name], name))
     protocols = tuple(
-        ProtocolMean(name, found.means[name], found.means[name] - score, own is not None and name == own.name)
-        for name in names
+        ProtocolMean(name, means[name], means[name] - score, own is not None and name == own.name) for name in names
     )
-    return protocols, tuple(_disputed(question, scored.question_ids) for question in disputed.disagreements)
+    return protocols, tuple(_disputed(question, scored.question_ids) for question in found.disagreements)
 
 
 def _disputed(question: Disagreement, question_ids: list[str]) -> DisputedQuestion:
