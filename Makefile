@@ -55,6 +55,7 @@ peers: .peers/.installed
 bench: $(VENV)/.test peers
 	$(BIN)/python benchmarks/flat.py
 	$(BIN)/python benchmarks/tree.py
+	$(BIN)/python benchmarks/intervals.py
 
 clean:
 	rm -rf $(VENV) .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -8,6 +8,7 @@ are one binomial draw. With documents, whole documents are drawn or flipped, eac
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -20,9 +21,9 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 SAME = 1e-12  # means that differ by less are equal: they differ by rounding alone
-MOST_VALUES = 1_000  # a draw costs a step for each distinct value; beyond so many they are pooled
+MOST_VALUES = 500  # a draw costs a step for each distinct value; beyond so many they are pooled
 _CELLS = MOST_VALUES // 2  # a cell has two values
-_CHUNK = 1_000_000  # so many counts are drawn at a time: 8 MB
+_CHUNK = 500_000  # so many counts are drawn at a time: 4 MB
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,6 +53,11 @@ class Units:
         return float(self.counts @ self.sizes)
 
     @property
+    def effective_number(self) -> float:
+        """How many units of one size would tell as much: the number of units, or fewer if their sizes differ."""
+        return self.questions**2 / float(self.counts @ self.sizes**2)
+
+    @property
     def are_equal(self) -> bool:
         """Whether all units have the same mean, so that resamples do not differ."""
         return bool(np.abs(self.deviations / self.sizes).max() <= SAME)
@@ -71,6 +77,19 @@ class Units:
         influences = influences - math.fsum(self.counts * influences) / self.number
         squares, cubes = (math.fsum(self.counts * influences**power) for power in (2, 3))
         return cubes / (6 * math.sqrt(squares) ** 3)
+
+
+def exact_sum(*arrays: Floats) -> float:
+    """Add up all values, with one rounding at the end.
+
+    Args:
+        arrays: Each of shape (n,).
+
+    Returns:
+        The sum, whatever the order.
+    """
+    parts = (array[start : start + _CHUNK].tolist() for array in arrays for start in range(0, len(array), _CHUNK))
+    return math.fsum(itertools.chain.from_iterable(parts))
 
 
 def units_of_histogram(mean: float, values: Floats, counts: Integers) -> Units:
@@ -132,7 +151,7 @@ def cluster_codes(clusters: npt.ArrayLike, n: int) -> Integers:
     Raises:
         ValueError: There are more or fewer names than questions, or a name is missing.
     """
-    names = np.asarray(clusters, dtype=object)
+    names = clusters if isinstance(clusters, np.ndarray) else np.asarray(clusters, dtype=object)
     if names.shape != (n,):
         given = f"{len(names)} names" if names.ndim == 1 else f"an array of shape {names.shape}"
         raise ValueError(f"clusters: {given} for {n} scores; expected the name of a document for each question")
@@ -149,7 +168,7 @@ def cluster_codes(clusters: npt.ArrayLike, n: int) -> Integers:
 def pooled(values: Floats, sizes: Floats, counts: Integers) -> tuple[Floats, Floats, Integers]:
     """Pool values, if there are more than `MOST_VALUES`.
 
-    The range of the values is cut in 500 cells of one width, and what lies in a cell is replaced by two values with
+    The range of the values is cut in 250 cells of one width, and what lies in a cell is replaced by two values with
     the same number, mean and variance. The resampled means keep their mean and variance exactly, and their skewness
     but for the cube of a cell's width. All sizes in a cell become their mean.
 
@@ -207,9 +226,10 @@ def bca_bounds(units: Units, deviations: Floats, level: float) -> tuple[float, f
     """Read the bounds of the interval off the resamples.
 
     Bias-corrected and accelerated (BCa: Efron, Better Bootstrap Confidence Intervals, 1987). A bootstrap interval of
-    n units is too narrow by the factor sqrt((n - 1) / n) and the difference of Student's t from the normal, which
-    matters for few clusters; the level is expanded by as much (Hesterberg, What Teachers Should Know About the
-    Bootstrap, 2015, arXiv 1411.5279).
+    n units is too narrow by the factor sqrt((n - 1) / n) and by the difference of Student's t from the normal, which
+    matters for few clusters: the level is expanded by as much (Hesterberg, What Teachers Should Know About the
+    Bootstrap, 2015, arXiv 1411.5279). For clusters of different sizes, n is the effective number (Carter, Schnepel
+    and Steigerwald, Asymptotic Behavior of a t-Test Robust to Cluster Heterogeneity, 2017).
 
     Args:
         units: Two or more, which are not all equal.
@@ -219,7 +239,7 @@ def bca_bounds(units: Units, deviations: Floats, level: float) -> tuple[float, f
     Returns:
         The least and the greatest mean.
     """
-    n = units.number
+    n = units.effective_number
     wanted = math.sqrt(n / (n - 1)) * special.stdtrit(n - 1, (1 + level) / 2)
     below = np.count_nonzero(deviations < -SAME) + np.count_nonzero(np.abs(deviations) <= SAME) / 2
     bias = special.ndtri(below / len(deviations))
@@ -247,7 +267,7 @@ def flipped_p_value(sums: Floats, resamples: int, generator: np.random.Generator
     """
     sizes, counts = np.unique(np.abs(sums), return_counts=True)
     sizes, _, counts = pooled(sizes, np.ones_like(sizes), counts)
-    seen = abs(math.fsum(sums.tolist())) - SAME * len(sums)
+    seen = abs(exact_sum(sums)) - SAME * len(sums)
     flipped = np.zeros(resamples)
     for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
         flipped += size * (2 * generator.binomial(count, 0.5, resamples) - count)

@@ -134,8 +134,8 @@ def confidence_interval(
 ) -> Interval:
     """Give the confidence interval of the mean score, by bootstrap.
 
-    Bias-corrected and accelerated (Efron, 1987), with the level expanded for few units (Hesterberg, 2015). With
-    clusters, the number of questions varies between resamples, and the mean is the ratio of sum and number.
+    Bias-corrected and accelerated (Efron, 1987), with the level expanded for few questions or clusters (Hesterberg,
+    2015). With clusters, the number of questions varies between resamples: the mean is the ratio of sum and number.
 
     Where the mean of every question, or cluster, is the same value c (one question is the simplest case), all
     resamples are equal and a bootstrap knows nothing of what it did not draw. Then the bounds are those of Markov's
@@ -152,7 +152,8 @@ def confidence_interval(
         seed: Of NumPy's generator.
 
     Returns:
-        The interval. Its notes say if the scores do not vary or if there are fewer than 10 questions or clusters.
+        The interval. Its notes say if no question or cluster differs; else if there are fewer than 10 of them, or so
+        few in effect because a few clusters hold most questions.
 
     Raises:
         ValueError: There is no score; a score is not in [0, 1]; clusters of another length, without a name in a row,
@@ -353,7 +354,7 @@ def _compare(
 ) -> Comparison:
     differences = a - b
     # Not the mean of the rounded differences: systems with equal scores differ by exactly 0.
-    mean = math.fsum(itertools.chain(a.tolist(), (-b).tolist())) / len(differences)
+    mean = resampling.exact_sum(a, -b) / len(differences)
     sums = differences if codes is None else resampling.cluster_sums(differences, codes)[0]
     return Comparison(
         difference=mean,
@@ -366,7 +367,7 @@ def _compare(
 
 
 def _score_interval(scores: Floats, codes: Integers | None, level: float, resamples: int, seed: int) -> Interval:
-    units = _units(math.fsum(scores.tolist()) / len(scores), scores, codes)
+    units = _units(resampling.exact_sum(scores) / len(scores), scores, codes)
     return _interval(units, 0.0, codes is not None, level, resamples, seed)
 
 
@@ -388,16 +389,15 @@ def _interval(units: Units, least: float, has_clusters: bool, level: float, resa
         method = "Markov bound"
         share = ((1 - level) / 2) ** (1 / units.number)
         low, high = least + share * (units.mean - least), 1 - share * (1 - units.mean)
-        notes.append(
-            f"the {units.number} {what} do not differ: the interval is not a bootstrap's but a bound that holds for "
-            "any distribution"
-        )
+        notes.append(f"the mean of all {what} is the same: the interval is a bound that holds for any distribution")
     else:
         method = "BCa bootstrap"
         deviations = resampling.bootstrap_deviations(units, resamples, np.random.default_rng(seed))
         low, high = resampling.bca_bounds(units, deviations, level)
-    if units.number < FEW_UNITS:
-        notes.append(f"{units.number} {what} are too few for a reliable interval: expected {FEW_UNITS} or more")
+        if units.effective_number < FEW_UNITS:
+            worth = f", which tell as much as {units.effective_number:.1f} of one size"
+            number = f"{units.number}{'' if units.number < FEW_UNITS else worth}"
+            notes.append(f"too few {what} for a reliable interval: {number}; expected {FEW_UNITS} or more")
     return Interval(
         mean=units.mean,
         low=max(low, least),

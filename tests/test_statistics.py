@@ -46,8 +46,9 @@ def docvqa_runs() -> dict[str, Floats]:
 
 
 def scipy_interval(data: tuple[Floats, ...], statistic: Callable[..., Any], level: float) -> tuple[float, float]:
-    """BCa of scipy, at the level that is expanded for the number of units."""
-    n = len(data[0])
+    """BCa of scipy, at the level that is expanded for the number of units; data is scores, or sums and sizes."""
+    sizes = data[1] if len(data) > 1 else np.ones(len(data[0]))
+    n = sizes.sum() ** 2 / (sizes**2).sum()
     expanded = math.sqrt(n / (n - 1)) * stats.t.ppf((1 + level) / 2, n - 1)
     found = stats.bootstrap(
         data,
@@ -182,7 +183,7 @@ def test_the_same_answers_twice() -> None:
     found = paired_comparison(scores, scores)
     assert (found.difference, found.p_value, found.ties) == (0.0, 1.0, 1000)
     assert found.interval.high == -found.interval.low == pytest.approx(1 - 0.025**0.001)
-    assert "do not differ" in found.interval.notes[0]
+    assert "a bound that holds for any" in found.interval.notes[0]
 
 
 def test_rounding_makes_no_difference() -> None:
@@ -202,7 +203,7 @@ def test_only_right_or_only_wrong_answers_have_the_bounds_of_clopper_and_pearson
         exact = stats.binomtest(right, n).proportion_ci(level, method="exact")
         assert (interval.low, interval.high) == pytest.approx((exact.low, exact.high), abs=1e-12)
         assert (interval.method, interval.standard_error) == ("Markov bound", 0.0)
-        assert "do not differ" in interval.notes[0]
+        assert "a bound that holds for any" in interval.notes[0]
 
 
 def test_equal_scores_between() -> None:
@@ -216,8 +217,7 @@ def test_one_cluster_is_one_unit() -> None:
     assert (interval.low, interval.high) == pytest.approx((0.0125, 0.9875))
     assert interval.clusters == 1
     assert interval.notes == (
-        "the 1 clusters do not differ: the interval is not a bootstrap's but a bound that holds for any distribution",
-        "1 clusters are too few for a reliable interval: expected 10 or more",
+        "the mean of all clusters is the same: the interval is a bound that holds for any distribution",
     )
 
 
@@ -226,7 +226,18 @@ def test_few_clusters_are_noted(number: int, noted: bool) -> None:
     scores = docvqa_runs()["qwen2_vl_7b"][:200]
     interval = confidence_interval(scores, clusters=np.arange(200) % number)
     assert interval.clusters == number
-    assert any(f"{number} clusters are too few" in note for note in interval.notes) == noted
+    note = f"too few clusters for a reliable interval: {number}; expected 10 or more"
+    assert interval.notes == ((note,) if noted else ())
+
+
+def test_one_document_with_most_questions_is_noted() -> None:
+    scores = np.resize([1.0, 0.5, 0.0], 100)
+    clusters = np.concatenate([np.zeros(80), np.arange(20)])
+    interval = confidence_interval(scores, clusters=clusters)
+    assert interval.notes == (
+        "too few clusters for a reliable interval: 20, which tell as much as 1.5 of one size; expected 10 or more",
+    )
+    assert interval.high - interval.low > 0.5  # hardly more than one draw
 
 
 def test_a_level_beyond_what_few_questions_can_tell() -> None:
@@ -414,7 +425,7 @@ def test_the_paired_test_of_clusters_finds_few_differences_where_there_is_none()
     found, held, found_by_questions = [], [], []
     for _ in range(1_000):
         codes, a, b = clustered_rows(generator, 30)
-        comparison = paired_comparison(a, b, clusters=codes, resamples=1_000)
+        comparison = paired_comparison(a, b, clusters=codes, resamples=2_000)
         found.append(comparison.p_value <= 0.05)
         held.append(comparison.interval.low <= 0 <= comparison.interval.high)
         found_by_questions.append(paired_comparison(a, b, resamples=1_000).p_value <= 0.05)
