@@ -182,21 +182,23 @@ def test_breakdown_keeps_the_largest_groups(tmp_path: Path) -> None:
     [pages] = collect(of_rows(tmp_path, predictions, references, by=("page",)), date=DATE, sampling=QUICK).breakdowns
     assert pages.left_out == 5
     assert {own.value for own in pages.groups} == {str(row) for row in rows if row >= 5}
-    assert "The 30 largest groups; 5 smaller ones are left out." in html_of(
-        of_rows(tmp_path, predictions, references, by=("page",))
-    )
+    html = html_of(of_rows(tmp_path, predictions, references, by=("page",)))
+    assert "The 30 largest groups; 5 smaller ones are left out." in html
+    assert "* Too few, or all of the same score: not a reliable interval." in html  # two questions each
 
 
 def test_documents_widen_the_intervals(tmp_path: Path) -> None:
     predictions = [{"id": str(row), "prediction": "a" if row // 10 % 2 else "b"} for row in range(200)]
     references = [
-        {"id": str(row), "answers": ["a"], **({"page": f"p{row // 10}"} if row < 190 else {})} for row in range(200)
+        {"id": str(row), "answers": ["a"], "part": row % 2, **({"page": f"p{row // 10}"} if row < 190 else {})}
+        for row in range(200)
     ]
-    system = of_rows(tmp_path, predictions, references, cluster_by="page")
+    system = of_rows(tmp_path, predictions, references, cluster_by="page", by=("part",))
     found = collect(system, date=DATE, sampling=QUICK)
     alone = collect(dataclasses.replace(system, clusters=None), date=DATE, sampling=QUICK)
     assert found.interval.clusters == 19 + 10  # those without a page are documents of their own
     assert alone.interval.clusters is None
+    assert [own.interval.clusters for own in found.breakdowns[0].groups] == [19 + 5, 19 + 5]
     assert found.interval.high - found.interval.low > 2 * (alone.interval.high - alone.interval.low)
     assert "over 29 documents whose questions are not independent" in html_of(system)
 
@@ -320,6 +322,10 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, system: System) -
     assert before.decode() == html_of(system)
     with pytest.raises(ValueError, match="different rules"):
         write_report(path, system, docvqa(OTHER, protocol="rrc"))
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError):
+        write_report(tmp_path / "folder", system, sampling=QUICK)
+    (tmp_path / "folder").rmdir()
     with pytest.raises(FileNotFoundError):
         write_report(tmp_path / "nowhere" / "report.html", system, sampling=QUICK)
     assert path.read_bytes() == before
@@ -512,7 +518,8 @@ def test_questions_without_a_prediction_are_counted(tmp_path: Path) -> None:
     html = html_of(system)
     assert "<dt>missing predictions</dt><dd>1</dd>" in html
     assert "<dt>unknown predictions</dt><dd>1</dd>" in html
-    assert find(parse(html), "p", class_="note")
+    notes = [own.text for own in find(parse(html), "p", class_="note")]
+    assert "Too few questions for a reliable interval: 2; expected 10 or more." in notes
 
 
 @settings(max_examples=25, deadline=None)

@@ -148,6 +148,7 @@ def _environment() -> jinja2.Environment:
         "percent": _percent,
         "runs": runs,
         "score": lambda value: f"{value:.4f}",
+        "sentence": lambda text: text[:1].upper() + text[1:] + "." * (not text.endswith(".")),
         "shown": shown,
         "signed": lambda value: f"{value:+.4f}".replace("-", "\u2212"),
     }
