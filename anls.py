@@ -12,6 +12,7 @@ texts.
 
 from __future__ import annotations
 
+import bisect
 import collections
 import contextlib
 import dataclasses
@@ -20,6 +21,7 @@ import difflib
 import enum
 import functools
 import inspect
+import itertools
 import json
 import math
 import numbers
@@ -32,10 +34,9 @@ import types
 import unicodedata
 import urllib.parse
 import warnings
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
-from itertools import chain
 from typing import Any, NamedTuple, cast
 
 import datasets
@@ -44,7 +45,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import Levenshtein, Prefix
 from rapidfuzz.process import cdist, cpdist
 from scipy.optimize import linear_sum_assignment
 
@@ -902,7 +903,7 @@ class _Scored(NamedTuple):
     scores: _Floats
     closest: list[str | None]  # empty unless asked for
     unanswered: list[int]  # rows whose prediction is None
-    padded: int  # questions whose score was raised by blanks around a text
+    padded: int  # questions whose score was raised by surplus blanks
     padding_gain: float  # by how much, summed over the questions
 
 
@@ -962,7 +963,7 @@ def _score_block(texts: Any, options: Any, rules: Protocol, closest: bool) -> tu
 
 
 def _padding_gains(texts: Any, options: Any, scores: _Floats, rules: Protocol) -> list[float]:
-    """How far blanks around prediction or answers raised each score, for protocols that divide by raw lengths."""
+    """How far surplus blanks raised each score, in protocols that divide by raw lengths: around texts, or in runs."""
     if not (rules.prediction_length.startswith("raw") or rules.answer_length.startswith("raw")):
         return []
     partial = np.flatnonzero((scores > 0) & (scores < 1))  # blanks cannot raise 0 to 0 or anything above 1
@@ -971,7 +972,8 @@ def _padding_gains(texts: Any, options: Any, scores: _Floats, rules: Protocol) -
         pairs = list(zip(texts.to_pylist(), options.to_pylist(), partial.tolist(), strict=True))
     else:
         pairs = [(texts[row], options[row], row) for row in partial.tolist()]
-    stripped = [(text.strip(), [answer.strip() for answer in own]) for text, own, _ in pairs]
+    strip = STEPS["collapse" if "collapse" in rules.prediction_steps else "strip"]
+    stripped = [(strip(text), list(map(strip, own))) for text, own, _ in pairs]
     padded = [index for index, (text, own, _) in enumerate(pairs) if (text, list(own)) != stripped[index]]
     if not padded:
         return []
@@ -1007,9 +1009,9 @@ def _notes_on(
         )
     if padded:
         notes.append(
-            f"protocol {rules.name!r} divides by raw lengths, and blanks around the texts raised the score of "
+            f"protocol {rules.name!r} divides by raw lengths, and surplus blanks raised the score of "
             f"{padded} of {n} questions: the mean is {mean:.6f} with them and "
-            f"{mean - padding_gain / n:.6f} without. Strip the texts, or use the protocol 'standard'"
+            f"{mean - padding_gain / n:.6f} without. Take them out, or use the protocol 'standard'"
         )
     return notes
 
@@ -1236,10 +1238,12 @@ def _container(kind: int, keys: list[str], children: list[_Node], source: Any, r
 def _identify(nodes: list[_Node], inner: dict[int, _Inner], identities: dict[Any, int]) -> None:
     for number in range(len(nodes) - 1, -1, -1):
         node = nodes[number]
-        content: Any = (type(node.source), node.source)
         if number in inner:
             _, keys, start, end = inner[number]
-            content = tuple(keys), tuple(child.identity for child in nodes[start:end])
+            content: Any = tuple(keys), tuple(child.identity for child in nodes[start:end])
+        else:
+            leaf = _plain(node.source)
+            content = type(leaf), leaf
         node.identity = identities.setdefault((node.kind, content), len(identities))
 
 
@@ -1256,9 +1260,13 @@ def _normaliser(steps: tuple[str, ...]) -> Callable[[str], str]:
     return normalise
 
 
+def _is_literal(value: Any) -> bool:
+    return isinstance(value, dict) and len(value) == 1 and isinstance(value.get("$literal"), dict)
+
+
 def _alternatives(value: dict[Any, Any], inner: dict[int, _Inner], number: int) -> Any:
     """What JSON writes as ``{"$one_of": [...]}`` as a tuple, and ``{"$literal": {...}}`` as its content."""
-    if len(value) == 1 and isinstance(value.get("$literal"), dict):
+    if _is_literal(value):
         return value["$literal"]
     if "$one_of" not in value:
         return value
@@ -1281,14 +1289,26 @@ def _children(
             raise ValueError(f"{side} {_path(inner, number)} {fault}")
         return [], value
     if not set(map(type, value)) <= {str}:
-        texts = {str(key): child for key, child in value.items()}
+        texts = {_key_text(key): child for key, child in value.items()}
         if len(texts) < len(value):
-            twice = next(text for text, count in collections.Counter(map(str, value)).items() if count > 1)
+            twice = next(text for text, count in collections.Counter(map(_key_text, value)).items() if count > 1)
             raise ValueError(f"{side} {_path(inner, number)} has the key {twice!r} twice, as text; keep one")
         value = texts
     if rules.tree == "paper":
         value = {key: child for key, child in value.items() if child is not None and not _is_missing(child)}
     return list(value), list(value.values())
+
+
+def _key_text(key: Any) -> str:
+    """A key as JSON would write it, and an Enum by its value."""
+    while isinstance(key, enum.Enum):
+        key = key.value
+    return json.dumps(key) if key is None or isinstance(key, bool) else str(key)
+
+
+def _plain(value: Any) -> Any:
+    """A value that is known to be part of a tree, as one of the types of `_KINDS`."""
+    return value if type(value) in _KINDS and value == value else _usual(value, "value", {}, 0)
 
 
 def _usual(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
@@ -1338,11 +1358,12 @@ def _conversion(value: Any) -> str:
 def _path(inner: dict[int, _Inner], number: int) -> str:
     """The JSON path of an object of a tree that is being compiled."""
     steps: list[str] = []
+    parents, starts = list(inner), [own.start for own in inner.values()]
     while number:
-        number, own, index = next(
-            (parent, own, number - own.start) for parent, own in inner.items() if own.start <= number < own.end
-        )
+        parent = parents[bisect.bisect(starts, number) - 1]
+        own, index = inner[parent], number - inner[parent].start
         steps.append(_path_step(own.keys[index] if own.keys else index, own.kind))
+        number = parent
     return "$" + "".join(reversed(steps))
 
 
@@ -1362,7 +1383,10 @@ def _refuse_cycle(root: Any, side: str) -> None:
         if is_left:
             open_ids.discard(id(value))
             closed.add(id(value))
-        elif isinstance(value, (list, tuple, dict)) and id(value) not in closed:
+            continue
+        while isinstance(value, enum.Enum):
+            value = value.value
+        if isinstance(value, (list, tuple, dict)) and id(value) not in closed:
             if id(value) in open_ids:
                 raise ValueError(f"{side} holds itself: a {type(value).__name__} is among its own descendants")
             open_ids.add(id(value))
@@ -1377,6 +1401,7 @@ def _refuse_cycle(root: Any, side: str) -> None:
 _TIE = 1e-9  # sums of ratios that differ by less are equal
 _NOISE = 1e-12  # what rounding can add to such a sum
 _FEW_PAIRS = 16  # of list elements, up to which one by one is faster than by matrices
+_FEW_WAYS = 24  # to match two lists, up to which trying each is faster than an assignment
 _MATRIX_CELLS = 4_000_000  # of one matrix, about
 _MAX_PAIRS = 50_000_000  # of the values of two lists: 2 GB, and minutes of matching
 
@@ -1401,12 +1426,46 @@ def _ratio(value: _Value) -> float:
     return value[0] / value[1] if value[1] else 1.0
 
 
-def _best(values: list[_Value]) -> int:
-    """The index of the greatest ratio; among equals of the greatest s, then of the smallest l."""
-    top = max(map(_ratio, values)) - _TIE
-    most = max(value[0] for value in values if _ratio(value) >= top) - _TIE
-    candidates = [index for index, value in enumerate(values) if _ratio(value) >= top and value[0] >= most]
-    return min(candidates, key=lambda index: (values[index][1], -values[index][0]))
+def _best(values: list[_Value], liked: list[int] | None = None) -> int:
+    """The index of the greatest ratio; then of the greatest s, of the smallest l, and of what is liked most."""
+    if len(values) == 1:
+        return 0
+    ratios = list(map(_ratio, values))
+    top = max(ratios) - _TIE
+    tied = [index for index, ratio in enumerate(ratios) if ratio >= top]
+    most = max(values[index][0] for index in tied) - _TIE
+    tied = [index for index in tied if values[index][0] >= most]
+    best = min(tied, key=lambda index: (values[index][1], -values[index][0]))
+    if liked:
+        best = max((index for index in tied if values[index] == values[best]), key=lambda index: liked[index])
+    return best
+
+
+def _best_of_each(s: _Matrix, lengths: _Matrix, allowed: _Matrix | bool, liked: _Matrix | None) -> _Matrix:
+    """The same for every column, or cell, of values that are stacked along the first axis."""
+    ratios = np.where(allowed, _ratios(s, lengths), -1)
+    tied = ratios >= ratios.max(axis=0) - _TIE
+    tied &= s >= np.where(tied, s, -1).max(axis=0) - _TIE
+    tied &= lengths == np.where(tied, lengths, np.iinfo(np.int64).max).min(axis=0)
+    value = np.where(tied, s, -1)
+    if liked is not None:
+        value = np.where(value >= value.max(axis=0) - _NOISE, liked, -1)
+    return cast(_Matrix, value.argmax(axis=0))
+
+
+@functools.lru_cache(maxsize=64)
+def _ways(rows: int, columns: int) -> Sequence[tuple[tuple[int, int], ...]]:
+    """Every way to match so many rows and columns, as pairs of indexes; none if there are too many ways."""
+    if rows > columns:
+        return [tuple(sorted((i, j) for j, i in way)) for way in _ways(columns, rows)]
+    if rows and (columns > _FEW_WAYS or math.perm(columns, rows) > _FEW_WAYS):
+        return []
+    return [tuple(enumerate(own)) for own in itertools.permutations(range(columns), rows)]
+
+
+def _bulk(node: _Node) -> int:
+    """The leaves outside the largest child: few where lists only go deep, many where each holds several of a size."""
+    return node.size - max([child.size for child in node.value], default=0)
 
 
 class _Comparison:
@@ -1422,9 +1481,9 @@ class _Comparison:
     def __init__(self, rules: Protocol, prefer_equal: bool) -> None:
         self.rules = rules
         self.prefer_equal = prefer_equal  # among matchings of the same value, match what is equal as given
-        self.matched: dict[tuple[int, int], list[tuple[int, int]]] = {}  # by the ids of two lists
-        # By the id of a node with alternatives: blocks of predictions, as columns by their id, and what each chose.
-        self.chosen: dict[int, list[tuple[dict[int, int], Sequence[int]]]] = {}
+        self.ways: dict[tuple[int, int], Any] = {}  # what `way` gives, by the ids of two nodes
+        # The same for whole blocks, by the id of g: predictions as columns by their id, the number of each one's way.
+        self.blocks: dict[int, list[tuple[dict[int, int], _Matrix, Sequence[Any]]]] = {}
         self.distances: dict[tuple[str, str], int] = {}
 
     # One pair of nodes.
@@ -1455,11 +1514,9 @@ class _Comparison:
             values = []
             for option in g.value:
                 values.append(self.simple(option, p) or (yield self.pair(option, p)))
-            best = _best(values)
-            if self.prefer_equal:
-                equal = [i for i, option in enumerate(g.value) if option.identity == p.identity]
-                best = next((i for i in equal if values[i] == values[best]), best)
-            self.chosen.setdefault(id(g), []).append(({id(p): 0}, [best]))
+            liked = [option.identity == p.identity for option in g.value] if self.prefer_equal else None
+            best = _best(values, liked)
+            self.ways[id(g), id(p)] = best
             return values[best]
         if g.kind == _DICT:
             s, length = 0.0, 0
@@ -1468,15 +1525,15 @@ class _Comparison:
                 value = child.missing if other is None else self.simple(child, other) or (yield self.pair(child, other))
                 s, length = s + value[0], length + value[1]
             return s, length + sum(child.missing[1] for key, child in p.value.items() if key not in g.value)
-        if len(g.value) * len(p.value) > _FEW_PAIRS:
+        if len(g.value) * len(p.value) > _FEW_PAIRS or _bulk(g) * _bulk(p) > _FEW_PAIRS**2:
             matrices = yield self.pairs(g.value, p.value)
             return self.match(g, p, *matrices)
-        values = []
+        rows: list[list[_Value]] = []
         for child in g.value:
+            rows.append([])
             for other in p.value:
-                values.append(self.simple(child, other) or (yield self.pair(child, other)))
-        cells = np.array(values).reshape(len(g.value), len(p.value), 2)
-        return self.match(g, p, cells[:, :, 0], cells[:, :, 1].astype(np.int64))
+                rows[-1].append(self.simple(child, other) or (yield self.pair(child, other)))
+        return self.match_few(g, p, rows)
 
     # All pairs of two sequences of nodes, as the matrices of s and l.
 
@@ -1509,46 +1566,52 @@ class _Comparison:
 
     def pairs_of_leaves(self, g: list[_Node], p: list[_Node]) -> _Steps:
         rows, columns = _numbered([node.value for node in g]), _numbered([node.value for node in p])
-        longest = np.maximum.outer(list(map(len, rows)), list(map(len, columns)))
-        distances = cdist(
-            list(rows),
-            list(columns),
-            scorer=Levenshtein.distance,
-            scorer_kwargs={"weights": _weights(self.rules)},
-            score_cutoff=_greatest_kept_distance(int(longest.max()), self.rules),
-            dtype=np.int32,
-        ).astype(np.int64)
-        s = _kept_similarity(distances, longest, self.rules).astype(np.float64)
+        texts, others = list(rows), list(columns)
+        s = np.empty((len(rows), len(columns)))
+        block = max(1, _MATRIX_CELLS // len(columns))
+        for start in range(0, len(rows), block):
+            longest = np.maximum.outer(list(map(len, texts[start : start + block])), list(map(len, others)))
+            distances = cdist(
+                texts[start : start + block],
+                others,
+                scorer=Levenshtein.distance,
+                scorer_kwargs={"weights": _weights(self.rules)},
+                score_cutoff=_greatest_kept_distance(int(longest.max()), self.rules),
+                dtype=np.int32,
+            )
+            s[start : start + block] = _kept_similarity(distances.astype(np.int64), longest, self.rules)
         if len(rows) < len(g) or len(columns) < len(p):
             s = s[np.ix_([rows[node.value] for node in g], [columns[node.value] for node in p])]
-        return s, np.ones(s.shape, dtype=np.int64)
+        return s, np.broadcast_to(np.int64(1), s.shape)
         yield  # a computation that waits for nothing
 
     def pairs_of_dicts(self, g: list[_Node], p: list[_Node]) -> _Steps:
-        s = np.zeros((len(g), len(p)))
-        lengths = np.zeros(s.shape, dtype=np.int64)
-        for key in sorted(set().union(*(node.value for node in g), *(node.value for node in p))):
-            rows, no_rows = _split(g, key)
-            columns, no_columns = _split(p, key)
-            if rows and columns:
-                cells = np.ix_(list(rows), list(columns)) if no_rows or no_columns else np.s_[:, :]
-                own_s, own_lengths = yield self.pairs(list(rows.values()), list(columns.values()))
-                s[cells] += own_s
-                lengths[cells] += own_lengths
-            if rows and no_columns:
-                cells = np.ix_(list(rows), no_columns)
-                s[cells] += np.array([[child.missing[0]] for child in rows.values()])
-                lengths[cells] += np.array([[child.missing[1]] for child in rows.values()])
-            if no_rows and columns:
-                lengths[np.ix_(no_rows, list(columns))] += np.array([child.missing[1] for child in columns.values()])
+        of_g, of_p = _by_key(g), _by_key(p)
+        shared = of_g.keys() & of_p.keys()
+        everywhere = {key for key in shared if len(of_g[key][0]) == len(g) and len(of_p[key][0]) == len(p)}
+        # First as if no two dicts had a key in common, but for keys that are everywhere; then where keys meet.
+        lacking = [[child.missing for key, child in node.value.items() if key not in everywhere] for node in (*g, *p)]
+        lost = np.array([sum(s for s, _ in own) for own in lacking[: len(g)]])
+        sizes = np.array([sum(length for _, length in own) for own in lacking], dtype=np.int64)
+        s = np.repeat(lost[:, None].astype(np.float64), len(p), axis=1)
+        lengths = np.add.outer(sizes[: len(g)], sizes[len(g) :])
+        for key in sorted(shared):
+            (rows, children), (columns, others) = of_g[key], of_p[key]
+            own_s, own_lengths = yield self.pairs(children, others)
+            if key in everywhere:
+                s += own_s
+                lengths += own_lengths
+                continue
+            cells = np.ix_(rows, columns)
+            s[cells] += own_s - np.array([[child.missing[0]] for child in children])
+            missing = [child.missing[1] for child in children], [other.missing[1] for other in others]
+            lengths[cells] += own_lengths - np.add.outer(*missing)
         return s, lengths
 
     def pairs_of_lists(self, g: list[_Node], p: list[_Node]) -> _Steps:
         s = np.zeros((len(g), len(p)))
         lengths = np.zeros(s.shape, dtype=np.int64)
         columns = [child for node in p for child in node.value]
-        column_ends = np.cumsum([len(node.value) for node in p]).tolist()
-        leaves_only = all(child.kind == _LEAF for node in (*g, *p) for child in node.value)
         start = 0
         while start < len(g):  # as many lists at once as the matrix may have rows
             end = start
@@ -1556,21 +1619,8 @@ class _Comparison:
             while end < len(g) and (end == start or len(rows) * len(columns) < _MATRIX_CELLS):
                 rows += g[end].value
                 end += 1
-            own_s, own_lengths = yield self.pairs(rows, columns)
-            bottom = 0
-            for i in range(start, end):
-                top, bottom = bottom, bottom + len(g[i].value)
-                right = 0
-                for j, node in enumerate(p):
-                    left, right = right, column_ends[j]
-                    own = own_s[top:bottom, left:right]
-                    if not own.size:
-                        lengths[i, j] = g[i].size + node.size
-                    elif leaves_only:  # every matching has one length; which is best is found again where it is needed
-                        s[i, j] = math.fsum(own[linear_sum_assignment(own, maximize=True)].tolist())
-                        lengths[i, j] = max(own.shape)
-                    else:
-                        s[i, j], lengths[i, j] = self.match(g[i], node, own, own_lengths[top:bottom, left:right])
+            own = yield self.pairs(rows, columns)
+            s[start:end], lengths[start:end] = self.match_all(g[start:end], p, *own)
             start = end
         return s, lengths
 
@@ -1582,61 +1632,124 @@ class _Comparison:
         for node in g:
             start, end = end, end + len(node.value)
             own_s, own_lengths = all_s[start:end], all_lengths[start:end]
-            ratios = _ratios(own_s, own_lengths)
-            tied = ratios >= ratios.max(axis=0) - _TIE
-            tied &= own_s >= np.where(tied, own_s, -1).max(axis=0) - _TIE
-            shortest = np.where(tied, own_lengths, np.iinfo(np.int64).max).min(axis=0)
-            best = np.where(tied & (own_lengths == shortest), own_s, -1).argmax(axis=0)
-            if self.prefer_equal:
-                own_best = best, np.arange(len(p))
-                equal = _equal_identities(node.value, p)
-                equal &= (own_s == own_s[own_best]) & (own_lengths == own_lengths[own_best])
-                best = np.where(equal.any(axis=0), equal.argmax(axis=0), best)
-            self.chosen.setdefault(id(node), []).append((columns, best))
+            liked = _equal_identities(node.value, p) if self.prefer_equal else None
+            best = _best_of_each(own_s, own_lengths, True, liked)
+            self.blocks.setdefault(id(node), []).append((columns, best, range(len(node.value))))
             s.append(own_s[best, np.arange(len(p))])
             lengths.append(own_lengths[best, np.arange(len(p))])
         return np.array(s), np.array(lengths)
 
     # The matching of two lists, and the choice among alternatives.
 
-    def matching(self, g: _Node, p: _Node) -> list[tuple[int, int]]:
-        if (id(g), id(p)) not in self.matched:
+    def way(self, g: _Node, p: _Node) -> Any:
+        """The index of the alternative that was chosen, or the pairs of indexes of the elements that were matched."""
+        ways = range(len(g.value)) if g.kind == _ONE_OF else _ways(len(g.value), len(p.value))
+        if len(ways) == 1:
+            return ways[0]
+        for columns, chosen, ways in self.blocks.get(id(g), []):
+            if id(p) in columns:
+                return ways[chosen[columns[id(p)]]]
+        if (id(g), id(p)) not in self.ways:
             _run(self.pair(g, p))
-        return self.matched[id(g), id(p)]
+        return self.ways[id(g), id(p)]
 
-    def option(self, g: _Node, p: _Node) -> int:
-        if not any(id(p) in columns for columns, _ in self.chosen.get(id(g), [])):
-            _run(self.pair(g, p))
-        columns, choices = next(block for block in self.chosen[id(g)] if id(p) in block[0])
-        return int(choices[columns[id(p)]])
+    def match_few(self, g: _Node, p: _Node, values: list[list[_Value]]) -> _Value:
+        """Match the elements of two lists whose pairs have these values, in rows; remember it, and give its value."""
+        ways = _ways(len(g.value), len(p.value))
+        if not ways:
+            cells = np.array(values)
+            return self.match(g, p, cells[:, :, 0], cells[:, :, 1].astype(np.int64))
+        ratios = [math.fsum([_ratio(values[i][j]) for i, j in way]) for way in ways]
+        top = max(ratios) - _TIE
+        ways = [way for way, ratio in zip(ways, ratios, strict=True) if ratio >= top]
+        found = [_total(g, p, [(i, j, *values[i][j]) for i, j in way]) for way in ways]
+        liked = None
+        if self.prefer_equal:
+            liked = [sum(g.value[i].identity == p.value[j].identity for i, j in way) for way in ways]
+        best = _best(found, liked)
+        self.ways[id(g), id(p)] = ways[best]
+        return found[best]
 
     def match(self, g: _Node, p: _Node, s: _Matrix, lengths: _Matrix) -> _Value:
-        """Match the elements of two lists whose pairs have the values s and l; remember it, and give its value."""
-        rows, columns = [node.size for node in g.value], [node.size for node in p.value]
-        if not rows or not columns:
-            matched = []
-        elif len(rows) == len(columns) == 1:
-            matched = [(0, 0)]
-        else:
-            equal = _equal_identities(g.value, p.value) if self.prefer_equal else None
-            matched = _matching(s, lengths, np.array(rows), np.array(columns), equal)
-        self.matched[id(g), id(p)] = matched
-        total = math.fsum(float(s[i, j]) for i, j in matched)
-        length = sum(int(lengths[i, j]) - rows[i] - columns[j] for i, j in matched) + sum(rows) + sum(columns)
-        return total, length
+        """The same for values in matrices."""
+        if _ways(len(g.value), len(p.value)):
+            values = zip(s.tolist(), lengths.tolist(), strict=True)
+            return self.match_few(g, p, [list(zip(*row, strict=True)) for row in values])
+        rows, columns = np.array([node.size for node in g.value]), np.array([node.size for node in p.value])
+        equal = _equal_identities(g.value, p.value) if self.prefer_equal else None
+        matched = self.ways[id(g), id(p)] = _matching(s, lengths, rows, columns, equal)
+        return _total(g, p, [(i, j, float(s[i, j]), int(lengths[i, j])) for i, j in matched])
+
+    def match_all(self, g: list[_Node], p: list[_Node], s: _Matrix, lengths: _Matrix) -> tuple[_Matrix, _Matrix]:
+        """The same for many lists, of whose elements all pairs are in one matrix."""
+        found_s, found_lengths = np.empty((len(g), len(p))), np.empty((len(g), len(p)), dtype=np.int64)
+        leaves_only = all(child.kind == _LEAF for node in (*g, *p) for child in node.value)
+        for (of_g, rows), (of_p, columns) in itertools.product(_by_length(g), _by_length(p)):
+            ways = _ways(rows.shape[1], columns.shape[1])
+            if ways and len(of_g) * len(of_p) > _FEW_PAIRS:
+                cells = rows[:, :, None, None], columns
+                alike = [g[i] for i in of_g], [p[j] for j in of_p]
+                found = self.match_alike(*alike, s[cells], lengths[cells], ways)
+                found_s[np.ix_(of_g, of_p)], found_lengths[np.ix_(of_g, of_p)] = found
+                continue
+            for (a, i), (b, j) in itertools.product(enumerate(of_g), enumerate(of_p)):
+                own = np.ix_(rows[a], columns[b])
+                if leaves_only and not ways:  # one length; which way is best is found again where it is needed
+                    best = linear_sum_assignment(s[own], maximize=True)
+                    found_s[i, j], found_lengths[i, j] = math.fsum(s[own][best].tolist()), max(s[own].shape)
+                else:
+                    found_s[i, j], found_lengths[i, j] = self.match(g[i], p[j], s[own], lengths[own])
+        return found_s, found_lengths
+
+    def match_alike(
+        self, g: list[_Node], p: list[_Node], s: _Matrix, lengths: _Matrix, ways: Sequence[Any]
+    ) -> tuple[_Matrix, _Matrix]:
+        """The same for lists of one length on each side: the axes are lists and elements of g, then of p."""
+
+        def sums(cells: _Matrix) -> _Matrix:
+            return np.array([sum((cells[:, i, :, j] for i, j in way), np.zeros((len(g), len(p)))) for way in ways])
+
+        rows, columns = [child for node in g for child in node.value], [child for node in p for child in node.value]
+        without_partner = np.add.outer([child.size for child in rows], [child.size for child in columns])
+        all_s, all_lengths = sums(s), sums(lengths - without_partner.reshape(s.shape))
+        all_lengths += np.add.outer([node.size for node in g], [node.size for node in p])
+        ratios = sums(_ratios(s, lengths))
+        liked = sums(_equal_identities(rows, columns).reshape(s.shape)) if self.prefer_equal else None
+        best = _best_of_each(all_s, all_lengths, ratios >= ratios.max(axis=0) - _TIE, liked)
+        numbers_of_p = {id(node): j for j, node in enumerate(p)}
+        for node, chosen in zip(g, best, strict=True):
+            self.blocks.setdefault(id(node), []).append((numbers_of_p, chosen, ways))
+        found = (np.take_along_axis(own, best[None], axis=0)[0] for own in (all_s, all_lengths))
+        return next(found), next(found)
+
+
+def _total(g: _Node, p: _Node, matched: list[tuple[int, int, float, int]]) -> _Value:
+    """The value of two lists, from the indexes and values of the pairs that were matched."""
+    length = sum([own - g.value[i].size - p.value[j].size for i, j, _, own in matched])
+    return math.fsum([own for _, _, own, _ in matched]), length + g.size + p.size
+
+
+def _by_key(nodes: list[_Node]) -> dict[str, tuple[list[int], list[_Node]]]:
+    """Of each key, the indexes of the dicts that have it and the children there."""
+    found: dict[str, tuple[list[int], list[_Node]]] = {}
+    for index, node in enumerate(nodes):
+        for key, child in node.value.items():
+            indexes, children = found.setdefault(key, ([], []))
+            indexes.append(index)
+            children.append(child)
+    return found
+
+
+def _by_length(nodes: list[_Node]) -> list[tuple[list[int], _Matrix]]:
+    """The indexes of the lists of one length, and in rows where their elements stand among those of all lists."""
+    lengths = np.array([len(node.value) for node in nodes])
+    starts = np.cumsum(lengths) - lengths
+    alike = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
+    return [(own.tolist(), np.add.outer(starts[own], np.arange(lengths[own[0]]))) for own in alike]
 
 
 def _numbered(values: Iterable[str]) -> dict[str, int]:
-    numbers: dict[str, int] = {}
-    for value in values:
-        numbers.setdefault(value, len(numbers))
-    return numbers
-
-
-def _split(nodes: list[_Node], key: str) -> tuple[dict[int, _Node], list[int]]:
-    """The children under a key by the index of their dict, and the indexes of the dicts without it."""
-    present = {index: node.value[key] for index, node in enumerate(nodes) if key in node.value}
-    return present, [index for index in range(len(nodes)) if index not in present] if len(present) < len(nodes) else []
+    return {value: number for number, value in enumerate(dict.fromkeys(values))}
 
 
 def _ratios(s: _Matrix, lengths: _Matrix) -> _Matrix:
@@ -1662,10 +1775,15 @@ def _matching(
     Returns:
         The pairs of indexes, in the order of the rows.
     """
-    ratios = _ratios(s, lengths)
     uniform = len({*rows.tolist(), *columns.tolist()}) == 1 and lengths.min() == lengths.max()
-    if uniform and equal is None:  # all matchings have one length, so the greatest sum of ratios has one s
-        return list(zip(*(side.tolist() for side in linear_sum_assignment(ratios, maximize=True)), strict=True))
+    if uniform and equal is None:  # all matchings have one length, so the greatest s is the greatest sum of ratios
+        return list(zip(*(side.tolist() for side in linear_sum_assignment(s, maximize=True)), strict=True))
+    ratios = _ratios(s, lengths)
+    if 1 in s.shape:
+        all_lengths = lengths - np.add.outer(rows, columns) + rows.sum() + columns.sum()
+        allowed = ratios.ravel() >= ratios.max() - _TIE
+        best = int(_best_of_each(s.ravel(), all_lengths.ravel(), allowed, None if equal is None else equal.ravel()))
+        return [divmod(best, s.shape[1])]
 
     # A square, in which what is left over is matched with nothing.
     n = max(s.shape)
@@ -1769,7 +1887,7 @@ def _steps(comparison: _Comparison, reference: _Node, prediction: _Node) -> list
             why = "" if p.like_none else _MISMATCH
             steps.append(_Step(parent, at_g, at_p, g, p, why, max(1, p.size)))
         elif g.kind == _ONE_OF:
-            option = comparison.option(g, p)
+            option = comparison.way(g, p)
             parts = [(number, option, None, g.value[option], p, (0, 0))]
         elif g.kind == p.kind == _DICT:
             parts = [
@@ -1782,7 +1900,7 @@ def _steps(comparison: _Comparison, reference: _Node, prediction: _Node) -> list
                 if key not in g.value
             ]
         elif g.kind == p.kind == _LIST:
-            matched = comparison.matching(g, p)
+            matched = comparison.way(g, p)
             parts = [(number, i, j, g.value[i], p.value[j], (0, 0)) for i, j in matched]
             rows, columns = {i for i, _ in matched}, {j for _, j in matched}
             parts += [(number, i, None, c, None, (0, c.size)) for i, c in enumerate(g.value) if i not in rows]
@@ -1824,7 +1942,8 @@ def anls_star_score(
 
     Args:
         prediction: A tree of dicts, lists, strings, numbers, bools and None. Decimal, date, time, Enum and NumPy
-            scalars are taken as the text a person would write; NaN as None.
+            scalars are taken as the text a person would write; NaN as None. Keys are texts too: None and bools as JSON
+            writes them, an Enum by its value.
         reference: The same; a tuple, `one_of` or ``{"$one_of": [...]}`` holds alternatives, of which the closest
             counts. ``{"$literal": {...}}`` is a dict that really has such a key.
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` made of one of them.
@@ -1917,11 +2036,18 @@ def _is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> boo
     """The released code's mode for ST-VQA data, at the top level only."""
     return (
         rules.tree == "released"
-        and isinstance(prediction, str)
         and isinstance(reference, list)
         and bool(reference)
-        and all(isinstance(option, str) for option in reference)
+        and all(map(_is_text, (prediction, *reference)))
     )
+
+
+def _is_text(value: Any) -> bool:
+    """Whether JSON would hold it as a text, as it holds a Decimal."""
+    try:
+        return isinstance(_plain(value), str)
+    except TypeError:  # that it is part of no tree is said elsewhere, with its path
+        return False
 
 
 def _compared(prediction: Any, reference: Any, rules: Protocol, explained: bool = False) -> list[_Step]:
@@ -2026,20 +2152,13 @@ class Explanation:
         """A table of the matches, most lost first, to read in a terminal."""
         sum_ = math.fsum(match.credit for match in self.matches)
         lost = sorted(self.matches, key=lambda match: match.credit - match.weight)
-        rows = [("credit", "reference", "", "prediction", "", "why it is not full")]
-        rows += [
-            (
-                f"{match.credit:.4g}/{match.weight}",
-                match.reference_path or "-",
-                _shown(match.reference),
-                match.prediction_path or "-",
-                _shown(match.prediction),
-                _reason_shown(match),
-            )
-            for match in lost
+        rows: list[tuple[str, ...]] = [("credit", "reference", "", "prediction", "", "why it is not full")]
+        rows += [(f"{match.credit:.4g}/{match.weight}", *_shown_sides(match), _reason_shown(match)) for match in lost]
+        widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+        padded = [
+            [cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)] for row in rows
         ]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines = ["  ".join(row).rstrip() for row in padded]
         return "\n".join([f"score {self.score:.6g} = {sum_:.6g} of {self.length}", *lines, self.signature])
 
 
@@ -2100,7 +2219,7 @@ def _explain_tree(prediction: Any, reference: Any, rules: Protocol) -> Explanati
         length=length,
         closest_reference=_closest_reference(steps, parts),
         key_scores=_key_scores(steps, parts),
-        matches=[match for number in range(len(steps)) for match in _matches(steps, number)],
+        matches=_matches(steps),
         signature=signature(rules, n=1),
     )
 
@@ -2155,7 +2274,9 @@ def _closest_reference(steps: list[_Step], parts: list[list[int]]) -> Any:
             left_over = [part for part in own if not steps[part].p]
             closest[number] = [closest[part] for part in pairs + left_over if steps[part].g]
         else:
-            closest[number] = _closest_dict(steps, own, closest)
+            found = _closest_dict(steps, own, closest)
+            # As a reference, which it is, it must not be read as alternatives.
+            closest[number] = {"$literal": found} if "$one_of" in found or "$literal" in found else found
     return closest[0]
 
 
@@ -2207,13 +2328,25 @@ def _key_scores(steps: list[_Step], parts: list[list[int]]) -> dict[str, ScoreNo
     return top
 
 
-def _matches(steps: list[_Step], number: int) -> list[Match]:
+def _matches(steps: list[_Step]) -> list[Match]:
+    paths = [("$", "$")]
+    rows: list[Match] = []
+    for number, step in enumerate(steps):
+        if number:
+            holder = steps[step.parent]
+            g_path, p_path = paths[step.parent]
+            if step.at_g is not None:
+                g_path += _path_into(cast(_Node, holder.g), step.at_g, of_reference=True)
+            if step.at_p is not None:
+                p_path += _path_into(cast(_Node, holder.p), step.at_p, of_reference=False)
+            paths.append((g_path, g_path if p_path == g_path else p_path))
+        if step.why is not None:
+            rows += _rows(step, *paths[number])
+    return rows
+
+
+def _rows(step: _Step, g_path: str, p_path: str) -> list[Match]:
     """The rows of a step: one, or one for each leaf of a part without partner."""
-    step = steps[number]
-    if step.why is None:
-        return []
-    g_path = _path_to(steps, number, of_g=True) if step.g else None
-    p_path = _path_to(steps, number, of_g=False) if step.p else None
     if step.g and step.p:
         is_compared = step.g.kind == step.p.kind == _LEAF
         return [
@@ -2225,27 +2358,22 @@ def _matches(steps: list[_Step], number: int) -> list[Match]:
                 distance=step.distance if is_compared else None,
                 length=step.longest if is_compared else None,
                 similarity=1 - step.distance / step.longest if is_compared else None,
-                reason=step.why,
+                reason=cast(str, step.why),
                 weight=step.length,
                 credit=_credit(step),
             )
         ]
-    node, path = (step.g, g_path) if step.g else (step.p, p_path)
-    leaves = _leaves(cast(_Node, node), cast(str, path), step.length)
+    node, path = (step.g, g_path) if step.g else (cast(_Node, step.p), p_path)
+    leaves = _leaves(node, path, step.length, of_reference=step.p is None)
     if step.why == "" or not leaves or len(leaves) != step.length:
-        leaves = [(cast(str, path), cast(_Node, node))]
-    weight = step.length // len(leaves)
-    rows = []
-    for own_path, leaf in leaves:
-        text = _given_text(leaf)
-        if step.g:
-            rows.append(Match(own_path, None, text, None, None, None, None, step.why, weight, _credit(step)))
-        else:
-            rows.append(Match(None, own_path, None, text, None, None, None, step.why, weight, _credit(step)))
-    return rows
+        leaves = [(path, node)]
+    rest = None, None, None, cast(str, step.why), step.length // len(leaves), _credit(step)
+    if step.g:
+        return [Match(path, None, _given_text(leaf), None, *rest) for path, leaf in leaves]
+    return [Match(None, path, None, _given_text(leaf), *rest) for path, leaf in leaves]
 
 
-def _leaves(node: _Node, path: str, size: int) -> list[tuple[str, _Node]]:
+def _leaves(node: _Node, path: str, size: int, of_reference: bool) -> list[tuple[str, _Node]]:
     """The leaves of a part without partner, by the alternatives that its size is of."""
     found = []
     stack = [(node, path, size)]
@@ -2254,41 +2382,53 @@ def _leaves(node: _Node, path: str, size: int) -> list[tuple[str, _Node]]:
         if node.kind == _ONE_OF:
             sizes = [option.size for option in node.value]
             chosen = sizes.index(size) if size in sizes else sizes.index(max(sizes))
-            stack.append((node.value[chosen], path + _path_step(chosen, _ONE_OF), sizes[chosen]))
+            stack.append((node.value[chosen], path + _path_into(node, chosen, of_reference), sizes[chosen]))
         elif node.kind <= _LEAF:
             found.append((path, node))
         else:
-            children = node.value.items() if node.kind == _DICT else enumerate(node.value)
-            stack += [(child, path + _path_step(key, node.kind), child.size) for key, child in children][::-1]
+            children = list(node.value.items() if node.kind == _DICT else enumerate(node.value))
+            stack += [(child, path + _path_into(node, key, of_reference), child.size) for key, child in children[::-1]]
     return found
 
 
-def _path_to(steps: list[_Step], number: int, of_g: bool) -> str:
-    found = []
-    while number:
-        step = steps[number]
-        holder = steps[step.parent].g if of_g else steps[step.parent].p
-        at = step.at_g if of_g else step.at_p
-        if at is not None and holder is not None:
-            found.append(_path_step(at, _LIST if isinstance(holder.source, list) else holder.kind))
-        number = step.parent
-    return "$" + "".join(reversed(found))
+def _path_into(node: _Node, key: str | int, of_reference: bool) -> str:
+    """The path from a node to its child, by what the node was written as."""
+    if node.kind == _ONE_OF and isinstance(node.source, list):
+        return _path_step(key, _LIST)
+    is_literal = of_reference and node.kind == _DICT and _is_literal(node.source)
+    return (_path_step("$literal", _DICT) if is_literal else "") + _path_step(key, node.kind)
 
 
 def _given_text(node: _Node) -> str | None:
     if node.kind == _NONE:
         return None
     if node.kind == _LEAF:
-        return str(_usual(node.source, "", {}, 0))
+        return str(_plain(node.source))
     return reprlib.repr(node.source)
 
 
-def _shown(text: str | None) -> str:
-    if text is None:
-        return "-"
+def _shown_sides(match: Match) -> Iterator[str]:
+    """The path and text of both sides; of long texts, what is around the first difference."""
+    texts = _line(str(match.reference)), _line(str(match.prediction))
+    start = Prefix.similarity(*map(str.lower, texts)) - 10 if match.distance else 0
+    start = max(0, min(start, max(map(len, texts)) - 40))
+    for path, text in zip((match.reference_path, match.prediction_path), texts, strict=True):
+        if path is None:
+            yield from "--"
+            continue
+        yield path if len(path) <= 60 else path[:28] + "..." + path[-29:]
+        shown = "..." + text[start + 3 :] if start else text
+        yield shown if len(shown) <= 40 else shown[:37] + "..."
+
+
+def _line(text: str) -> str:
     line = " ".join(text.split())
-    line = "".join(own if own.isprintable() else own.encode("unicode_escape").decode() for own in line)
-    return line if len(line) <= 40 else line[:37] + "..."
+    return "".join(own if own.isprintable() else own.encode("unicode_escape").decode() for own in line)
+
+
+def _width(text: str) -> int:
+    """The columns of a terminal that a text takes."""
+    return sum(1 + (unicodedata.east_asian_width(own) in "WF") - bool(unicodedata.combining(own)) for own in text)
 
 
 def _plain_json(value: Any) -> Any:
@@ -2297,12 +2437,12 @@ def _plain_json(value: Any) -> Any:
 
 
 def _plain_json_steps(value: Any) -> _Steps:
-    value = value if type(value) in _KINDS and value == value else _usual(value, "value", {}, 0)
+    value = _plain(value)
     if isinstance(value, dict):
         plain: dict[str, Any] = {}
         for key, child in value.items():
             child = list(child) if key == "$one_of" and isinstance(child, tuple) else child
-            plain[str(key)] = yield _plain_json_steps(child)
+            plain[_key_text(key)] = yield _plain_json_steps(child)
         return plain
     if isinstance(value, (list, tuple)):
         items = []
@@ -2396,8 +2536,11 @@ class _Side(NamedTuple):
 
 def _read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, _Side]:
     """Check a batch. Without ids, both sides have the same length."""
-    prediction_ids, texts = _read_rows(predictions, "predictions", "prediction_text", of_trees=bool(rules.tree))
-    reference_ids, answers = _read_rows(references, "references", "answers", of_trees=bool(rules.tree))
+    if rules.tree:
+        (prediction_ids, texts), (reference_ids, answers) = _read_trees(predictions, references)
+    else:
+        prediction_ids, texts = _read_rows(predictions, "predictions", "prediction_text")
+        reference_ids, answers = _read_rows(references, "references", "answers")
     without_ids = None in prediction_ids[:1] or None in reference_ids[:1]
     if without_ids and texts and answers and (None in prediction_ids[:1]) != (None in reference_ids[:1]):
         bare, other = ("predictions", "references") if None in prediction_ids[:1] else ("references", "predictions")
@@ -2459,6 +2602,11 @@ def _stored_trees(trees: list[Any], side: str, where: _Where, rules: Protocol) -
     return pa.array(texts, _BYTES)
 
 
+def _is_same_tree(stored: bytes, other: bytes) -> bool:
+    """Whether stored trees are equal, whatever the order of their keys."""
+    return stored == other or len({json.dumps(json.loads(text), sort_keys=True) for text in (stored, other)}) == 1
+
+
 def _row_name(side: str, key: str, ids: list[str | None]) -> _Where:
     def name(row: int) -> str:
         return f"{side}[{row}]" if ids[row] is None else f"{side}[{row}] (question_id {ids[row]!r}): {key!r}"
@@ -2466,22 +2614,38 @@ def _row_name(side: str, key: str, ids: list[str | None]) -> _Where:
     return name
 
 
-def _read_rows(rows: Any, side: str, key: str, of_trees: bool = False) -> tuple[list[str | None], list[Any]]:
-    """Split rows into question_ids and values; bare values have no ids.
+def _read_trees(predictions: Any, references: Any) -> Iterator[tuple[list[str | None], list[Any]]]:
+    """What `_read_rows` gives of both sides. A dict with a question_id is a row, another one a tree.
 
-    A list of answers of trees holds the alternatives, while a bare list is one tree.
+    Dicts are rows without ids only where those of both sides have nothing but the key of a row. A list of answers in
+    a row holds the alternatives, while a bare list is one tree.
     """
+    given = {
+        ("predictions", "prediction_text"): [] if predictions is None else _listed(_column(predictions, "predictions")),
+        ("references", "answers"): [] if references is None else _listed(_column(references, "references")),
+    }
+    lone = all(isinstance(row, Mapping) and set(row) == {key} for (_, key), rows in given.items() for row in rows)
+    for (side, key), rows in given.items():
+        if lone or any(_is_row(row) for row in rows):
+            ids, values = _read_rows(rows, side, key)
+            yield ids, [tuple(own) if key == "answers" and isinstance(own, list) else own for own in values]
+        else:
+            yield [None] * len(rows), rows
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, Mapping) and "question_id" in value
+
+
+def _read_rows(rows: Any, side: str, key: str) -> tuple[list[str | None], list[Any]]:
+    """Split rows into question_ids and values; bare values have no ids."""
     if rows is None:
         return [], []
     listed = _listed(_column(rows, side))
     try:
         ids, values = [row["question_id"] for row in listed], [row[key] for row in listed]
     except (KeyError, TypeError, IndexError):
-        ids, values, are_rows = _read_unusual_rows(listed, side, key, of_trees)
-    else:
-        are_rows = True
-    if of_trees and side == "references" and are_rows:
-        values = [tuple(value) if isinstance(value, list) else value for value in values]
+        ids, values = _read_unusual_rows(listed, side, key)
     if not set(map(type, ids)) <= {str}:
         ids = [None if id_ is _NO_ID else _id_text(id_, f"{side}[{row}]") for row, id_ in enumerate(ids)]
     return ids, values
@@ -2490,15 +2654,15 @@ def _read_rows(rows: Any, side: str, key: str, of_trees: bool = False) -> tuple[
 _NO_ID = object()
 
 
-def _read_unusual_rows(rows: list[Any], side: str, key: str, of_trees: bool) -> tuple[list[Any], list[Any], bool]:
-    """Bare values, or rows without ids, or the error that says which row is neither; and whether they are rows."""
+def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any], list[Any]]:
+    """Bare values, or rows without ids, or the error that says which row is neither."""
 
-    def is_row(row: Any) -> bool:  # and not a tree, nor answers in the form of SQuAD
-        return isinstance(row, Mapping) and (key in row or not (of_trees or (side == "references" and "text" in row)))
+    def is_row(row: Any) -> bool:  # and not answers in the form of SQuAD
+        return isinstance(row, Mapping) and (key in row or not (side == "references" and "text" in row))
 
     wrapped = list(map(is_row, rows))
     if not any(wrapped):
-        return [_NO_ID] * len(rows), rows, False
+        return [_NO_ID] * len(rows), rows
     expected = f"{{'question_id': ..., {key!r}: ...}}"
     with_id = [is_wrapped and "question_id" in row for row, is_wrapped in zip(rows, wrapped, strict=True)]
     kinds = list(zip(wrapped, with_id, strict=True))
@@ -2509,7 +2673,7 @@ def _read_unusual_rows(rows: list[Any], side: str, key: str, of_trees: bool) -> 
     for number, row in enumerate(rows):
         if key not in row or (not with_id[number] and len(row) > 1):
             raise ValueError(f"{side}[{number}] is {_describe(row)}; expected {expected}. Rename its keys.")
-    return [row.get("question_id", _NO_ID) for row in rows], [row[key] for row in rows], True
+    return [row.get("question_id", _NO_ID) for row in rows], [row[key] for row in rows]
 
 
 def _id_text(value: object, where: str) -> str:
@@ -2567,7 +2731,7 @@ class _Aligned(NamedTuple):
     notes: list[str]
 
 
-def _align(table: pa.Table, missing: str, unknown: str) -> _Aligned:
+def _align(table: pa.Table, missing: str, unknown: str, same: Callable[[Any, Any], bool] = operator.eq) -> _Aligned:
     prediction_ids, texts = _stored_side(table, "predictions")
     reference_ids, answers = _stored_side(table, "references")
     if not len(texts) and not len(answers):
@@ -2578,10 +2742,10 @@ def _align(table: pa.Table, missing: str, unknown: str) -> _Aligned:
         raise ValueError("some rows have a question_id and others have none; expected all with one or all without")
 
     notes: list[str] = []
-    prediction_ids, texts = _without_repeats(prediction_ids, texts, "predictions", notes)
+    prediction_ids, texts = _without_repeats(prediction_ids, texts, "predictions", notes, same)
     if prediction_ids.equals(reference_ids):  # then the references do not repeat either
         return _Aligned(reference_ids, texts, answers, [], 0, notes)
-    reference_ids, answers = _without_repeats(reference_ids, answers, "references", notes)
+    reference_ids, answers = _without_repeats(reference_ids, answers, "references", notes, same)
     positions = pc.index_in(reference_ids, value_set=prediction_ids)
     lacking = np.flatnonzero(_bools(positions.is_null()))
     surplus = prediction_ids[:0]
@@ -2620,7 +2784,9 @@ def _count_ids(ids: pa.Array, what: str) -> str:
     return f"{len(ids)} question_id{'s' * (len(ids) != 1)} {what.format(shown)}" if len(ids) else ""
 
 
-def _without_repeats(ids: pa.Array, values: pa.Array, side: str, notes: list[str]) -> tuple[pa.Array, pa.Array]:
+def _without_repeats(
+    ids: pa.Array, values: pa.Array, side: str, notes: list[str], same: Callable[[Any, Any], bool] = operator.eq
+) -> tuple[pa.Array, pa.Array]:
     """Drop rows that repeat an id with the same content, as samplers that pad the last batch do."""
     if len(pc.unique(ids)) == len(ids):
         return ids, values
@@ -2628,7 +2794,7 @@ def _without_repeats(ids: pa.Array, values: pa.Array, side: str, notes: list[str
     contents = values.to_pylist()
     for row, id_ in enumerate(ids.to_pylist()):
         first = first_of.setdefault(id_, row)
-        if contents[first] != contents[row]:
+        if not same(contents[first], contents[row]):
             kind = _TEXT_TYPES["references" if pa.types.is_large_list(values.type) else "predictions"]
             given, again = (_listed(_decoded(values.take([at]), kind))[0] for at in (first, row))
             raise ValueError(
@@ -2706,8 +2872,9 @@ class ANLS(evaluate.Metric):
         """Add one prediction and its reference, or with a question_id one of the two.
 
         Args:
-            prediction: ``{"question_id": ..., "prediction_text": ...}`` or a plain string.
-            reference: ``{"question_id": ..., "answers": [...]}`` or plain accepted answers.
+            prediction: ``{"question_id": ..., "prediction_text": ...}`` or a plain string; of trees, a dict without
+                question_id is the tree itself.
+            reference: ``{"question_id": ..., "answers": [...]}`` or plain accepted answers; likewise.
             predictions: The name by which `evaluate.combine` passes the prediction.
             references: The name by which `evaluate.combine` passes the reference.
 
@@ -2716,8 +2883,9 @@ class ANLS(evaluate.Metric):
         """
         prediction = predictions if prediction is None else prediction
         reference = references if reference is None else reference
-        alone = prediction is None and isinstance(reference, Mapping) and "question_id" in reference
-        given = None if alone else [prediction], None if reference is None else [reference]
+        reference_alone = prediction is None and _is_row(reference)
+        prediction_alone = reference is None and (_is_row(prediction) or not self.protocol.tree)  # None is a tree
+        given = None if reference_alone else [prediction], None if prediction_alone else [reference]
         self._take(_read_batch(*given, self.protocol))
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
@@ -2752,7 +2920,7 @@ class ANLS(evaluate.Metric):
             threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
             detailed: Whether to add to the result, in the order of the references: ``scores``, ``question_ids``
                 and ``closest_references``; the counts ``n``, ``missing``, ``unknown``, ``unanswered`` (predictions
-                that are None) and ``padded`` (questions whose score was raised by blanks around a text, which
+                that are None) and ``padded`` (questions whose score was raised by surplus blanks, which
                 happens in protocols that divide by raw lengths) with ``padding_gain``, by how much that raised the
                 mean; and the ``signature``.
             missing: A question without a prediction is an ``"error"``, or scores ``"zero"``.
@@ -2778,7 +2946,7 @@ class ANLS(evaluate.Metric):
         if self.process_id > 0:
             return None
         try:
-            aligned = _align(table, missing, unknown)
+            aligned = _align(table, missing, unknown, _is_same_tree if rules.tree else operator.eq)
             result, notes = (_tree_result if rules.tree else _result)(aligned, rules, detailed, missing)
             for note in notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
@@ -2908,7 +3076,7 @@ def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: st
 def _mean_key_scores(documents: list[dict[str, ScoreNode]]) -> _Steps:
     """Of each path of keys, the mean over the documents in which it was compared, and how many those are."""
     mean: dict[str, Any] = {}
-    for key in dict.fromkeys(chain.from_iterable(documents)):
+    for key in dict.fromkeys(itertools.chain.from_iterable(documents)):
         nodes = [nodes[key] for nodes in documents if key in nodes]
         mean[key] = {
             "anls_score": math.fsum(cast(float, node.anls_score) for node in nodes) / len(nodes),

@@ -152,18 +152,18 @@ def _compare(prediction: str, answer: str, rules: anls.Protocol) -> AnswerCompar
 
 def _sentence(distance: int, length: int, similarity: float, score: float, text: str, rules: anls.Protocol) -> str:
     """Say it in words, with enough digits to see on which side of the threshold a similarity is."""
-    is_kept = bool(anls._is_kept(distance, length, rules))
     if not length:
-        difference = "Both texts are empty"
-    elif not distance:
+        return f"Both texts are empty, which this protocol counts {rules.both_empty}."
+    is_kept = bool(anls._is_kept(distance, length, rules))
+    if not distance:
         difference = "The texts are equal as this protocol compares them"
     elif rules.substitution_cost != 1:
         difference = f"The edits cost {distance}, for {length} characters"
     else:
         difference = f"{distance} of {length} characters {'differs' if distance == 1 else 'differ'}"
-    shown = f"{similarity:.4g}"
-    if round(similarity, 4) == round(float(rules.threshold), 4) or (shown == "1" and similarity < 1):
-        shown = repr(similarity)
+    limits = {float(rules.threshold), 1.0}
+    is_near = any(abs(similarity - limit) < 1e-3 for limit in limits - {similarity})
+    shown = f"{similarity:.{10 if is_near else 4}g}"
     word = {">=": ("below", "at least"), ">": ("not above", "above")}[rules.keep][is_kept]
     verdict = f"{word} the threshold {rules.threshold}"
     if rules.keep == ">=" and not rules.exact_threshold:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
 
 if TYPE_CHECKING:
     from anls_eval.formats import Reader
@@ -47,6 +49,12 @@ Columns = Annotated[
         help="Which column is what, as ROLE=NAME: question_id, prediction, answers, answer_type, document.",
     ),
 ]
+Missing = Annotated[str, typer.Option(help="A question without a prediction: error, or zero.")]
+Unknown = Annotated[str, typer.Option(help="A prediction without a question: error, or ignore.")]
+ClusterBy = Annotated[
+    str | None, typer.Option(help="The column with the document of each question, for intervals and tests.")
+]
+Seed = Annotated[int, typer.Option(help="Of the random numbers behind intervals and tests.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor what was detected.")]
 
 
@@ -63,6 +71,15 @@ def main() -> None:
 
 def _show_note(message: Warning | str, *_: Any, **__: Any) -> None:
     err.print(f"note: {message}", markup=False)
+
+
+def _print_table(table: Table) -> None:
+    """Print a table as wide as it is: numbers that are cut or folded cannot be read."""
+    wide = Console(width=10_000)
+    console = Console(highlight=False, width=Measurement.get(wide, wide.options, table).maximum)
+    with console.capture() as captured:
+        console.print(table)
+    out.out("\n".join(line.rstrip() for line in captured.get().splitlines()), highlight=False)
 
 
 def _print_json(value: Any) -> None:
@@ -125,8 +142,9 @@ def explain(
         document = anls.explain(given, expected, protocol=protocol or "anls_star", threshold=exact_threshold(threshold))
         shown, plain = str(document), document.to_dict()
     else:
+        accepted = answers[0] if answers and len(answers) == 1 else answers  # a text can write out a list
         found = explain_answers(
-            prediction, answers, protocol=protocol or "standard", threshold=threshold, answer_type=answer_type
+            prediction, accepted, protocol=protocol or "standard", threshold=threshold, answer_type=answer_type
         )
         for note in found.notes:
             _show_note(note)
@@ -152,8 +170,18 @@ def score(
     per_question: Annotated[
         Path | None, typer.Option(help="Write a row for each question: .parquet, .csv or .jsonl.")
     ] = None,
-    missing: Annotated[str, typer.Option(help="A question without a prediction: error, or zero.")] = "error",
-    unknown: Annotated[str, typer.Option(help="A prediction without a question: error, or ignore.")] = "error",
+    cluster_by: ClusterBy = None,
+    seed: Seed = 0,
+    eval_results: Annotated[
+        Path | None, typer.Option(help="Write .eval_results/*.yaml, as the Hub shows it, into this folder.")
+    ] = None,
+    dataset_id: Annotated[str | None, typer.Option(help="For --eval-results: the data set on the Hub.")] = None,
+    task_id: Annotated[str | None, typer.Option(help="For --eval-results: the task in that data set.")] = None,
+    push: Annotated[
+        str | None, typer.Option(metavar="REPO", help="Upload the file of --eval-results to this model on the Hub.")
+    ] = None,
+    missing: Missing = "error",
+    unknown: Unknown = "error",
     format_name: Format = None,
     columns: Columns = None,
     as_json: AsJson = False,
@@ -163,6 +191,11 @@ def score(
     from anls_eval import terminal
     from anls_eval.submission import score_submission
 
+    if eval_results is not None and not (dataset_id and task_id):
+        raise ValueError("--eval-results needs --dataset-id and --task-id, as in lmms-lab/DocVQA and docvqa_val")
+    if push is not None and eval_results is None:
+        raise ValueError("--push needs --eval-results, the folder for the file that is uploaded")
+
     sides = _open(predictions, references, format_name, columns, quiet or as_json)
     with _progress(sides[1].rows, quiet) as advance:
         result = score_submission(
@@ -170,6 +203,8 @@ def score(
             protocol=protocol,
             threshold=threshold,
             by=by or [],
+            cluster_by=cluster_by,
+            seed=seed,
             missing=missing,
             unknown=unknown,
             per_question=per_question,
@@ -177,11 +212,149 @@ def score(
         )
     for note in result.notes:
         _show_note(note)
+    if eval_results is not None and dataset_id and task_id:
+        from anls_eval.integrations import hub
+
+        entry = hub.eval_result(result, dataset_id=dataset_id, task_id=task_id)
+        path = hub.write_eval_result(eval_results, entry)
+        if push is not None:
+            err.print(f"uploaded: {hub.push_eval_result(path, push)}", markup=False)
     if as_json:
         _print_json(result.to_dict())
     else:
-        out.print(terminal.submission_table(result))
+        _print_table(terminal.submission_table(result))
         out.print(f"\n{result.signature}", markup=False)
+
+
+@app.command()
+def compare(
+    systems: Annotated[list[str], typer.Argument(help="Files with the predictions of two systems or more.")],
+    references: References,
+    protocol: Protocol = "standard",
+    threshold: Threshold = None,
+    cluster_by: ClusterBy = None,
+    seed: Seed = 0,
+    missing: Missing = "error",
+    unknown: Unknown = "error",
+    format_name: Format = None,
+    columns: Columns = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Rank systems with intervals and paired tests, and say which of them cannot be told apart."""
+    from anls_eval import terminal
+    from anls_eval.systems import ranking_as_json, score_systems
+
+    if len(systems) < 2:
+        raise ValueError("expected two systems or more; for one there is `anls score`")
+    of_references, open_system = _open_sides(references, format_name, columns, quiet or as_json)
+    found = score_systems(
+        systems,
+        of_references,
+        open_system=open_system,
+        protocol=protocol,
+        threshold=threshold,
+        cluster_by=cluster_by,
+        missing=missing,
+        unknown=unknown,
+    )
+    ranking = found.rank(seed)
+    for note in found.notes:
+        _show_note(note)
+    if as_json:
+        _print_json({**ranking_as_json(ranking), "signature": found.signature})
+    else:
+        _print_table(terminal.ranking_table(ranking))
+        out.print()
+        _print_table(terminal.comparison_table(ranking))
+        out.print(f"\n{found.signature}", markup=False)
+
+
+@app.command()
+def leaderboard(
+    folder: Annotated[Path, typer.Argument(help="The folder with one file of predictions for each system.")],
+    references: References,
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="Write the leaderboard: .md, .csv, .html or .json.")
+    ] = None,
+    protocol: Protocol = "standard",
+    threshold: Threshold = None,
+    cluster_by: ClusterBy = None,
+    seed: Seed = 0,
+    missing: Missing = "error",
+    unknown: Unknown = "error",
+    format_name: Format = None,
+    columns: Columns = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Rank all systems of a folder; files that cannot be scored are listed with the reason."""
+    from anls_eval import terminal
+    from anls_eval.leaderboard_table import leaderboard_as_json, write_leaderboard
+    from anls_eval.systems import score_systems
+
+    paths = _systems_in(folder, references)
+    of_references, open_system = _open_sides(references, format_name, columns, quiet=True)
+    found = score_systems(
+        paths,
+        of_references,
+        open_system=open_system,
+        protocol=protocol,
+        threshold=threshold,
+        cluster_by=cluster_by,
+        missing=missing,
+        unknown=unknown,
+        skip=True,
+    )
+    ranking = found.rank(seed)
+    if out_file is not None:
+        write_leaderboard(out_file, ranking, found.skipped, found.signature)
+    if as_json:
+        _print_json(leaderboard_as_json(ranking, found.skipped, found.signature))
+    else:
+        _print_table(terminal.ranking_table(ranking))
+        out.print(f"\n{found.signature}", markup=False)
+    for note in found.notes if not quiet else ():
+        _show_note(note)
+    for path, why in found.skipped.items():
+        err.print(f"skipped: {path}: {why}", markup=False)
+
+
+def _systems_in(folder: Path, references: str) -> list[str]:
+    """The files of a folder, but for hidden ones and the references."""
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is no folder; expected one with a file of predictions for each system")
+    gold = Path(references).resolve()
+    paths = [path for path in sorted(folder.iterdir()) if path.name[0] not in "._" and path.resolve() != gold]
+    if not paths:
+        raise ValueError(f"{folder} holds no files of predictions")
+    return list(map(str, paths))
+
+
+def _open_sides(
+    references: str, format_name: str | None, columns: list[str] | None, quiet: bool
+) -> tuple[Reader, Callable[[str], Reader]]:
+    """The references, and what opens the predictions of a system."""
+    from anls_eval.formats import open_predictions, open_references
+
+    roles = dict(_role(text) for text in columns or [])
+
+    def open_system(path: str) -> Reader:
+        reader = open_predictions(path, format=format_name, columns=_known(roles, "answers", references))
+        _show_detected(reader, quiet)
+        return reader
+
+    of_references = open_references(references, format=format_name, columns=_known(roles, "prediction", references))
+    _show_detected(of_references, quiet)
+    return of_references, open_system
+
+
+def _show_detected(reader: Reader, quiet: bool) -> None:
+    own = reader.detected
+    if not quiet:
+        read_as = ", ".join(f"{role}={name}" for role, name in own.columns.items())
+        compression = f", {own.compression}" if own.compression else ""
+        err.print(f"{own.path}: {own.format}{compression}; {read_as}", markup=False)
 
 
 @app.command()
@@ -209,6 +382,40 @@ def diagnose(
         out.print(terminal.diagnosis_text(found), markup=False)
 
 
+@app.command()
+def check(
+    predictions: Annotated[str, typer.Argument(help="The file with the predictions.")],
+    references: Annotated[
+        str | None, typer.Option("--references", "-r", help="The file with the accepted answers, to find more.")
+    ] = None,
+    format_name: Format = None,
+    columns: Columns = None,
+    fix: Annotated[
+        Path | None, typer.Option(help="Write the submission with the mends that are certain: a name in .json.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find what a portal would refuse in a submission, and what costs points; exit status 1 if it would be refused."""
+    from anls_eval import terminal
+    from anls_eval.submission_check import check_submission
+    from anls_eval.submission_mend import mend_submission
+
+    roles = dict(_role(text) for text in columns or [])
+    report = left = check_submission(predictions, references, format=format_name, columns=roles)
+    shown = report.to_dict()
+    if not as_json:
+        out.print(terminal.check_text(report), markup=False)
+    if fix is not None and report.is_readable:
+        left = mend_submission(predictions, fix, references, format=format_name, columns=roles)
+        shown["mended"] = left.to_dict()
+        if not as_json:
+            out.print(f"\n{terminal.mended_text(report, left)}", markup=False)
+    if as_json:
+        _print_json(shown)
+    if left.refused:
+        raise typer.Exit(1 if report.is_readable else 2)
+
+
 def _open(
     predictions: str, references: str | None, format_name: str | None, columns: list[str] | None, quiet: bool
 ) -> tuple[Reader, Reader]:
@@ -221,15 +428,8 @@ def _open(
     of_references = open_references(
         references or predictions, format=format_name, columns=_known(roles, "prediction", references)
     )
-    if not quiet:
-        for reader in (of_predictions, of_references):
-            own = reader.detected
-            read_as = ", ".join(f"{role}={name}" for role, name in own.columns.items())
-            err.print(
-                f"{own.path}: {own.format}{f', {own.compression}' if own.compression else ''}; {read_as}", markup=False
-            )
-    for note in dict.fromkeys((*of_predictions.detected.notes, *of_references.detected.notes)):
-        _show_note(note)
+    for reader in (of_predictions, of_references):
+        _show_detected(reader, quiet)
     return of_predictions, of_references
 
 

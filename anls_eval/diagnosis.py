@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 import anls
 from anls import PROTOCOLS, Protocol
+from anls_eval import formatting
 from anls_eval.outcomes import Measured, measure, read_blocks
 from anls_eval.protocol_docs import in_words
 
@@ -117,7 +118,7 @@ def compare_protocols(
         for part in measure(block, measured):
             keys = [(number, own.keep, own.exact_threshold) for number, own in zip(part.which, measured, strict=True)]
             scores = {
-                key: anls._kept_similarity(*part.outcomes[key[0]].closest, own)
+                key: anls._kept_similarity(*part.closest[key[0]], own)
                 for key, own in dict(zip(keys, measured, strict=True)).items()
             }
             units = {key: _units(own) for key, own in scores.items()}
@@ -125,15 +126,22 @@ def compare_protocols(
             compared = [scores[key] for key in dict.fromkeys(keys[:-1])]
             spread[block.rows[part.rows]] = np.maximum.reduce(compared) - np.minimum.reduce(compared)
     *means, standard = (_mean(total, n) for total in totals)
-    greatest = np.argsort(-spread, kind="stable")[:most]
     return ProtocolComparison(
         n=n,
         means={own.name: mean for own, mean in zip(rules, means, strict=True)},
         differences={own.name: mean - standard for own, mean in zip(rules, means, strict=True)},
         disagreements=tuple(
-            _disagreement(predictions, answers, row, rules) for row in greatest.tolist() if spread[row] > 0
+            _disagreement(predictions, answers, row, rules) for row in _greatest(spread, most) if spread[row] > 0
         ),
     )
+
+
+def _greatest(values: _Floats, count: int) -> list[int]:
+    """The places of the greatest values, the first of equal ones first."""
+    count = min(count, len(values))
+    least = np.partition(values, len(values) - count)[len(values) - count] if count else np.inf
+    places = np.flatnonzero(values >= least)
+    return cast(list[int], places[np.argsort(-values[places], kind="stable")][:count].tolist())
 
 
 def _named_protocols(protocols: Iterable[str | Protocol] | None) -> list[Protocol]:
@@ -165,8 +173,10 @@ def _disagreement(predictions: Any, answers: Any, row: int, rules: list[Protocol
 COMMON_THRESHOLDS = (0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """The thresholds that are tried beside a protocol's own."""
 
-NOT_ANSWERABLE = ("not answerable", "unanswerable", "")
-"""Answers that say that a question has none, stripped and in small letters, without a final dot."""
+NOT_ANSWERABLE = (*sorted(formatting.NOT_ANSWERABLE), "")
+"""Answers by which data sets say that a question has none, stripped and in small letters, without a final dot.
+
+Fewer than `formatting.REFUSALS`: "none" and "n/a" are what some documents really say."""
 
 _MOST_HABITS = 3  # with more, something gives almost any number
 _CLOSEST = 5  # causes to give where none fits
@@ -184,7 +194,8 @@ class Cause:
         threshold: The least similarity that counts; 1 in exact match.
         scoring: ``"similarity"``, ``"kept as 1"`` (a similarity that counts is taken as 1) or ``"exact match"``.
         answers: ``"all"``, or ``"first"`` if only the first answer of each question was compared.
-        left_out: Of ``"missing"`` (without a prediction) and ``"not answerable"``, the questions left out of the mean.
+        left_out: The questions left out of the mean: ``"missing"`` are those without a prediction, ``"not answerable"``
+            those whose answers are all in `NOT_ANSWERABLE`.
         scale: 1, or 100 if the number is a percentage.
         rounding: ``"rounded"`` or ``"cut off"``, to the decimals of the reported number.
         n: The number of questions in the mean.
@@ -347,7 +358,7 @@ def _tally(
     predictions: Any, answers: Any, question_ids: Sequence[Any] | None, protocols: Sequence[Protocol]
 ) -> _Tallied:
     """Measure everything once, and keep of it only what can change a mean: how often each outcome occurs."""
-    measured = [dataclasses.replace(own, threshold=0, keep=">=") for own in protocols]
+    unlimited = [dataclasses.replace(own, threshold=0, keep=">=") for own in protocols]
     counters: list[dict[str, collections.Counter[int]]] = [
         {"all": collections.Counter(), "first": collections.Counter()} for _ in protocols
     ]
@@ -355,18 +366,15 @@ def _tally(
     for block in read_blocks(predictions, answers, question_ids):
         answerable = _answerable(block.options)
         questions.update(zip(_missing(block.texts), answerable.tolist(), strict=True))
-        for part in measure(block, measured):
-            own_answerable = answerable[part.rows]
-            counted = [
-                {
-                    "all": _count(outcome.closest, own_answerable),
-                    "first": _count(outcome.first, own_answerable),
-                }
-                for outcome in part.outcomes
-            ]
+        for part in measure(block, unlimited, first=True):
+            own = answerable[part.rows]
+            counted = {
+                "all": [_count(measured, own) for measured in part.closest],
+                "first": [_count(measured, own) for measured in part.first],
+            }
             for counter, number in zip(counters, part.which, strict=True):
-                for kind, counts in counted[number].items():
-                    counter[kind].update(counts)
+                for kind, counts in counted.items():
+                    counter[kind].update(counts[number])
     return _Tallied(dict(questions), [{kind: _unpacked(own) for kind, own in counter.items()} for counter in counters])
 
 
@@ -570,9 +578,10 @@ def _conditions(rules: Protocol, way: _Way, tallied: _Tallied, reported: float, 
 def _conclusion(causes: tuple[Cause, ...], tried: int, reported: float, decimals: int) -> str:
     number = f"{reported:.{decimals}f}"
     if causes[0].fits:
-        others = f" {len(causes) - 1} other ways give it too." if len(causes) > 1 else ""
-        return f"Of {tried} ways to score these predictions, this one gives {number}. {causes[0].reason}{others}"
+        more = len(causes) - 1
+        others = f" {more} other {'way gives' if more == 1 else 'ways give'} it too." if more else ""
+        return f"Of {tried:,} ways to score these predictions, this one gives {number}. {causes[0].reason}{others}"
     return (
-        f"None of {tried} ways to score these predictions gives {number}. Other predictions, references or another "
+        f"None of {tried:,} ways to score these predictions gives {number}. Other predictions, references or another "
         f"split may be behind it. The closest: {causes[0].reason}"
     )

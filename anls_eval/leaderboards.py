@@ -61,7 +61,8 @@ class _Pairs(NamedTuple):
     combine: Callable[[list[float]], float]
 
     def stripped(self) -> "_Pairs":
-        return self._replace(texts=[text.strip() for text in self.texts], answers=[own.strip() for own in self.answers])
+        strip = anls.STEPS["collapse"]
+        return self._replace(texts=list(map(strip, self.texts)), answers=list(map(strip, self.answers)))
 
 
 _Outcome = float | _Pairs
@@ -835,9 +836,9 @@ def _padding_note(outcomes: list[_Outcome], scores: list[float], board: Leaderbo
     n = len(scores)
     mean, gain = math.fsum(scores) / n, math.fsum(gains) / n
     return [
-        f"protocol {board.name!r} divides by raw lengths, and blanks around the texts raised the score of "
+        f"protocol {board.name!r} divides by raw lengths, and surplus blanks raised the score of "
         f"{len(gains)} of {n} questions: the mean is {mean:.6f} with them and {mean - gain:.6f} without. "
-        "Strip the texts"
+        "Take them out"
     ]
 
 

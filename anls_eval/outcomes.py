@@ -2,7 +2,7 @@
 
 Protocols share much: those with the same steps compare the same texts, and on most texts most steps do nothing. So a
 distance is measured once for all protocols that compare the same two texts. What is left for each protocol is
-arithmetic on the distance and the length of the closest answer: its `Outcome`.
+arithmetic on the distance and the length of the closest answer.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Measured(NamedTuple):
-    """A distance and a length for each question; their ratio is what decides its score.
+    """The distance and the length for one answer of each question; their ratio is what decides its score.
 
     No length is 0: two empty texts are 0/1 or 1/1, as the protocol has it. A prediction that scores nothing whatever
     the answers are is 1/1.
@@ -37,13 +37,6 @@ class Measured(NamedTuple):
 
     distances: _Ints
     lengths: _Ints
-
-
-class Outcome(NamedTuple):
-    """What a protocol measures on some questions, before it asks whether the similarity is kept."""
-
-    closest: Measured  # the answer that is closest
-    first: Measured  # the answer that comes first
 
 
 class Block(NamedTuple):
@@ -58,8 +51,9 @@ class Part(NamedTuple):
     """The questions of a block on which the same protocols agree; those without a prediction are in no part."""
 
     rows: _Ints  # in the block
-    outcomes: list[Outcome]
-    which: list[int]  # of each protocol, the number of its outcome
+    which: list[int]  # of each protocol, the number of what was measured in the two lists
+    closest: list[Measured]  # to the closest answer
+    first: list[Measured]  # to the first answer; empty unless asked for
 
 
 # Reading
@@ -90,7 +84,7 @@ def read_blocks(predictions: Any, answers: Any, question_ids: Sequence[Any] | No
         raise ValueError("nothing to score: 0 predictions and 0 answers; expected at least one question")
     if question_ids is not None and len(question_ids) != len(left):
         raise ValueError(f"{len(question_ids)} question_ids but {len(left)} predictions; expected one id for each")
-    return _blocks(left, right, question_ids)
+    return _blocks(left, right, None if question_ids is None else list(question_ids))
 
 
 def _blocks(predictions: Any, answers: Any, question_ids: Sequence[Any] | None) -> Iterator[Block]:
@@ -128,12 +122,13 @@ def _by_surrogates(rows: _Ints, texts: list[str | None], options: list[list[str]
 # What protocols have in common
 
 
-def measure(block: Block, protocols: Sequence[Protocol]) -> list[Part]:
+def measure(block: Block, protocols: Sequence[Protocol], *, first: bool = False) -> list[Part]:
     """Measure a block by each protocol.
 
     Args:
         block: From `read_blocks`.
-        protocols: Protocols of texts. One whose threshold is 0 has every distance measured.
+        protocols: Protocols of texts. One whose threshold is 0 has every distance measured that can matter.
+        first: Whether to give what was measured to the first answers as well.
 
     Returns:
         Up to three parts. Each question with a prediction is in one of them. Where a protocol does not keep the
@@ -142,12 +137,13 @@ def measure(block: Block, protocols: Sequence[Protocol]) -> list[Part]:
     Example:
         >>> block = next(read_blocks(["Fig. 1"], [["Fig. 2", "fig 1"]]))
         >>> [part] = measure(block, [anls.get_protocol("standard"), anls.get_protocol("due_cased")])
-        >>> [part.outcomes[number].closest.distances.tolist() for number in part.which]
+        >>> [part.closest[number].distances.tolist() for number in part.which]
         [[1], [1]]
     """
     if isinstance(block.texts, list):
         rows = np.array([row for row, text in enumerate(block.texts) if text is not None], dtype=np.int64)
-        return [_measured_one_by_one(block, rows, [_on_any_text(rules) for rules in protocols])] if len(rows) else []
+        rules = [_on_any_text(own) for own in protocols]
+        return [_measured_one_by_one(block, rows, rules, first)] if len(rows) else []
     plain = _where(block, lambda texts: pc.match_substring_regex(texts, _PLAIN))
     in_ascii = _where(block, pc.string_is_ascii)
     kinds = (
@@ -156,7 +152,7 @@ def measure(block: Block, protocols: Sequence[Protocol]) -> list[Part]:
         (~in_ascii & anls._bools(block.texts.is_valid()), _on_any_text),
     )
     parts = ((np.flatnonzero(own), [simplified(rules) for rules in protocols]) for own, simplified in kinds)
-    return [_measured(block, rows, rules) for rows, rules in parts if len(rows)]
+    return [_measured(block, rows, rules, first) for rows, rules in parts if len(rows)]
 
 
 _PLAIN = r"^([0-9A-Za-z%]|[!-\-/-~]( ?[!-~])* ?[0-9A-Za-z%])?\z"
@@ -225,6 +221,9 @@ def _steps(protocol: Protocol) -> tuple[tuple[str, ...], tuple[str, ...]]:
 # Measuring
 
 
+_Found = tuple[Measured, Measured]  # to the closest answers, and to the first
+
+
 class _Pairs(NamedTuple):
     """Every prediction with each of its answers."""
 
@@ -240,10 +239,10 @@ class _Compared(NamedTuple):
     left: anls._Texts
     right: anls._Texts
     distances: _Ints
-    is_exact: _Bools  # elsewhere the distance is the difference of the sizes, and no protocol keeps even that
+    is_exact: _Bools  # elsewhere the distance is the difference of the sizes, the least that it can be
 
 
-def _measured(block: Block, rows: _Ints, protocols: list[Protocol]) -> Part:
+def _measured(block: Block, rows: _Ints, protocols: list[Protocol], first: bool) -> Part:
     options = block.options.take(pa.array(rows))
     counts = _counts(options)
     owner, starts = np.repeat(np.arange(len(rows)), counts), np.cumsum(counts) - counts
@@ -256,26 +255,32 @@ def _measured(block: Block, rows: _Ints, protocols: list[Protocol]) -> Part:
     groups: dict[Any, list[Protocol]] = {}
     for rules in dict.fromkeys(protocols):
         groups.setdefault((anls._weights(rules), _steps(rules)), []).append(rules)
-    outcomes: dict[Protocol, Outcome] = {}
-    first: dict[tuple[int, int, int], _Compared] = {}  # of each weights
+    found: dict[Protocol, _Found] = {}
+    known: dict[tuple[int, int, int], _Compared] = {}  # by weights, what was compared first
     for (weights, steps), members in groups.items():
         left, right = prepared(0, steps[0]), prepared(1, steps[1])
         lengths = {kinds: _pair_lengths(pairs, left, right, *kinds) for kinds in dict.fromkeys(map(_kinds, members))}
         greatest = functools.reduce(np.maximum, lengths.values())
+        # What the laxest rules cannot keep even at the greatest length, no other can.
         laxest = min(members, key=lambda rules: (rules.exact_threshold, rules.keep == ">"))
-        compared = _compare(left, right, owner, greatest, laxest, first.get(weights))
-        first.setdefault(weights, compared)
+        compared = _compare(left, right, owner, greatest, laxest, first, known.get(weights))
+        known.setdefault(weights, compared)
         for rules in members:
             own = _without_threshold(rules)
-            if own not in outcomes:
+            if own not in found:
                 zero = _is_zero(left.compared, rules)
-                outcomes[own] = _outcome(compared.distances, lengths[_kinds(rules)], owner, starts, zero, rules)
-    return _part(rows, outcomes, protocols)
+                found[own] = _of_questions(compared.distances, lengths[_kinds(rules)], owner, starts, zero, rules)
+    return _part(rows, found, protocols, first)
 
 
-def _part(rows: _Ints, outcomes: dict[Protocol, Outcome], protocols: list[Protocol]) -> Part:
-    numbers = {rules: number for number, rules in enumerate(outcomes)}
-    return Part(rows, list(outcomes.values()), [numbers[_without_threshold(rules)] for rules in protocols])
+def _part(rows: _Ints, found: dict[Protocol, _Found], protocols: list[Protocol], first: bool) -> Part:
+    numbers = {rules: number for number, rules in enumerate(found)}
+    return Part(
+        rows=rows,
+        which=[numbers[_without_threshold(rules)] for rules in protocols],
+        closest=[closest for closest, _ in found.values()],
+        first=[own for _, own in found.values()] if first else [],
+    )
 
 
 def _kinds(rules: Protocol) -> tuple[str, str]:
@@ -294,9 +299,18 @@ def _lengths(raw: pa.LargeStringArray, texts: anls._Texts, kind: str) -> _Ints:
 
 
 def _compare(
-    left: anls._Texts, right: anls._Texts, owner: _Ints, lengths: _Ints, rules: Protocol, known: _Compared | None
+    left: anls._Texts,
+    right: anls._Texts,
+    owner: _Ints,
+    lengths: _Ints,
+    rules: Protocol,
+    first: bool,
+    known: _Compared | None,
 ) -> _Compared:
-    """Measure the pairs that the rules can keep at such lengths and whose texts are not those that are known."""
+    """Measure the pairs that the rules can keep at such lengths and whose texts are not those that are known.
+
+    An answer equal to the prediction settles its question, unless the first answer is wanted too.
+    """
     left_sizes = left.sizes[owner]
     distances = np.abs(left_sizes - right.sizes)  # the least that they can be
     is_exact = anls._equal(left.compared, right.compared, owner) | (left_sizes == 0) | (right.sizes == 0)
@@ -304,7 +318,12 @@ def _compare(
         same = _same(left, known.left)[owner] & _same(right, known.right) & known.is_exact
         distances[same] = known.distances[same]
         is_exact |= same
-    open_pairs = np.flatnonzero(~is_exact & np.asarray(anls._is_kept(distances, lengths, rules), dtype=bool))
+    is_open = ~is_exact & np.asarray(anls._is_kept(distances, lengths, rules), dtype=bool)
+    if not first:
+        settled = np.zeros(len(left.sizes), dtype=bool)
+        settled[owner[is_exact & (distances == 0)]] = True
+        is_open &= ~settled[owner]
+    open_pairs = np.flatnonzero(is_open)
     begins = np.diff(owner[open_pairs], prepend=-1) > 0  # a prediction is held once, however many answers it meets
     texts = left.compared.take(pa.array(owner[open_pairs][begins])).to_numpy(zero_copy_only=False)
     distances[open_pairs] = cpdist(
@@ -323,11 +342,17 @@ def _same(texts: anls._Texts, others: anls._Texts) -> _Bools:
 
 
 def _is_zero(compared: pa.LargeStringArray, rules: Protocol) -> _Bools:
+    """Which predictions score 0 whatever the answers are."""
+    if not rules.zero_predictions:
+        return np.zeros(len(compared), dtype=bool)
     held = [text for text in rules.zero_predictions if not _SURROGATE.search(text)]
     return anls._bools(pc.is_in(compared, value_set=pa.array(held, anls._TEXTS)))
 
 
-def _outcome(distances: _Ints, lengths: _Ints, owner: _Ints, starts: _Ints, zero: _Bools, rules: Protocol) -> Outcome:
+def _of_questions(
+    distances: _Ints, lengths: _Ints, owner: _Ints, starts: _Ints, zero: _Bools, rules: Protocol
+) -> _Found:
+    """Of all pairs, those of the closest and of the first answers."""
     empty = lengths == 0
     distances, lengths = distances + empty * (1 - rules.both_empty), lengths + empty
     ratios = distances / lengths
@@ -335,17 +360,20 @@ def _outcome(distances: _Ints, lengths: _Ints, owner: _Ints, starts: _Ints, zero
     closest = at_least[np.diff(owner[at_least], prepend=-1) > 0]
 
     def of(pairs: _Ints) -> Measured:
-        return Measured(np.where(zero, 1, distances[pairs]), np.where(zero, 1, lengths[pairs]))
+        measured = Measured(distances[pairs], lengths[pairs])
+        for own in measured:
+            own[zero] = 1
+        return measured
 
-    return Outcome(of(closest), of(starts))
+    return of(closest), of(starts)
 
 
-def _measured_one_by_one(block: Block, rows: _Ints, protocols: list[Protocol]) -> Part:
+def _measured_one_by_one(block: Block, rows: _Ints, protocols: list[Protocol], first: bool) -> Part:
     """The same in plain Python, for texts that Arrow cannot hold."""
     questions = [(block.texts[row], block.options[row]) for row in rows]
     counts = np.array([len(own) for _, own in questions])
     owner, starts = np.repeat(np.arange(len(rows)), counts), np.cumsum(counts) - counts
-    outcomes = {}
+    found = {}
     for rules in dict.fromkeys(map(_without_threshold, protocols)):
         lefts = [anls._apply(rules.prediction_steps, text) for text, _ in questions]
         pairs = [
@@ -355,5 +383,5 @@ def _measured_one_by_one(block: Block, rows: _Ints, protocols: list[Protocol]) -
         ]
         distances, lengths = np.array(pairs, dtype=np.int64).T
         zero = np.array([left in rules.zero_predictions for left in lefts])
-        outcomes[rules] = _outcome(distances, lengths, owner, starts, zero, rules)
-    return _part(rows, outcomes, protocols)
+        found[rules] = _of_questions(distances, lengths, owner, starts, zero, rules)
+    return _part(rows, found, protocols, first)

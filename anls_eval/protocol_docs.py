@@ -4,10 +4,12 @@
 """
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import anls
 from anls import PROTOCOLS, Protocol
+from anls_eval.leaderboards import LEADERBOARDS, Leaderboard
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "protocols.md"
 
@@ -81,7 +83,7 @@ def _lengths_in_words(rules: Protocol) -> str:
     else:
         words = f"the {_LENGTH_WORDS[kinds[0]].format('prediction')} and the {_LENGTH_WORDS[kinds[1]].format('answer')}"
     padded = any(kind.startswith("raw") for kind in kinds)
-    return words + ", so that blanks around a wrong answer raise its score (padding)" * padded
+    return words + ", so that surplus blanks raise the score of a wrong answer (padding)" * padded
 
 
 def _keep_in_words(rules: Protocol) -> str:
@@ -103,7 +105,8 @@ def document() -> str:
     texts = [rules for rules in PROTOCOLS.values() if not rules.tree]
     trees = [rules for rules in PROTOCOLS.values() if rules.tree]
     parts = [_INTRODUCTION, _facts(), "## Texts", *map(_section, texts), "## Trees", _TREES, *map(_section, trees)]
-    return "\n\n".join(parts) + "\n"
+    boards = ["## Leaderboards", _LEADERBOARDS, *map(_leaderboard_section, LEADERBOARDS.values())]
+    return "\n\n".join([*parts, *boards]) + "\n"
 
 
 _INTRODUCTION = """# Protocols
@@ -116,6 +119,10 @@ Levenshtein's, or 0 if that similarity does not count. ANLS is the mean over the
 differs is listed here. `anls.signature(NAME)` gives the same in one line."""
 
 _TREES = r"ANLS\* scores trees of dicts, lists and alternatives. Its leaves are texts, to which these rules apply."
+
+
+_LEADERBOARDS = """These need more than texts: an answer type, a list or a date. They are in `anls_eval.leaderboards`:
+`leaderboard_score(prediction, reference, protocol=NAME, answer_type=TYPE)`."""
 
 
 def _facts() -> str:
@@ -152,18 +159,31 @@ def _score_of_wrong_answers(protocol: str, blanks: int) -> float:
 
 
 def _section(rules: Protocol) -> str:
-    """One protocol: what it is called, who uses it, what it does, where that comes from."""
-    names = [f"`{name}`" for name in rules.aliases]
-    lines = [
-        f"### `{rules.name}`",
-        "",
-        *([f"Also: {', '.join(names)}  "] if names else []),
-        *([f"Used by: {', '.join(rules.leaderboards)}  "] if rules.leaderboards else []),
-        f"Source: {rules.source}",
-        "",
-        *(f"- {words[0].upper()}{words[1:]}." for words in in_words(rules).values()),
+    """One protocol: what it is called, who uses it, where it comes from, what it does."""
+    facts = [
+        _fact("Also", [f"`{name}`" for name in rules.aliases]),
+        _fact("Used by", rules.leaderboards),
+        _fact("Source", [rules.source]),
     ]
-    return "\n".join(lines)
+    return _entry(rules.name, facts, [f"- {words[0].upper()}{words[1:]}." for words in in_words(rules).values()])
+
+
+def _leaderboard_section(board: Leaderboard) -> str:
+    facts = [
+        _fact("Also", [f"`{name}`" for name in board.aliases]),
+        _fact("Answer types", board.answer_types),
+        _fact("Reports", board.reports),
+        _fact("Source", [board.source]),
+    ]
+    return _entry(board.name, facts, [board.description])
+
+
+def _entry(name: str, facts: Sequence[str], text: Sequence[str]) -> str:
+    return "\n".join([f"### `{name}`", "", "  \n".join(filter(None, facts)), "", *text])
+
+
+def _fact(what: str, values: Sequence[str]) -> str:
+    return f"{what}: {', '.join(values)}" if values else ""
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 import anls
 from anls_eval.alignment import Alignment, RepeatedIdError, without_repeats
 from anls_eval.formats import Batch, Reader, write_rows
-from anls_eval.scorers import LeaderboardScorer, Scorer, exact_threshold, make_scorer
+from anls_eval.scorers import LeaderboardScorer, Scorer, exact_threshold, is_leaderboard, make_scorer
+from anls_eval.statistics import Interval, confidence_interval
 from anls_eval.tally import Tally
 
 _LABELS = pa.large_list(pa.large_string())
@@ -46,6 +47,7 @@ class SubmissionScore:
     Args:
         metric: What the score is called: ``anls_score`` or ``anls_star_score``.
         score: The mean over the questions, from 0 to 1.
+        interval: Its confidence interval.
         n: The number of questions.
         missing: Questions without a prediction, which scored 0.
         unknown: Predictions without a question, which were left out.
@@ -61,6 +63,7 @@ class SubmissionScore:
 
     metric: str
     score: float
+    interval: Interval
     n: int
     missing: int
     unknown: int
@@ -79,7 +82,10 @@ class SubmissionScore:
         }
         result = {
             self.metric: self.score,
+            "confidence_interval": [self.interval.low, self.interval.high],
+            "confidence_level": self.interval.level,
             "n": self.n,
+            **({} if self.interval.clusters is None else {"clusters": self.interval.clusters}),
             "missing": self.missing,
             "unknown": self.unknown,
             "unanswered": self.unanswered,
@@ -100,6 +106,8 @@ def score_submission(
     by: Sequence[str] = (),
     missing: str = "error",
     unknown: str = "error",
+    cluster_by: str | None = None,
+    seed: int = 0,
     per_question: str | os.PathLike[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> SubmissionScore:
@@ -116,6 +124,9 @@ def score_submission(
         by: Columns of the references, or else of the predictions, to group the questions by.
         missing: A question without a prediction is an ``"error"``, or scores ``"zero"``.
         unknown: A prediction without a question is an ``"error"``, or is left out by ``"ignore"``.
+        cluster_by: A column with the document of each question. Questions of one document are not independent: the
+            interval is then that of resampled documents, and the scores are held in memory.
+        seed: Of the interval.
         per_question: A file to write with one row for each question: .parquet, .csv or .jsonl.
         on_progress: Called with the number of questions scored so far.
 
@@ -140,20 +151,20 @@ def score_submission(
     """
     anls._check_choice("missing", missing, anls._MISSING)
     anls._check_choice("unknown", unknown, anls._UNKNOWN)
-    sides = _with_columns(predictions, references, by)
-    for whole in (False, True):
-        run = _Run(sides, make_scorer(protocol, threshold), tuple(by), (), (missing, unknown), whole)
-        try:
-            blocks = run.rows(per_question is not None, on_progress or (lambda done: None))
-            if per_question is None:
-                for _ in blocks:
-                    pass
-            else:
-                write_rows(per_question, blocks)
-            return run.result(missing)
-        except RepeatedIdError:
-            continue
-    raise AssertionError("a whole run notices no repeats")
+    options = _Options(tuple(by), cluster_by, seed, (), missing, unknown)
+    sides = _sides(predictions, references, protocol, options.names)
+
+    def score(whole: bool) -> SubmissionScore:
+        run = _Run(sides, make_scorer(protocol, threshold), options, whole)
+        blocks = run.rows(per_question is not None, on_progress or (lambda done: None))
+        if per_question is None:
+            for _ in blocks:
+                pass
+        else:
+            write_rows(per_question, blocks)
+        return run.result(missing)
+
+    return _in_a_stream_or_whole(score)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,15 +196,15 @@ def read_questions(predictions: Reader, references: Reader) -> Questions:
     Raises:
         ValueError: Files that cannot be read, rows that are no texts, or ids that come twice with different content.
     """
-    for whole in (False, True):
-        run = _Run((predictions, references), make_scorer("standard"), (), (), ("zero", "ignore"), whole)
-        try:
-            table = pa.concat_tables(run.questions()).combine_chunks()
-        except RepeatedIdError:
-            continue
-        notes = (*run.repeats, *run.alignment.notes)
-        return Questions(_id_texts(table), *run.scorer.read(table), notes)
-    raise AssertionError("a whole run notices no repeats")
+
+    def read(whole: bool) -> Questions:
+        run = _Run(
+            (predictions, references), make_scorer("standard"), _Options(missing="zero", unknown="ignore"), whole
+        )
+        table = pa.concat_tables(run.questions()).combine_chunks()
+        return Questions(_id_texts(table), *run.scorer.read(table), run.notes)
+
+    return _in_a_stream_or_whole(read)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -228,9 +239,12 @@ def score_questions(
     protocol: str | anls.Protocol = "standard",
     threshold: float | str | Fraction | Decimal | None = None,
     by: Sequence[str] = (),
+    cluster_by: str | None = None,
+    seed: int = 0,
     columns: Sequence[str] = (),
     missing: str = "error",
     unknown: str = "error",
+    on_progress: Callable[[int], None] | None = None,
 ) -> ScoredQuestions:
     r"""Score a submission as `score_submission` does, and keep every question in memory.
 
@@ -240,9 +254,12 @@ def score_questions(
         protocol: As in `score_submission`.
         threshold: The same.
         by: The same.
+        cluster_by: The same.
+        seed: The same.
         columns: Further columns to give by question, which the score is not grouped by.
         missing: As in `score_submission`.
         unknown: The same.
+        on_progress: The same.
 
     Returns:
         The score with its questions.
@@ -266,29 +283,38 @@ def score_questions(
     """
     anls._check_choice("missing", missing, anls._MISSING)
     anls._check_choice("unknown", unknown, anls._UNKNOWN)
-    names = tuple(dict.fromkeys((*by, *columns)))
-    sides = _with_columns(predictions, references, names)
-    for whole in (False, True):
-        run = _Run(sides, make_scorer(protocol, threshold), tuple(by), names, (missing, unknown), whole)
-        try:
-            blocks = list(run.scored(False, lambda done: None))
-        except RepeatedIdError:
-            continue
+    options = _Options(tuple(by), cluster_by, seed, tuple(columns), missing, unknown)
+    sides = _sides(predictions, references, protocol, options.names)
+
+    def score(whole: bool) -> ScoredQuestions:
+        run = _Run(sides, make_scorer(protocol, threshold), options, whole)
+        blocks = list(run.scored(False, on_progress or (lambda done: None)))
         table = pa.concat_tables([questions for questions, _, _ in blocks]).combine_chunks()
         given, expected = run.scorer.read(table)
+        of_leaderboard = isinstance(run.scorer, LeaderboardScorer)
         return ScoredQuestions(
             submission=run.result(missing),
-            protocol=None
-            if isinstance(run.scorer, LeaderboardScorer)
-            else anls._rules(protocol, exact_threshold(threshold), of_trees=None),
+            protocol=None if of_leaderboard else anls._rules(protocol, exact_threshold(threshold), of_trees=None),
             question_ids=_id_texts(table),
             predictions=given,
             answers=expected,
             is_missing=anls._bools(table["is_missing"].combine_chunks()),
             scores=np.concatenate([scores for _, scores, _ in blocks]),
-            columns={name: table[_BY + name].to_pylist() for name in names},
+            columns={name: table[_BY + name].to_pylist() for name in options.names},
         )
-    raise AssertionError("a whole run notices no repeats")
+
+    return _in_a_stream_or_whole(score)
+
+
+_Result = TypeVar("_Result")
+
+
+def _in_a_stream_or_whole(read: Callable[[bool], _Result]) -> _Result:
+    """Read the files in a stream, or where an id seems to come twice, once more as a whole."""
+    try:
+        return read(False)
+    except RepeatedIdError:
+        return read(True)
 
 
 def _id_texts(table: pa.Table) -> list[str]:
@@ -297,8 +323,12 @@ def _id_texts(table: pa.Table) -> list[str]:
     return [str(row) if own is None else own for row, own in enumerate(anls._listed(ids))]
 
 
-def _with_columns(predictions: Reader, references: Reader, by: Sequence[str]) -> tuple[Reader, Reader]:
-    """Both readers, so that each column of `by` is read from one of them."""
+def _sides(
+    predictions: Reader, references: Reader, protocol: str | anls.Protocol, by: Sequence[str]
+) -> tuple[Reader, Reader]:
+    """Both readers, so that each column of `by` is read from one of them, and answers as a leaderboard reads them."""
+    if isinstance(protocol, str) and is_leaderboard(protocol):
+        references = references.without_variants()
     of_references = [name for name in by if name in references.names]
     of_predictions = [name for name in by if name not in references.names and name in predictions.names]
     absent = [name for name in by if name not in of_references + of_predictions]
@@ -309,6 +339,21 @@ def _with_columns(predictions: Reader, references: Reader, by: Sequence[str]) ->
     return predictions.also(of_predictions), references.also(of_references)
 
 
+class _Options(NamedTuple):
+    by: tuple[str, ...] = ()
+    cluster_by: str | None = None
+    seed: int = 0
+    columns: tuple[str, ...] = ()
+    missing: str = "error"
+    unknown: str = "error"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns to read beside the usual ones."""
+        clusters = [] if self.cluster_by is None else [self.cluster_by]
+        return tuple(dict.fromkeys((*self.by, *self.columns, *clusters)))
+
+
 class _Run:
     """One pass over both files."""
 
@@ -316,22 +361,20 @@ class _Run:
         self,
         sides: tuple[Reader, Reader],
         scorer: Scorer,
-        by: tuple[str, ...],
-        columns: tuple[str, ...],
-        options: tuple[str, str],
+        options: _Options,
         whole: bool,
     ) -> None:
-        self.scorer, self._by = scorer, by
-        self._columns = dict.fromkeys((*by, *columns))
-        self.repeats: list[str] = []
-        streams = [self._rows(reader, side) for reader, side in zip(sides, ("predictions", "references"), strict=True)]
-        if whole:
-            streams = [
-                self._whole(rows, side) for rows, side in zip(streams, ("predictions", "references"), strict=True)
-            ]
-        self.alignment = Alignment(streams[0], streams[1], *options)
+        self.scorer, self._options = scorer, options
+        self._clustered: list[tuple[npt.NDArray[np.float64], list[str]]] = []
+        self._detected = dict.fromkeys(note for reader in sides for note in reader.detected.notes)
+        self._repeats: list[str] = []
+        streams = []
+        for reader, side in zip(sides, ("predictions", "references"), strict=True):
+            rows = self._rows(reader, side)
+            streams.append(self._whole(rows, side) if whole else rows)
+        self._alignment = Alignment(streams[0], streams[1], options.missing, options.unknown)
         self._tally = Tally()
-        self._groups: dict[str, dict[str, Tally]] = {name: {} for name in by}
+        self._groups: dict[str, dict[str, Tally]] = {name: {} for name in options.by}
 
     def _rows(self, reader: Reader, side: str) -> Iterator[pa.Table]:
         for batch in reader.batches():
@@ -340,7 +383,9 @@ class _Run:
                 "question_id": pa.nulls(len(batch), anls._BYTES) if ids is None else _stored_ids(ids),
                 "value": self.scorer.stored(batch.values, side, _place(reader, batch, side), ids is not None),
             }
-            columns |= {_BY + name: _labels(batch.columns[name]) for name in self._columns if name in batch.columns}
+            columns |= {
+                _BY + name: _labels(batch.columns[name]) for name in self._options.names if name in batch.columns
+            }
             if side == "references" and "answer_type" in batch.columns:
                 columns["answer_type"] = _labels(batch.columns["answer_type"])
             yield pa.table(columns)
@@ -348,22 +393,29 @@ class _Run:
     def _whole(self, rows: Iterable[pa.Table], side: str) -> Iterator[pa.Table]:
         tables = list(rows)
         if tables:
-            yield without_repeats(pa.concat_tables(tables), side, self.repeats)
+            yield without_repeats(pa.concat_tables(tables), side, self._repeats)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user must be told about the rows, after all of them."""
+        return (*self._detected, *self._repeats, *self._alignment.notes)
 
     def questions(self) -> Iterator[pa.Table]:
         """The questions, block by block."""
-        return iter(self.alignment)
+        return iter(self._alignment)
 
     def scored(
         self, detailed: bool, on_progress: Callable[[int], None]
     ) -> Iterator[tuple[pa.Table, npt.NDArray[np.float64], dict[str, pa.Array]]]:
         """Score block by block; the details are columns of what else there is to say, if asked for."""
-        for questions in self.alignment:
+        for questions in self._alignment:
             scores, details = self.scorer.score(questions, detailed)
             self._tally += Tally.of(scores)
             for name, groups in self._groups.items():
                 for value, tally in _grouped(questions[_BY + name].combine_chunks(), scores):
                     groups[value] = groups.get(value, Tally()) + tally
+            if self._options.cluster_by is not None:
+                self._clustered.append((scores, _one_label(questions, self._options.cluster_by)))
             on_progress(self._tally.n)
             yield questions, scores, details
 
@@ -373,19 +425,20 @@ class _Run:
             if detailed:
                 ids = anls._decoded(questions["question_id"].combine_chunks(), anls._TEXTS)
                 columns = {"question_id": ids, **details, "score": pa.array(scores)}
-                for name in self._by:
+                for name in self._options.by:
                     columns[_BY + name if name in columns else name] = _shown_labels(questions[_BY + name])
                 yield pa.record_batch(columns)
 
     def result(self, missing: str) -> SubmissionScore:
         """Sum up, after all blocks."""
-        n, score = self._tally.n, self._tally.mean
+        n, score, interval = self._tally.n, self._tally.mean, self._interval()
         return SubmissionScore(
             metric=self.scorer.metric,
             score=score,
+            interval=interval,
             n=n,
-            missing=self.alignment.missing,
-            unknown=self.alignment.unknown,
+            missing=self._alignment.missing,
+            unknown=self._alignment.unknown,
             unanswered=self.scorer.unanswered,
             signature=self.scorer.signature(n, missing),
             tally=self._tally,
@@ -395,8 +448,15 @@ class _Run:
                 for name, groups in self._groups.items()
             },
             key_scores=self.scorer.key_scores(),
-            notes=(*self.repeats, *self.alignment.notes, *self.scorer.notes(n, score)),
+            notes=(*self.notes, *self.scorer.notes(n, score), *interval.notes),
         )
+
+    def _interval(self) -> Interval:
+        if self._options.cluster_by is None:
+            return confidence_interval(self._tally, seed=self._options.seed)
+        scores = np.concatenate([scores for scores, _ in self._clustered])
+        labels = [label for _, own in self._clustered for label in own]
+        return confidence_interval(scores, clusters=labels, seed=self._options.seed)
 
 
 def _place(reader: Reader, batch: Batch, side: str) -> Callable[[int], str]:
@@ -422,6 +482,16 @@ def _labels(column: Any) -> pa.Array:
 
 def _label(value: Any) -> list[str]:
     return [] if anls._is_missing(value) else [str(value)]
+
+
+def _one_label(questions: pa.Table, name: str) -> list[str]:
+    labels = questions[_BY + name].to_pylist()
+    for row, own in enumerate(labels):
+        if not own or len(own) > 1:
+            [id_] = anls._id_list(questions["question_id"][row : row + 1].combine_chunks())
+            found = "several values" if own else "no value"
+            raise ValueError(f"question_id {id_!r} has {found} in {name!r}; expected the document that it is about")
+    return [own[0] for own in labels]
 
 
 def _shown_labels(labels: pa.ChunkedArray) -> pa.Array:

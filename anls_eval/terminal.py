@@ -6,6 +6,7 @@ import dataclasses
 import textwrap
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 import anls
@@ -15,7 +16,9 @@ from anls_eval.diagnosis import Diagnosis
 from anls_eval.leaderboards import LEADERBOARDS, Leaderboard, get_leaderboard
 from anls_eval.protocol_docs import in_words
 from anls_eval.scorers import PROTOCOL_NAMES, is_leaderboard
+from anls_eval.statistics import Ranking
 from anls_eval.submission import SubmissionScore
+from anls_eval.submission_check import CheckReport
 
 
 def _table(*columns: str) -> Table:
@@ -114,6 +117,9 @@ def submission_table(result: SubmissionScore) -> Table:
     """The score, what it is of, and its breakdowns."""
     table = _table("", "")
     table.add_row("ANLS*" if result.metric == "anls_star_score" else "ANLS", f"{result.score:.6f}")
+    interval = result.interval
+    clusters = "" if interval.clusters is None else f", {interval.clusters:,} clusters"
+    table.add_row(f"{interval.level:.0%} interval", f"{interval.low:.6f} to {interval.high:.6f}{clusters}")
     for name, figure in result.figures.items():
         table.add_row(name, f"{figure:.6f}")
     table.add_row("questions", f"{result.n:,}")
@@ -145,14 +151,18 @@ def _key_rows(nodes: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 # Diagnosis
 
+_SHOWN_CAUSES = 10
+
 
 def diagnosis_text(found: Diagnosis) -> str:
     """The conclusion, and the causes from the simplest on."""
     lines = [found.conclusion, ""]
-    for number, cause in enumerate(found.causes, start=1):
+    for number, cause in enumerate(found.causes[:_SHOWN_CAUSES], start=1):
         lines.append(f"{number}. {cause.reason}")
         if cause.also:
             lines.append(f"   The same by {', '.join(cause.also)}.")
+    if len(found.causes) > _SHOWN_CAUSES:
+        lines.append(f"and {len(found.causes) - _SHOWN_CAUSES} more, which --json gives")
     return "\n".join(
         [*lines, "", f"{found.n} questions, {found.tried:,} ways tried, standard gives {found.standard:.6f}."]
     )
@@ -164,3 +174,69 @@ def diagnosis_as_json(found: Diagnosis) -> dict[str, Any]:
     for cause in plain["causes"]:
         cause["threshold"] = float(cause["threshold"])
     return plain
+
+
+# Several systems
+
+
+def ranking_table(ranking: Ranking) -> Table:
+    """The systems, best first."""
+    table = _table("rank", "group", "system", "score", "95% interval")
+    for own in ranking.systems:
+        interval = f"{own.interval.low:.4f} to {own.interval.high:.4f}"
+        table.add_row(str(own.rank), str(own.rank_group), escape(own.name), f"{own.score:.6f}", interval)
+    return table
+
+
+def comparison_table(ranking: Ranking) -> Table:
+    """Each pair of systems, side by side."""
+    table = _table("", "difference", "95% interval", "p", "p, Holm", "wins", "losses", "ties")
+    for pair in ranking.comparisons:
+        own = pair.comparison
+        table.add_row(
+            escape(f"{pair.a} - {pair.b}"),
+            f"{own.difference:.4f}",
+            f"{own.interval.low:.4f} to {own.interval.high:.4f}",
+            f"{own.p_value:.4f}",
+            f"{pair.p_adjusted:.4f}",
+            *map(str, (own.wins, own.losses, own.ties)),
+        )
+    return table
+
+
+# Check
+
+_FEW = 5  # problems of one code that are printed
+
+
+def check_text(report: CheckReport) -> str:
+    """The problems by their code, the severest first, with the first rows of each, and the verdict."""
+    if not report.is_readable:
+        return report.problems[0].found
+    rules = f"by the rules of the portal {report.portal}" if report.portal else "without the rules of a portal"
+    lines = [f"{report.path}: {report.format}, {report.n:,} rows, checked {rules}"]
+    for code, count in report.counts.items():
+        own = [problem for problem in report.problems if problem.code == code]
+        mendable = report.mendable.get(code, 0)
+        by_fix = "" if not mendable else ", --fix mends it" if mendable == count else f", --fix mends {mendable:,}"
+        lines += ["", f"{own[0].severity}: {code}, {count:,}{by_fix}. {own[0].remedy}"]
+        for problem in own[:_FEW]:
+            where = (problem.place, None if problem.question_id is None else f"question_id {problem.question_id}")
+            lines.append(f"  {': '.join([', '.join(filter(None, where)), problem.found]).removeprefix(': ')}")
+        if count > _FEW:
+            lines.append(f"  and {count - _FEW:,} more")
+    return "\n".join([*lines, "", _verdict(report)])
+
+
+def mended_text(before: CheckReport, after: CheckReport) -> str:
+    """What was mended, and what is left."""
+    left = ", ".join(f"{code} {count:,}" for code, count in after.counts.items())
+    mended = f"{after.path}: written with {sum(before.mendable.values()):,} mends"
+    return f"{mended}. {_verdict(after)}{f' Left: {left}.' if left else ''}"
+
+
+def _verdict(report: CheckReport) -> str:
+    judge = "The portal" if report.portal else "`anls score`"
+    if report.refused:
+        return f"{judge} would refuse it."
+    return f"{judge} would take it." if report.counts else "Nothing is wrong with it."

@@ -419,8 +419,14 @@ class TestPadding:
 
     def test_no_warning_where_it_did_not_raise(self) -> None:
         assert anls_score(" cat ", ["cat"], protocol="rrc") == 1.0
-        assert anls_score("ca  t", ["ca  x"], protocol="rrc") == 0.8
+        assert anls_score("ca t", ["ca x"], protocol="rrc") == 0.75
         assert get_protocol("rrc").prediction_length == "raw-upper"
+
+    def test_runs_of_blanks(self) -> None:
+        with pytest.warns(
+            UserWarning, match=r"of 1 of 1 questions: the mean is 0.800000 with them and 0.750000 without"
+        ):
+            assert anls_score("ca  t", ["ca  x"], protocol="rrc") == 0.8
 
 
 def test_module_is_ours(metric_path: str) -> None:

@@ -4,14 +4,13 @@ import dataclasses
 import datetime
 import decimal
 import enum
-import itertools
 import json
 import random
 import subprocess
 import sys
 import types
 import warnings
-from collections import OrderedDict, namedtuple
+from collections import Counter, OrderedDict, namedtuple
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -116,6 +115,11 @@ class TestEqualsBruteForce:
             patch.setattr(anls, "_FEW_PAIRS", 0)
             patch.setattr(anls, "_MATRIX_CELLS", 1)
             assert anls_star_score(prediction, reference) == one_by_one
+            patch.setattr(anls, "_ways", lambda rows, columns: [] if rows and columns else [()])
+            for few in (0, 10**9):
+                patch.setattr(anls, "_FEW_PAIRS", few)
+                assert anls_star_score(prediction, reference) == one_by_one
+                assert explain(prediction, reference).score == one_by_one
 
     @pytest.mark.parametrize("seed", range(20))
     def test_near_ties_of_alternatives(self, seed: int) -> None:
@@ -361,6 +365,22 @@ class TestLeaves:
             with pytest.raises(ValueError, match=r"reference \$\.a has the key '(1|nan)' twice"):
                 anls_star_score({}, {"a": twice})
 
+    @pytest.mark.parametrize(("key", "text"), [(None, "null"), (True, "true"), (Side.LEFT, "left"), (Side.TWO, "2")])
+    def test_keys_are_written_as_json_has_them(self, key: Any, text: str) -> None:
+        assert anls_star_score({key: "a"}, {text: "a"}) == 1.0
+        with pytest.raises(ValueError, match=f"has the key '{text}' twice, as text"):
+            anls_star_score({key: "a", text: "b"}, {})
+        found = explain({}, {"in": {key: "a"}})
+        assert found.matches[0].reference_path in (f"$.in.{text}", f"$.in['{text}']")
+        assert found.to_dict()["closest_reference"] == {"in": {text: "a"}}
+
+    def test_a_text_without_hash(self) -> None:
+        class Unhashable(str):
+            __slots__ = ()
+            __hash__ = None  # type: ignore[assignment]
+
+        assert explain(["b", Unhashable("a")], [Unhashable("a"), "B"]).closest_reference == ["B", "a"]
+
     def test_subclasses_of_containers(self) -> None:
         assert anls_star_score(OrderedDict(a="x"), {"a": "x"}) == 1.0
 
@@ -382,6 +402,35 @@ class TestAlternatives:
         assert caught[0].filename == __file__
         with pytest.warns(UserWarning, match="^2 of 3 references are a list of strings"):
             assert anls_star_scores(["b", "b", "b"], [["b"], "b", ["c", "b"]]).tolist() == [1.0, 1.0, 1.0]
+
+    def test_what_is_written_as_text_is_a_string_there_too(self) -> None:
+        """As it is in the metric, which keeps trees as JSON."""
+        for options in ([decimal.Decimal("5.0"), "x"], [Side.LEFT, "5.0"], [datetime.date(2031, 5, 4), "5.0"]):
+            for prediction in ("5.0", decimal.Decimal("5.0")):
+                with pytest.warns(UserWarning, match="taken as alternatives"):
+                    assert anls_star_score(prediction, options) == 1.0
+        assert anls_star_score("5", [5, "x"]) == 0.0
+
+    def test_a_literal_stays_one_in_the_closest_reference(self) -> None:
+        for content in ({"$one_of": ["x", "y"]}, {"$literal": {"b": "x"}}):
+            reference = {"a": {"$literal": content}, "c": [one_of("p", {"$literal": content})]}
+            resolved = {"a": {"$literal": content}, "c": [{"$literal": content}]}
+            for prediction in ({"a": content, "c": [content]}, {"c": [content]}):
+                assert explain(prediction, reference).to_dict()["closest_reference"] == resolved
+        invented = explain({"a": "x", "$one_of": ["x"]}, {"a": "x"}).closest_reference
+        assert invented == {"$literal": {"a": "x", "$one_of": None}}
+
+    def test_paths_show_how_alternatives_are_written(self) -> None:
+        literal = {"$literal": {"$one_of": ["x"]}}
+        pairs = [
+            ({"a": {"$one_of": ["x"]}}, {"a": literal}, "$.a['$literal']['$one_of'][0]"),
+            ({}, {"a": literal}, "$.a['$literal']['$one_of'][0]"),
+            ({"a": "x"}, {"a": one_of("q", "x")}, "$.a['$one_of'][1]"),
+        ]
+        for prediction, reference, path in pairs:
+            assert explain(prediction, reference).matches[0].reference_path == path
+        invented = explain({"a": {"$literal": {"b": "x"}}}, {}).matches[0]
+        assert invented.prediction_path == "$.a['$literal'].b"
 
     def test_a_prediction_that_is_still_json_text(self) -> None:
         with pytest.warns(UserWarning, match=r"1 of 1 predictions are a text that looks like JSON.*json\.loads"):
@@ -486,6 +535,22 @@ class TestShapes:
         assert anls_star_score(prediction, reference) == pytest.approx((leaves - 0.2) / leaves, abs=1e-12)
         explanation = explain(prediction, reference)
         assert explanation.score == anls_star_score(prediction, reference)
+        assert len(explanation.matches) == leaves
+        assert max(map(len, str(explanation).splitlines())) < 300
+
+    def test_ten_thousand_deep_without_partner(self) -> None:
+        reference: Any = "hello"
+        for _ in range(10_000):
+            reference = {"k": reference, "l": "z"}
+        last = explain({}, reference).matches[0]
+        assert (last.reference_path, last.reason) == ("$" + ".k" * 10_000, "missing")
+
+    def test_ten_thousand_deep_is_refused_with_its_path(self) -> None:
+        tree: Any = object()
+        for _ in range(10_000):
+            tree = [[], {}, tree, []]
+        with pytest.raises(TypeError, match=r"^reference \$" + r"\[2\]" * 10_000 + " is a object"):
+            anls_star_score([], tree)
 
     def test_ten_thousand_alternatives_deep(self) -> None:
         reference: Any = "hello"
@@ -504,7 +569,9 @@ class TestShapes:
     def test_part_of_itself(self) -> None:
         cycle: dict[str, Any] = {"a": []}
         cycle["a"].append(cycle)
-        for pair in list[Any]([(cycle, {}), ({}, cycle)]):
+        through_enum: list[Any] = []
+        through_enum.append(enum.Enum("Held", {"VALUE": through_enum}).VALUE)  # type: ignore[attr-defined]
+        for pair in list[Any]([(cycle, {}), ({}, cycle), (through_enum, []), ([], through_enum)]):
             with pytest.raises(ValueError, match="holds itself"):
                 anls_star_score(*pair)
 
@@ -619,7 +686,7 @@ credit    reference                         prediction                        wh
 0.9/1     $.vendor               ACME GmbH  $.vendor              ACME Gmbh.  1 of 10 characters differ
 1/1       $.items[0].name        pen        $.items[1].name       pen
 1/1       $.items[1].price       12.99      $.items[0].price      12.99
-1/1       $.note                 -          -                     -
+1/1       $.note                 None       -                     -
 """
 
 
@@ -686,6 +753,38 @@ class TestExplanation:
         assert "\\x1b[31m\\ud800 x" in shown
         assert shown.isascii()
 
+    def test_long_texts_are_shown_around_the_first_difference(self) -> None:
+        text = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut labore"
+        shown = str(explain({"a": text.upper().replace("ADIP", "ODIP"), "b": text}, {"a": text})).splitlines()[2:4]
+        assert [line.split("  ")[-1] for line in shown] == ["hallucinated", "1 of 99 characters differ"]
+        assert "Lorem ipsum dolor sit amet, consectet...  hall" in shown[0]
+        assert "...ctetur adipiscing elit, sed do eiu...  $.a" in shown[1]
+        assert "...CTETUR ODIPISCING ELIT, SED DO EIU...  1 of" in shown[1]
+
+    def test_long_paths_are_shown_without_their_middle(self) -> None:
+        tree: Any = "x"
+        for number in range(30):
+            tree = {f"key{number}": tree}
+        found = explain(tree, tree)
+        assert f"  {found.matches[0].reference_path}"[2:30] + "..." in str(found)
+        assert len(str(found).splitlines()[2]) < 150
+        assert len(found.to_dict()["matches"][0]["reference_path"]) > 150
+
+    def test_wide_characters_are_aligned(self) -> None:
+        rows = str(explain({"a": "東京都", "b": "cafe\u0301"}, {"a": "東京", "b": "cafe"})).splitlines()
+        assert rows[1:4] == [
+            "credit    reference        prediction          why it is not full",
+            "0.6667/1  $.a        東京  $.a         東京都  1 of 3 characters differ",
+            "0.8/1     $.b        cafe  $.b         cafe\u0301    1 of 5 characters differ",
+        ]
+
+    def test_none_is_told_from_what_is_not_there(self) -> None:
+        rows = str(explain({"a": None}, {"a": "x", "b": None})).splitlines()
+        assert [line.split() for line in rows[2:4]] == [
+            ["0/1", "$.a", "x", "$.a", "None", "type", "mismatch"],
+            ["1/1", "$.b", "None", "-", "-"],
+        ]
+
     def test_infinity_is_plain_json(self) -> None:
         json.dumps(explain(1.0, float("inf")).to_dict(), allow_nan=False)
 
@@ -693,7 +792,7 @@ class TestExplanation:
         assert explain("b", ["a", "b"]).matches[0].reference_path == "$[1]"
 
     def test_padding_of_a_text_is_told(self) -> None:
-        with pytest.warns(UserWarning, match="blanks around the texts raised") as caught:
+        with pytest.warns(UserWarning, match="surplus blanks raised") as caught:
             shown = str(explain("ab" + " " * 10, ["xy"], protocol="rrc"))
         assert caught[0].filename == __file__
         assert "2 of 12 characters differ" in shown
@@ -741,19 +840,54 @@ class TestExplanation:
         assert (found.score, found.matches[0].reason, found.matches[0].similarity) == (0.0, reason, similarity)
 
 
-def test_every_pair_of_nodes_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """14 nested lists around one word take the released package 22 s, for it compares each level twice."""
-    calls = itertools.count()
-    original = anls._Comparison.match
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """How often each way of comparing is called."""
+    counts: Counter[str] = Counter()
 
-    def counted(self: Any, *arguments: Any) -> Any:
-        next(calls)
-        return original(self, *arguments)
+    def counted(name: str) -> Any:
+        original = getattr(anls._Comparison, name)
 
-    monkeypatch.setattr(anls._Comparison, "match", counted)
-    prediction: Any = "helo"
-    reference: Any = "hello"
-    for _ in range(14):
-        prediction, reference = [prediction], [reference]
-    anls_star_score(prediction, reference)
-    assert next(calls) == 14
+        def count(*arguments: Any) -> Any:
+            counts[name] += 1
+            return original(*arguments)
+
+        return count
+
+    for name in ("match_few", "match_alike", "pairs_of_leaves", "pairs_of_dicts", "pairs_of_lists"):
+        monkeypatch.setattr(anls._Comparison, name, counted(name))
+    return counts
+
+
+class TestWork:
+    def test_every_pair_of_nodes_is_compared_once(self, calls: Any) -> None:
+        """14 nested lists around one word take the released package 22 s, for it compares each level twice."""
+        prediction: Any = "helo"
+        reference: Any = "hello"
+        for _ in range(14):
+            prediction, reference = [prediction, "z"], [reference, "z"]
+        anls_star_score(prediction, reference)
+        assert calls == {"match_few": 14}
+
+    def test_what_matches_in_one_way_is_not_compared(self, calls: Any) -> None:
+        assert anls_star_score([[["helo"]]], [[["hello"]]]) == 0.8
+        assert not calls
+
+    def test_lists_in_lists_are_compared_level_by_level(self, calls: Any) -> None:
+        """In pairs, eight levels of two would be 4 ** 8 matchings."""
+
+        def nested(depth: int, word: str) -> Any:
+            return [nested(depth - 1, word + letter) for letter in "xy"] if depth else word
+
+        assert anls_star_score(nested(8, "w"), nested(8, "w")) == 1.0
+        assert calls["pairs_of_leaves"] == 1
+        assert sum(calls.values()) < 50
+
+    def test_dicts_without_a_key_in_common_are_not_compared(self, calls: Any) -> None:
+        def dicts(name: str, with_shared: int) -> Any:
+            shared = [{"shared": "x"}] * with_shared
+            return [{f"{name}{index}": "x"} | (shared[index] if index < with_shared else {}) for index in range(50)]
+
+        # Two pairs have the shared key and 1 of 3 leaves right; 48 pairs have none, and one key more.
+        assert anls_star_score(dicts("p", 2), dicts("g", 3)) == 2 / (2 * 3 + 48 * 2 + 1)
+        assert calls == {"pairs_of_dicts": 1, "pairs_of_leaves": 1}

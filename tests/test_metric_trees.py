@@ -1,5 +1,7 @@
 """The evaluate metric on trees: any JSON, with alternatives, through Arrow."""
 
+import datetime
+import decimal
 import json
 import math
 import warnings
@@ -12,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_anls_star import PREDICTIONS, REFERENCES
 
-from anls import ANLS, anls_star_scores, one_of
+from anls import ANLS, anls_star_score, anls_star_scores, one_of
 
 DATA = Path(__file__).parent / "data"
 
@@ -58,6 +60,36 @@ class TestInputs:
         predictions = [{"a": "x"}, ["x", "y"], "b", None, {"question": "q", "answer": 5}]
         references = [{"a": ("x", "y")}, ["y", "x"], one_of("a", "b"), None, {"question": "q", "answer": 5}]
         assert metric.compute(predictions=predictions, references=references) == {"anls_star_score": 1.0}
+
+    @pytest.mark.parametrize(
+        ("prediction", "reference", "score"),
+        [
+            ({"answers": ["x", "y"]}, {"answers": ["y", "x"]}, 1.0),
+            ({"prediction_text": "x"}, {"prediction_text": "x"}, 1.0),
+            ({"prediction_text": "x"}, {"prediction_text": "x", "b": "y"}, 0.5),
+            ({"prediction_text": "x"}, {"answers": ["y", "x"]}, 1.0),
+            ({"prediction_text": {"question_id": 1}}, {"answers": {"question_id": 1}}, 1.0),
+        ],
+    )
+    def test_without_ids_rows_are_known_by_both_sides(
+        self, metric: Any, prediction: Any, reference: Any, score: float
+    ) -> None:
+        assert metric.compute(predictions=[prediction], references=[reference]) == {"anls_star_score": score}
+
+    def test_none_is_a_tree(self, metric: Any) -> None:
+        for prediction, reference in list[Any]([(None, None), (None, {"a": "x"}), ({"a": "x"}, None)]):
+            metric.add(prediction=prediction, reference=reference)
+        assert metric.compute(detailed=True)["scores"] == [1.0, 0.0, 0.0]
+        metric.add(prediction={"question_id": 1, "prediction_text": None})
+        metric.add(reference={"question_id": 1, "answers": None})
+        assert metric.compute() == {"anls_star_score": 1.0}
+
+    @pytest.mark.parametrize("options", [[decimal.Decimal("5.0"), "x"], [datetime.date(2031, 5, 4), "5.0"], [5.0, "x"]])
+    def test_a_list_of_what_is_written_as_text(self, metric: Any, options: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = anls_star_score("5.0", options)
+            assert metric.compute(predictions=["5.0"], references=[options]) == {"anls_star_score": expected}
 
     def test_a_list_of_strings_for_a_text(self, metric: Any) -> None:
         with pytest.warns(UserWarning, match="1 of 1 references are a list of strings for a text") as caught:
@@ -152,6 +184,13 @@ class TestBadInput:
             ),
             ([{}, {}], [{}], ValueError, "2 predictions but 1 references"),
             ([{**ID, "prediction_text": {}}, {"b": 1}], None, ValueError, r"predictions\[1\] is a dict.*unlike"),
+            (
+                [{**ID, "prediction": "x"}],
+                [{**ID, "answer": "x"}],
+                ValueError,
+                r"predictions\[0\] is a dict with the keys \['question_id', 'prediction'\]; "
+                r"expected \{'question_id': ..., 'prediction_text': ...\}. Rename its keys",
+            ),
         ],
     )
     def test_is_named(
@@ -167,6 +206,20 @@ class TestBadInput:
             deep = [deep]
         with pytest.raises(ValueError, match=r"predictions\[0\]: nested more deeply.*anls_star_score"):
             metric.compute(predictions=[deep], references=[deep])
+
+    def test_repeated_id_with_the_same_tree(self, metric: Any) -> None:
+        trees: list[Any] = [{"a": "x", "b": {"c": 1, "d": 2}}, {"b": {"d": 2, "c": 1}, "a": "x"}]
+        for side, key in (("prediction", "prediction_text"), ("reference", "answers")):
+            metric.add(**{side: {"question_id": 1, key: trees[0]}})
+            metric.add(**{side: {"question_id": 1, key: trees[1]}})
+        with pytest.warns(UserWarning, match="1 repeated rows of (predictions|references)"):
+            assert metric.compute() == {"anls_star_score": 1.0}
+
+    @pytest.mark.parametrize(("one", "other"), [(True, 1), (1, "1"), (["x", "y"], ["y", "x"])])
+    def test_repeated_id_with_a_tree_that_is_like_it(self, metric: Any, one: Any, other: Any) -> None:
+        rows = [{"question_id": 1, "prediction_text": {"a": tree}} for tree in (one, other)]
+        with pytest.raises(ValueError, match="duplicate question_id '1' in predictions"):
+            metric.compute(predictions=rows, references=[{"question_id": 1, "answers": {"a": one}}])
 
     def test_repeated_id(self, metric: Any) -> None:
         rows = [{"question_id": 1, "prediction_text": {"a": text}} for text in ("x", "y")]

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from anls_eval.formats.errors import FormatError, listed
 from anls_eval.formats.files import File
 from anls_eval.formats.source import Block, Source, from_row
+from anls_eval.formats.values import is_text
 
 
 @contextlib.contextmanager
@@ -31,14 +33,19 @@ def open_parquet(file: File) -> Source:
     """
     with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
         metadata = pq.ParquetFile(stream).metadata
-        names = _names(metadata.schema.to_arrow_schema())
+        names = _names(metadata.schema.to_arrow_schema(), file.path)
         groups = [metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)]
+        leaves = [metadata.schema.column(number) for number in range(len(metadata.schema))]
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
     file.check_size(sum(groups))
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
             # Reading ahead would hold whole row groups in memory.
-            parquet = pq.ParquetFile(stream, pre_buffer=False)
+            # With a limit, texts stay a dictionary until it is known how long they are when they are written out.
+            parquet = pq.ParquetFile(
+                stream, pre_buffer=False, read_dictionary=None if file.max_bytes is None else texts
+            )
             yield from _blocks(parquet.iter_batches(size, columns=list(wanted)), wanted, size, file)
 
     return Source("parquet", names, metadata.num_rows, read)
@@ -51,7 +58,7 @@ def open_arrow(file: File) -> Source:
         FormatError: The file is damaged.
     """
     with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
-        names = _names(_ipc_reader(stream).schema)
+        names = _names(_ipc_reader(stream).schema, file.path)
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
@@ -77,17 +84,52 @@ def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File) -> Itera
     for batch in batches:
         batch = batch.select(list(wanted))
         batch.validate(full=True)  # nothing that is not UTF-8 gets further
-        read += batch.nbytes
+        read += sum(map(_size, batch.columns))
         file.check_size(read)
         for start in range(0, len(batch), size):
             part = batch.slice(start, size)
-            columns = dict(zip(wanted, part.columns, strict=True))
+            columns = dict(zip(wanted, map(_plain, part.columns), strict=True))
             yield Block(columns, from_row(first + start))
         first += len(batch)
 
 
-def _names(schema: pa.Schema) -> tuple[str, ...]:
-    return tuple(schema.names)
+def _size(column: pa.Array) -> int:
+    """The bytes of a column in which nothing is shared: a short file can say one long text a million times."""
+    kind = column.type
+    size: int
+    if pa.types.is_dictionary(kind) and (is_text(kind.value_type) or pa.types.is_binary(kind.value_type)):
+        size = pc.sum(pc.take(pc.binary_length(column.dictionary), column.indices)).as_py() or 0
+        return size
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        offsets: int = column.nbytes - column.values.nbytes
+        return offsets + _size(column.flatten())
+    if pa.types.is_struct(kind):
+        return sum(map(_size, column.flatten()))
+    size = column.nbytes
+    return size
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    kind = _without_dictionaries(column.type)
+    return column if kind == column.type else column.cast(kind)
+
+
+def _without_dictionaries(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_without_dictionaries(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_dictionaries(field.type)) for field in kind])
+    return kind
+
+
+def _names(schema: pa.Schema, path: str) -> tuple[str, ...]:
+    names = tuple(schema.names)
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise FormatError(path, "", f"two columns are named {twice[0]!r}. Rename one; they are: {listed(names)}.")
+    return names
 
 
 def open_dataset(path: str) -> Source:
@@ -120,8 +162,8 @@ def open_hub(path: str) -> Source:
     if not name or len(rest) > 2:
         raise FormatError(path, "", "expected hub:name, hub:name:split or hub:name:config:split.")
     try:
-        configs = datasets.get_dataset_config_names(name)
-        config = rest[0] if rest and (len(rest) == 2 or rest[0] in configs) else None
+        is_config = len(rest) == 2 or (len(rest) == 1 and rest[0] in datasets.get_dataset_config_names(name))
+        config = rest[0] if is_config else None
         split = rest[-1] if rest and (len(rest) == 2 or config is None) else None
         loaded = datasets.load_dataset(name, config, streaming=True)
     except Exception as error:  # of the network, the Hub and the dataset's files: each library has its own

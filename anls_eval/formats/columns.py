@@ -14,6 +14,8 @@ _EITHER = ("answer",)  # what submissions call the prediction, and some referenc
 ROLES = ("question_id", "prediction", "answers", "answer_type", "document")
 """What a column can be."""
 
+_AND = " + "  # between the columns that together are the id
+
 EVERYTHING = "*"
 """Named as prediction or answers: the whole row but its id, as one tree."""
 
@@ -43,7 +45,15 @@ class Layout:
     prediction: Groups = (_PREDICTIONS, _EITHER)
     answers: Groups = (_ANSWERS, _EITHER)
     more_answers: str | None = None
-    document: tuple[str, ...] = ("docId", "doc_id", "docid", "document", "ucsf_document_id", "image")
+    document: tuple[str, ...] = (
+        "docId",
+        "doc_id",
+        "docid",
+        "document",
+        "ucsf_document_id",
+        "image",
+        "image_local_name",
+    )
     id_parts: tuple[str, ...] = ()
     in_cells: bool | None = None
 
@@ -68,6 +78,14 @@ _LONG_DOCUMENTS = Layout(
     id_parts=("doc_id", "question"),
     in_cells=False,
 )
+_TABLES = Layout(
+    "vlmevalkit",
+    ("index", "question", "answer"),
+    question_id=(IDS, ("index",)),
+    prediction=(("prediction",),),
+    document=("docId", "docid", "document"),  # its column image holds the picture itself
+    in_cells=True,  # also where the table is written as JSON
+)
 _LAYOUTS = (
     dataclasses.replace(_SAMPLES, name="lmms_eval", known_by=(*_SAMPLES.known_by, "input")),
     _SAMPLES,
@@ -75,13 +93,8 @@ _LAYOUTS = (
     Layout("dude", ("answers_confidence",), prediction=(("answers",), _EITHER), answers=(("gold", "reference"),)),
     _LONG_DOCUMENTS,
     dataclasses.replace(_LONG_DOCUMENTS, name="mmesgbench"),  # the same columns: found as mmlongbench
-    Layout(
-        "vlmevalkit",
-        ("index", "question", "answer"),
-        question_id=(IDS, ("index",)),
-        prediction=(("prediction",),),
-        document=("docId", "docid", "document"),  # its column image holds the picture itself
-    ),
+    _TABLES,
+    dataclasses.replace(_TABLES, known_by=("index", "prediction")),
     dataclasses.replace(_PLAIN, name="squad"),
     dataclasses.replace(_PLAIN, name="rrc", known_by=("questionId",)),
     _VALUES,
@@ -160,7 +173,9 @@ def find_columns(
         hint = f" It has {_WHAT[other]} in {other_side[0]!r}: is this the other file?" if len(other_side) == 1 else ""
         value = _only(_matches(own, names), names, path, side, own, hint)
     if "question_id" in given:
-        ids: tuple[str, ...] = (_named(given["question_id"], names, path, "question_id"),)
+        named = given["question_id"]
+        parts = [named] if named in names else named.split(_AND)
+        ids = tuple(_named(part, names, path, "question_id") for part in parts)
     else:
         found = _matches(rules.question_id, names)
         ids = (_only(found, names, path, "question_id", rules.question_id),) if found else ()
@@ -168,11 +183,14 @@ def find_columns(
             ids = rules.id_parts
     extra = {name: _named(name, names, path, "by") for name in by}
     for role, usual in (("answer_type", ("answer_type", "answer_format")), ("document", rules.document)):
+        if role in given and side == "answers":  # predictions often come without
+            extra[role] = _named(given[role], names, path, role)
         candidates = [given[role]] if role in given else usual
         present = [name for name in candidates if name in names and name != value]
         if present:
-            extra[role] = present[0]
-    has_other = given[other] in names if other in given else _matches(other_groups, names) not in ([], [value])
+            extra.setdefault(role, present[0])
+    others_found = _matches(((given[other],),) if other in given else other_groups, names)
+    has_other = others_found not in ([], [value])
     more = rules.more_answers if side == "answers" and side not in given and rules.more_answers in names else None
     return Found(rules, ids, value, extra, has_other, more)
 
@@ -191,7 +209,7 @@ def _matches(groups: Groups, names: Sequence[str]) -> list[str]:
         found = [name for name in names if name in group]
         if not found:
             folded = {name.casefold() for name in group}
-            found = [name for name in names if name.casefold() in folded]
+            found = [name for name in names if name.strip().casefold() in folded]
         if found:
             return found
     return []
@@ -211,7 +229,7 @@ _WHAT = {"prediction": "the predictions", "answers": "the accepted answers", "qu
 def _only(found: list[str], names: Sequence[str], path: str, role: str, groups: Groups, hint: str = "") -> str:
     if len(found) == 1:
         return found[0]
-    usual = ", ".join(name for group in groups for name in group)
+    usual = ", ".join(dict.fromkeys(name for group in groups for name in group))
     problem = (
         f"{len(found)} columns could hold {_WHAT[role]}: {listed(found)}" if found else f"no column holds {_WHAT[role]}"
     )

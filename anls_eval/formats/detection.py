@@ -1,4 +1,4 @@
-"""What a file holds, by its first bytes; its name decides only between CSV and TSV."""
+"""What a file holds, by its first bytes; its name decides only where they fit two formats, as for CSV and TSV."""
 
 import json
 from collections.abc import Callable
@@ -55,16 +55,20 @@ _NOT_READ = {
     b"\xff\xd8\xff\xe0": "a picture",
     b"<": "HTML or XML, perhaps the page of an error in place of the file. Download it again",
 }
+_LINES = (".jsonl", ".ndjson")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def open_source(path: str, format_name: str | None, max_bytes: int | None) -> tuple[Source, str | None]:
+def open_source(
+    path: str, format_name: str | None, max_bytes: int | None, faults: dict[str, FormatError] | None = None
+) -> tuple[Source, str | None]:
     """Open a file or dataset of any format.
 
     Args:
         path: The file, folder, or ``hub:`` name.
         format_name: A name in `FORMATS`, or None to detect it.
         max_bytes: The most bytes that may be read, after decompression.
+        faults: Where given, rows of text files that cannot be read are put here by their place and read as empty.
 
     Returns:
         The source, and how the file is compressed.
@@ -79,7 +83,7 @@ def open_source(path: str, format_name: str | None, max_bytes: int | None) -> tu
     folder = path if Path(path).exists() else path.rpartition(":")[0]
     if (folder and Path(folder).is_dir()) or format_name == "dataset":
         return open_dataset(path), None
-    file = find_file(path, max_bytes)
+    file = find_file(path, max_bytes, faults)
     container = format_name if format_name in _FILES else _container(file)
     return _FILES[container](file), file.compression
 
@@ -108,8 +112,10 @@ def _text_container(file: File) -> str:
     first, second = [*islice(filled, 2), "", ""][:2]
     if first.startswith(("{", "[")):
         # Objects that begin on two lines are rows, even where the first of them is not well formed.
-        return "jsonl" if second and (first[0] == second[0] == "{" or _is_complete(first)) else "json"
-    if file.name.endswith((".json", ".jsonl", ".ndjson")):
+        if not second:
+            return "jsonl" if file.name.endswith(_LINES) else "json"
+        return "jsonl" if first[0] == second[0] == "{" or _is_complete(first) else "json"
+    if file.name.endswith((".json", *_LINES)):
         return "jsonl" if second else "json"
     if file.name.endswith((".tsv", ".tab")):
         return "tsv"

@@ -20,6 +20,10 @@ class FormatError(ValueError):
         super().__init__(f"{path}, {place}: {problem}" if place else f"{path}: {problem}")
         self.path = path
         self.place = place
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[type["FormatError"], tuple[str, str, str]]:
+        return FormatError, (self.path, self.place, self.problem)  # so that it can come from another process
 
 
 def shown(value: object) -> str:

@@ -23,11 +23,14 @@ class File:
         path: Where it is.
         compression: ``"gzip"``, ``"zstd"`` or None.
         max_bytes: The most bytes after decompression that may be read; None for no limit.
+        faults: Where given, rows that cannot be read do not end the reading: they are put here by their place, and are
+            read as rows without values.
     """
 
     path: str
     compression: str | None
     max_bytes: int | None
+    faults: dict[str, FormatError] | None = None
 
     @property
     def name(self) -> str:
@@ -47,6 +50,12 @@ class File:
         self.check_size(Path(self.path).stat().st_size)
         return Path(self.path).open("rb")
 
+    def refuse_row(self, place: str, error: FormatError) -> None:
+        """Raise the error of one row, or note it where faults are gathered."""
+        if self.faults is None:
+            raise error
+        self.faults[place] = error
+
     def check_size(self, size: int) -> None:
         """Raise FormatError if this many bytes are over the limit."""
         if self.max_bytes is not None and size > self.max_bytes:
@@ -55,7 +64,7 @@ class File:
             )
 
 
-def find_file(path: str, max_bytes: int | None) -> File:
+def find_file(path: str, max_bytes: int | None, faults: dict[str, FormatError] | None = None) -> File:
     """The file of a path and how it is compressed, which its first bytes tell.
 
     Raises:
@@ -70,7 +79,7 @@ def find_file(path: str, max_bytes: int | None) -> File:
         reason = error.strerror if isinstance(error, OSError) else error
         raise FormatError(path, "", f"cannot be opened: {reason}. Check the path.") from None
     compression = next((name for magic, name in _COMPRESSIONS.items() if start.startswith(magic)), None)
-    return File(path, compression, max_bytes)
+    return File(path, compression, max_bytes, faults)
 
 
 class _Decompressed(io.RawIOBase):
@@ -114,7 +123,8 @@ def text_of(file: File) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         offset = error.start + len(_BOM) * data.startswith(_BOM)
-        raise _encoding_error(file, data, offset, data.count(b"\n", 0, offset) + 1) from None
+        line = data.count(b"\n", 0, offset) + 1
+        raise _encoding_error(file, data, offset, line, _is_cut(error)) from None
 
 
 def lines_of(file: File) -> Iterator[tuple[int, str]]:
@@ -126,16 +136,20 @@ def lines_of(file: File) -> Iterator[tuple[int, str]]:
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
                 start = error.start + len(_BOM) * (number == 1 and line.startswith(_BOM))
-                raise _encoding_error(file, line, start, number, offset) from None
+                raise _encoding_error(file, line, start, number, _is_cut(error), offset) from None
             offset += len(line)
 
 
-def _encoding_error(file: File, data: bytes, start: int, line: int, offset: int = 0) -> FormatError:
+def _is_cut(error: UnicodeDecodeError) -> bool:
+    return error.reason == "unexpected end of data"
+
+
+def _encoding_error(file: File, data: bytes, start: int, line: int, is_cut: bool, offset: int = 0) -> FormatError:
     """The bytes from `offset` of the file are not UTF-8 at `start`: say where, and what they look like."""
     around = data[max(0, start - 10) : start + 10]
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         guess, remedy = "the byte order mark of UTF-16", 'Save it as UTF-8, in Python with .decode("utf-16")'
-    elif len(data) - start < 4 and data[start] >= 0xC2:
+    elif is_cut:
         guess, remedy = "the end of a file that was cut off inside a character", "Fetch it again"
     else:
         shown = around.decode("cp1252", "replace")

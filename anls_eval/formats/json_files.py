@@ -19,27 +19,28 @@ def open_json(file: File) -> Source:
     """
     document = parse(text_of(file), file.path)
     if isinstance(document, dict):
-        return _open_object(document, file.path)
+        return _open_object(document, file)
     if isinstance(document, list):
-        return _open_list(document, "", file.path)
+        return _open_list(document, "", file)
     raise FormatError(
         file.path, "", f"the JSON value {shown(document)} holds no rows. Expected a list of rows or an object."
     )
 
 
-def _open_object(document: dict[str, Any], path: str) -> Source:
+def _open_object(document: dict[str, Any], file: File) -> Source:
+    path = file.path
     lists = [key for key, value in document.items() if _is_list_of_rows(value)]
     if len(lists) == 1 or ("data" in lists):
         key = lists[0] if len(lists) == 1 else "data"
         rows = document[key]
-        return _open_squad(rows, path) if "paragraphs" in rows[0] else _open_list(rows, key, path)
+        return _open_squad(rows, path) if "paragraphs" in rows[0] else _open_list(rows, key, file)
     if isinstance(document.get("data"), list):
-        return _open_list(document["data"], "data", path)
+        return _open_list(document["data"], "data", file)
     if not set(IDS).isdisjoint(document):  # the ids and the rest are columns, or these are the keys of one row
+        if not any(isinstance(value, (list, dict)) for key, value in document.items() if key in IDS):
+            return _open_list([document], "", file)
         lengths = {len(value) if isinstance(value, list) else -1 for value in document.values()}
-        if lengths == {-1} and not any(isinstance(value, dict) for key, value in document.items() if key in IDS):
-            return _open_list([document], "", path)
-        if len(lengths) == 1 and lengths != {0}:
+        if len(lengths) == 1 and max(lengths) > 0:
             names = tuple(document)
             return _source(
                 names, lengths.pop(), lambda wanted, rows: {name: document[name][rows] for name in wanted}, from_row(0)
@@ -67,9 +68,9 @@ def _is_list_of_rows(value: Any) -> bool:
     return not {*IDS, "paragraphs", "filtered_resps", "answer_format"}.isdisjoint(value[0])
 
 
-def _open_list(rows: list[Any], key: str, path: str) -> Source:
+def _open_list(rows: list[Any], key: str, file: File) -> Source:
     if not rows:
-        raise FormatError(path, key, "the list is empty. Expected rows.")
+        raise FormatError(file.path, key, "the list is empty. Expected rows.")
 
     def place(row: int) -> str:
         return f"{key}[{row}]"
@@ -78,10 +79,9 @@ def _open_list(rows: list[Any], key: str, path: str) -> Source:
         return _source((VALUE,), len(rows), lambda _, part: {VALUE: rows[part]}, place, layout="values")
     for number, row in enumerate(rows):
         if not isinstance(row, dict):
-            raise FormatError(
-                path, place(number), f"{shown(row)} among objects. Expected an object like the others, or none of them."
-            )
-    return _of_rows([unfolded(row) for row in rows], place)
+            problem = f"{shown(row)} among objects. Expected an object like the others, or none of them."
+            file.refuse_row(place(number), FormatError(file.path, place(number), problem))
+    return _of_rows([unfolded(row) if isinstance(row, dict) else {} for row in rows], place)
 
 
 def _open_squad(articles: list[Any], path: str) -> Source:

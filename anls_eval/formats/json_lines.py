@@ -8,7 +8,7 @@ from anls_eval.formats.errors import FormatError, shown
 from anls_eval.formats.files import File, lines_of
 from anls_eval.formats.json_text import parse
 from anls_eval.formats.samples import unfolded
-from anls_eval.formats.source import VALUE, Block, Source, by_columns, in_blocks, on_lines
+from anls_eval.formats.source import ABSENT, VALUE, Block, Source, by_columns, in_blocks, on_lines
 
 _LOOKED_AT = 100  # rows whose keys are taken as the columns
 
@@ -37,15 +37,19 @@ def open_json_lines(file: File) -> Source:
 def _values(file: File) -> Iterator[tuple[int, Any]]:
     for number, line in lines_of(file):
         if not line.isspace():
-            yield number, parse(line.rstrip("\r\n"), file.path, number)
+            try:
+                value = parse(line.rstrip("\r\n"), file.path, number)
+            except FormatError as error:
+                file.refuse_row(f"line {number}", error)
+                value = {}
+            yield number, value
 
 
 def _rows(file: File, of_objects: bool) -> Iterator[tuple[int, Any]]:
     for number, value in _values(file):
         if isinstance(value, dict) != of_objects:
-            raise FormatError(
-                file.path,
-                f"line {number}",
-                f"{shown(value)}, unlike the first line. Expected {'an object' if of_objects else 'no object'}.",
-            )
+            place, expected = f"line {number}", "an object" if of_objects else "no object"
+            problem = f"{shown(value)}, unlike the first line. Expected {expected}."
+            file.refuse_row(place, FormatError(file.path, place, problem))
+            value = {} if of_objects else ABSENT
         yield number, unfolded(value) if of_objects else value

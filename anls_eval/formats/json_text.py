@@ -41,12 +41,10 @@ def parse(text: str, path: str, line: int | None = None) -> Any:
         return _decoder.decode(text)
     except json.JSONDecodeError as error:
         number = error.lineno if line is None else line
-        cut = " The file seems to be cut off: fetch it again." if not text[error.pos :].strip() else ""
-        raise FormatError(
-            path,
-            f"line {number}, column {error.colno}",
-            f"not JSON: {error.msg.rstrip(':')}.{cut or ' Mend it there.'}",
-        ) from None
+        at_end = not text[error.pos :].strip() or error.msg.startswith("Unterminated string")
+        remedy = "Mend it there; if the text ends too early, it was cut off." if at_end else "Mend it there."
+        problem = f"not JSON: {error.msg.removesuffix(' at')}. {remedy}"
+        raise FormatError(path, f"line {number}, column {error.colno}", problem) from None
     except _RepeatedKeyError as error:
         raise FormatError(
             path,

@@ -8,6 +8,7 @@ from typing import Any
 
 from anls_eval.formats.columns import EVERYTHING, LAYOUTS, Found, find_columns
 from anls_eval.formats.detection import open_source
+from anls_eval.formats.errors import FormatError
 from anls_eval.formats.source import ABSENT, Block, Source
 from anls_eval.formats.values import answer_lists, id_texts, listed_column, present, text_or_list, with_more
 
@@ -79,11 +80,16 @@ class Reader:
         found = dataclasses.replace(self._found, extra=self._found.extra | {name: name for name in by})
         return Reader(self.detected, self._source, found, self._side)
 
+    def without_variants(self) -> "Reader":
+        """Give a reader of the same that leaves further accepted answers out, as DUDE's script does."""
+        found = dataclasses.replace(self._found, more_answers=None)
+        return Reader(dataclasses.replace(self.detected, notes=()), self._source, found, self._side)
+
     def batches(self, size: int = 16_384) -> Iterator[Batch]:
         """Give the rows from the start, at most `size` at a time, reading each batch when it is asked for.
 
         Raises:
-            FormatError: A row cannot be read. The message names its place.
+            FormatError: A row cannot be read, and the message names its place; or there are none.
         """
         if size < 1:
             raise ValueError(f"size={size!r}: expected at least 1")
@@ -98,6 +104,8 @@ class Reader:
             batch = Batch(first_row, self._ids(block, seen), self._values(block), self._extra(block))
             yield batch
             first_row += len(batch)
+        if not first_row:
+            raise FormatError(self.detected.path, "", "there are columns, but no rows. Expected one for each question.")
 
     def _ids(self, block: Block, seen: Counter[str]) -> Any:
         parts = [block.columns[name] for name in self._found.question_id]
@@ -169,7 +177,8 @@ def open_predictions(
             uses the network.
         format: A name in `FORMATS`; None detects it.
         columns: Columns of the file by role: ``question_id``, ``prediction``, ``answers``, ``answer_type``,
-            ``document``. ``"*"`` as the prediction is the whole row but its id, as one tree.
+            ``document``. Columns that only together are an id are written ``"doc_id + question"``. ``"*"`` as the
+            prediction is the whole row but its id, as one tree.
         by: Further columns to read, for groups.
         max_bytes: The most bytes that may be read, after decompression.
 
@@ -189,7 +198,7 @@ def open_predictions(
         >>> [(batch.question_ids, batch.values) for batch in reader.batches()]
         [(['007'], ['Lima'])]
     """
-    return _open(os.fspath(path), "prediction", format, columns or {}, tuple(by), max_bytes)
+    return _open(os.fspath(path), "prediction", format, columns or {}, by, max_bytes)
 
 
 def open_references(
@@ -233,7 +242,7 @@ def open_references(
         >>> [(batch.question_ids, batch.values, batch.columns) for batch in reader.batches()]
         [(['7'], [['Lima']], {'document': [3]})]
     """
-    return _open(os.fspath(path), "answers", format, columns or {}, tuple(by), max_bytes)
+    return _open(os.fspath(path), "answers", format, columns or {}, by, max_bytes)
 
 
 def _open(
@@ -241,15 +250,16 @@ def _open(
     side: str,
     format_name: str | None,
     columns: Mapping[str, str],
-    by: tuple[str, ...],
+    by: Iterable[str],
     max_bytes: int | None,
 ) -> Reader:
+    by = (by,) if isinstance(by, str) else tuple(by)
     source, compression = open_source(path, format_name, max_bytes)
     layout = format_name if format_name in LAYOUTS else source.layout
     found = find_columns(source.names, side, layout=layout, given=columns, by=by, path=path)
     ids = {"question_id": " + ".join(found.question_id)} if found.question_id else {}
     roles = {role: name for role, name in found.extra.items() if role not in by}
-    notes = []
+    notes = [] if ids else ["no column of question ids: rows go by their order"]
     if found.more_answers:
         notes.append(
             f"{found.more_answers} are accepted beside {found.value}, but where the answer is a list. DUDE's published "

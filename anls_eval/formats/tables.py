@@ -1,7 +1,6 @@
 """Tables: CSV and TSV, whose cells are text, and spreadsheets."""
 
 import csv
-import datetime
 import sys
 import warnings
 import zipfile
@@ -10,7 +9,7 @@ from typing import Any
 
 from anls_eval.formats.errors import FormatError, listed, shown
 from anls_eval.formats.files import File, lines_of
-from anls_eval.formats.source import Block, Source, in_blocks, on_lines
+from anls_eval.formats.source import ABSENT, Block, Source, in_blocks, on_lines
 
 _Rows = Iterator[tuple[int, Sequence[Any]]]  # the number of the line that a row ends on, and its fields
 
@@ -27,7 +26,7 @@ def open_csv(file: File, delimiter: str) -> Source:
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         rows = _text_rows(file, delimiter)
         next(rows)
-        return _blocks(_of_width(rows, len(names), file.path), names, wanted, size, "line")
+        return _blocks(_of_width(rows, len(names), file), names, wanted, size, "line")
 
     return Source("tsv" if delimiter == "\t" else "csv", names, None, read, in_cells=True)
 
@@ -49,15 +48,16 @@ def _text_rows(file: File, delimiter: str) -> _Rows:
         ) from None
 
 
-def _of_width(rows: _Rows, width: int, path: str) -> _Rows:
+def _of_width(rows: _Rows, width: int, file: File) -> _Rows:
     for line, row in rows:
         if len(row) != width:
-            raise FormatError(
-                path,
-                f"line {line}",
+            place = f"line {line}"
+            problem = (
                 f"{len(row)} fields where the header has {width}: {shown(list(row))}. Quote fields that hold the "
-                "separator or line ends. If the file ends here, it was cut off.",
+                "separator or line ends. If the file ends here, it was cut off."
             )
+            file.refuse_row(place, FormatError(file.path, place, problem))
+            row = [ABSENT] * width
         yield line, row
 
 
@@ -80,7 +80,10 @@ def _blocks(rows: _Rows, names: tuple[str, ...], wanted: Sequence[str], size: in
 
 
 def open_xlsx(file: File) -> Source:
-    """Open the first sheet of a spreadsheet, whose first row names the columns. An empty cell is the empty text.
+    """Open the first sheet of a spreadsheet, whose first row names the columns.
+
+    An empty cell is the empty text. A formula is its text: programs that write tables make one of an answer such as
+    ``=1+1``, without a value.
 
     Raises:
         FormatError: It is not a spreadsheet, is damaged, or its first row is empty.
@@ -116,8 +119,9 @@ def _sheet_rows(file: File) -> _Rows:
             file.check_size(size)
             with warnings.catch_warnings():  # openpyxl's, of styles and extensions that it leaves out
                 warnings.simplefilter("ignore")
-                sheet = openpyxl.load_workbook(stream, read_only=True, data_only=True).worksheets[0]
-                yield from enumerate(sheet.iter_rows(values_only=True), 1)
+                sheet = openpyxl.load_workbook(stream, read_only=True).worksheets[0]
+            sheet.reset_dimensions()  # which some programs write wrongly, so that cells would be lost
+            yield from enumerate(sheet.iter_rows(values_only=True), 1)
         except FormatError:
             raise
         except Exception as error:  # a damaged file makes openpyxl raise nearly every kind there is
@@ -141,8 +145,8 @@ def _padded(row: Sequence[Any], width: int) -> Sequence[Any]:
 def _cell(value: Any, path: str, place: str) -> Any:
     if value is None:
         return ""
-    if isinstance(value, (datetime.date, datetime.time, datetime.timedelta)):
-        raise FormatError(
-            path, place, f"the cell holds the date or time {value}, not text as it was written. Format it as text."
-        )
-    return value
+    if isinstance(value, (str, int, float)):
+        return value
+    raise FormatError(
+        path, place, f"the cell holds {shown(value)}, not the text that was written. Format the column as text."
+    )

@@ -36,8 +36,7 @@ def id_texts(column: Column, path: str, place: Place, in_cells: bool) -> Any:
         FormatError: An id is absent, or a number that is no integer and has lost digits.
     """
     if isinstance(column, pa.Array):
-        inner = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if not column.null_count and (is_text(inner) or pa.types.is_integer(inner)):
+        if not column.null_count and (is_text(column.type) or pa.types.is_integer(column.type)):
             column = column.cast(pa.large_string())
             if not (pc.min(pc.binary_length(column)).as_py() or 0):
                 column = column.to_pylist()

@@ -1,9 +1,10 @@
 """Writing results by question: whole, or not at all."""
 
+import contextlib
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -46,15 +47,26 @@ def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.Record
             str(path), "", "expected a name in .parquet, .csv or .jsonl, the last two also with .gz or .zst."
         )
     schema, batches = _opened(rows, str(path))
+    with whole_file(path) as unfinished, pa.output_stream(str(unfinished), compression=compression) as stream:
+        write(stream, schema, batches)
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give a name to write a file under, which gets its own name at the end, or is removed after an error.
+
+    Raises:
+        FormatError: The file cannot be written.
+    """
     unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with pa.output_stream(str(unfinished), compression=compression) as stream:
-            write(stream, schema, batches)
+        yield unfinished
         unfinished.replace(path)
     except OSError as error:
         raise FormatError(str(path), "", f"cannot be written: {error.strerror or error}.") from None
     finally:
-        unfinished.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it was renamed, or never there
+            unfinished.unlink()
 
 
 _Batches = Iterable[pa.RecordBatch]

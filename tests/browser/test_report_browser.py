@@ -12,11 +12,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 from report_systems import docvqa, of_pairs, of_rows
 
-from anls_eval.report import Sampling, write_report
+from anls_eval.report import write_report
 
 SHOTS = Path(__file__).parent.parent.parent / "build" / "report"
 DATE = datetime.date(2026, 3, 7)
-QUICK = Sampling(resamples=1_000)
 HOSTILE = [
     "<script>window.pwned = 1</script>",
     "<img src=x onerror='window.pwned = 1'>",
@@ -92,12 +91,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number, (row, text) in enumerate(zip(references, texts, strict=True))
     ]
     one = of_rows(folder, predictions, references, by=("length",), confidence="sure", name="qwen2_vl_7b_instruct")
-    write_report(folder / "one.html", one, date=DATE, sampling=QUICK)
-    write_report(folder / "two.html", one, docvqa("llama_nemotron"), date=DATE, sampling=QUICK)
+    write_report(folder / "one.html", one, date=DATE)
+    write_report(folder / "two.html", one, docvqa("llama_nemotron"), date=DATE)
     lines = (docvqa_runs.FOLDER.parent / "documents" / "invoices.jsonl").read_text(encoding="utf-8").splitlines()
     pairs = [(row["pred"], row["gold"]) for row in map(json.loads, lines)]
     trees = of_pairs(folder, pairs, protocol="anls_star", name="invoices")
-    write_report(folder / "trees.html", trees, date=DATE, sampling=QUICK)
+    write_report(folder / "trees.html", trees, date=DATE)
     hostile = of_rows(
         folder,
         [{"id": text, "prediction": text} for text in HOSTILE],
@@ -105,7 +104,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         by=(HOSTILE[0],),
         name=HOSTILE[2],
     )
-    write_report(folder / "hostile.html", hostile, hostile, date=DATE, sampling=QUICK)
+    write_report(folder / "hostile.html", hostile, hostile, date=DATE)
     return folder
 
 
