@@ -172,6 +172,10 @@ def score(
     ] = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report of it all, which opens offline.")] = None,
+    confidence: Annotated[
+        str | None, typer.Option(help="For --report: the column with the confidence of each prediction, from 0 to 1.")
+    ] = None,
     eval_results: Annotated[
         Path | None, typer.Option(help="Write .eval_results/*.yaml, as the Hub shows it, into this folder.")
     ] = None,
@@ -193,6 +197,8 @@ def score(
 
     if eval_results is not None and not (dataset_id and task_id):
         raise ValueError("--eval-results needs --dataset-id and --task-id, as in lmms-lab/DocVQA and docvqa_val")
+    if confidence is not None and report is None:
+        raise ValueError("--confidence needs --report, which shows how far the confidences can be trusted")
     if push is not None and eval_results is None:
         raise ValueError("--push needs --eval-results, the folder for the file that is uploaded")
 
@@ -212,6 +218,21 @@ def score(
         )
     for note in result.notes:
         _show_note(note)
+    if report is not None:
+        from anls_eval.report import read_system, write_report
+
+        system = read_system(
+            *sides,
+            protocol=protocol,
+            threshold=threshold,
+            by=tuple(by or ()),
+            cluster_by=cluster_by,
+            seed=seed,
+            confidence=confidence,
+            missing=missing,
+            unknown=unknown,
+        )
+        write_report(report, system)
     if eval_results is not None and dataset_id and task_id:
         from anls_eval.integrations import hub
 
@@ -234,6 +255,7 @@ def compare(
     threshold: Threshold = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
+    report: Annotated[Path | None, typer.Option(help="Of two systems, write an HTML report side by side.")] = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     format_name: Format = None,
@@ -247,6 +269,8 @@ def compare(
 
     if len(systems) < 2:
         raise ValueError("expected two systems or more; for one there is `anls score`")
+    if report is not None and len(systems) > 2:
+        raise ValueError(f"--report compares two systems, and {len(systems)} are given; pick two")
     of_references, open_system = _open_sides(references, format_name, columns, quiet or as_json)
     found = score_systems(
         systems,
@@ -259,6 +283,19 @@ def compare(
         unknown=unknown,
     )
     ranking = found.rank(seed)
+    if report is not None:
+        from anls_eval.report import System, write_report
+
+        first, second = (
+            System(
+                name=name,
+                scored=own,
+                clusters=None if cluster_by is None else [each for [each] in own.columns[cluster_by]],
+                seed=seed,
+            )
+            for name, own in found.systems.items()
+        )
+        write_report(report, first, second)
     for note in found.notes:
         _show_note(note)
     if as_json:
