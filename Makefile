@@ -10,6 +10,7 @@ help:
 	@echo "make demo    score the real DocVQA submission in examples/docvqa"
 	@echo "make test    lint, type check and every test"
 	@echo "make app     the web app on this machine"
+	@echo "make test-lowest    the core tests with the lowest versions allowed"
 	@echo "make fuzz    hostile inputs for MINUTES=10, with SEED=1"
 	@echo "make bench   timings beside the other implementations"
 	@echo "make clean   remove what the commands above installed and wrote"
@@ -35,6 +36,18 @@ demo: $(VENV)/.metric
 
 test: lint peers
 	$(BIN)/python -m pytest
+
+# The lowest versions that pyproject.toml allows, in an environment of their own. Typer of then warns of click of now.
+test-lowest: .venv-lowest/.installed
+	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning -k 'not BruteForce and not TestAsAProgram' \
+		tests/test_anls.py tests/test_anls_star.py tests/test_protocols.py tests/test_metric.py \
+		tests/test_metric_trees.py tests/test_formats.py tests/test_submission.py
+
+.venv-lowest/.installed: pyproject.toml tests/lowest.txt | peers
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip --disable-pip-version-check install --quiet --constraint tests/lowest.txt \
+		--editable '.[eval]' pytest hypothesis cloudpickle
+	@touch $@
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -65,4 +78,4 @@ bench: $(VENV)/.test peers
 	$(BIN)/python benchmarks/submission.py
 
 clean:
-	rm -rf $(VENV) .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -474,8 +475,10 @@ def _stored_ids(ids: Any) -> pa.Array:
 def _labels(column: Any) -> pa.Array:
     """The values of a column as lists of texts, most of them of one."""
     if isinstance(column, pa.Array) and not pa.types.is_nested(column.type):
-        ends = np.cumsum(np.concatenate([[0], anls._bools(column.is_valid())]))
-        return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), column.drop_null().cast(pa.large_string()))
+        with contextlib.suppress(pa.ArrowException):  # durations, bytes and others, of which Python makes texts
+            texts = column.cast(pa.large_string())
+            ends = np.cumsum(np.concatenate([[0], anls._bools(texts.is_valid())]))
+            return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), texts.drop_null())
     values = anls._listed(column)
     return pa.array([list(map(_text, own)) if isinstance(own, list) else _label(own) for own in values], _LABELS)
 

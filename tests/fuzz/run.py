@@ -2,6 +2,7 @@
 
 import collections
 import faulthandler
+import math
 import multiprocessing
 import tempfile
 import time
@@ -12,7 +13,7 @@ from typing import Any
 from fuzz.invariant import run_one
 
 CHUNK = 20.0  # seconds that one process spends on one target
-SILENCE = 60.0  # seconds without an input after which a process counts as hanging
+SILENCE = 60.0  # seconds without a new input after which a process counts as hanging
 
 
 def fuzz(names: list[str], seed: int, minutes: float) -> int:
@@ -35,15 +36,14 @@ def fuzz(names: list[str], seed: int, minutes: float) -> int:
             if died:
                 faults.setdefault(died, f"{name} {number.value - 1}")
                 print(f"FAULT {name} --number {number.value - 1}: {died}", flush=True)
-    for name in names:
-        print(f"{name}: {done[name]:,} inputs; {dict(outcomes[name].most_common())}", flush=True)
+            print(f"{name}: {done[name]:,} inputs; {dict(outcomes[name].most_common())}", flush=True)
     print(f"{sum(done.values()):,} inputs, {len(faults)} faults, seed {seed}", flush=True)
     return len(faults)
 
 
 def _wait(process: Any, number: Any, results: Any, outcomes: Any, faults: dict[str, str]) -> str:
     """Take what a process reports until it ends; say how, unless it ended well."""
-    seen, since = -1, time.monotonic()
+    seen, since = number.value, math.inf  # the first input waits for the start of the process
     while True:
         while not results.empty():
             kind, value = results.get()
