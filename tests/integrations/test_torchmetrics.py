@@ -240,7 +240,7 @@ def test_a_process_without_questions(tmp_path: Path) -> None:
     program = Path(__file__).with_name("one_process_without_questions.py")
     command = [sys.executable, str(program), f"file://{tmp_path}/meeting"]
     environment = os.environ | {"GLOO_SOCKET_IFNAME": "lo"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=True)
     assert done.stdout.splitlines() == ["[0.75, [0.5, 1.0], 0.75]"] * 2
 
 
