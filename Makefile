@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test lint peers app bench clean
+.PHONY: help demo test test-harness lint peers app bench bench-torchmetrics clean
 
 help:
 	@echo "make demo    score the real DocVQA submission in examples/docvqa"
 	@echo "make test    lint, type check and every test"
+	@echo "make test-harness  the tests inside torchmetrics, lm-eval, Inspect and other tools, which it installs (5 GB)"
 	@echo "make app     the web app on this machine"
 	@echo "make bench   timings beside the other implementations"
 	@echo "make clean   remove what the commands above installed and wrote"
@@ -40,6 +41,22 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The tools that the metric works in have environments of their own: with them installed, evaluate loads torch and
+# transformers at each start, and pyarrow is an older one.
+TOOLS := .venv-tools
+LMMS := .venv-lmms
+IN_LMMS := test_lmms_eval.py
+
+test-harness: $(TOOLS)/.installed $(LMMS)/.installed
+	$(TOOLS)/bin/python -m pytest tests/integrations anls_eval/integrations --ignore tests/integrations/$(IN_LMMS)
+	$(LMMS)/bin/python -m pytest tests/integrations/$(IN_LMMS)
+
+.venv-%/.installed: tests/integrations/%.txt pyproject.toml
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip --disable-pip-version-check install --quiet --editable . -r $<
+	.venv-$*/bin/python -m pip --disable-pip-version-check uninstall --quiet --yes torchvision # lmms-eval brings one for graphics cards, which fails beside this torch
+	@touch $@
+
 app: $(VENV)/.space
 	$(BIN)/python app.py
 
@@ -58,5 +75,8 @@ bench: $(VENV)/.test peers
 	$(BIN)/python benchmarks/intervals.py
 	$(BIN)/python benchmarks/submission.py
 
+bench-torchmetrics: $(TOOLS)/.installed
+	$(TOOLS)/bin/python benchmarks/torchmetrics_peer.py
+
 clean:
-	rm -rf $(VENV) .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) $(LMMS) .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis
