@@ -14,7 +14,7 @@ from typing import Any
 import docvqa_runs
 import pytest
 from html_document import Element, find, parse
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from report_systems import docvqa, of_pairs, of_rows
 
