@@ -27,6 +27,20 @@ Rows = Callable[[], Iterator[pa.Table]]
 """Gives the rows of a side as `alignment.Alignment` takes them, from the start."""
 
 
+class Sides(NamedTuple):
+    """What is to be scored.
+
+    Args:
+        predictions: The rows of the predictions.
+        references: Those of the references.
+        notes: What a user must be told about the files.
+    """
+
+    predictions: Rows
+    references: Rows
+    notes: tuple[str, ...]
+
+
 class Options(NamedTuple):
     """What is asked of a pass.
 
@@ -55,7 +69,7 @@ class Pass:
     """One pass over both sides.
 
     Args:
-        sides: The rows of the predictions and of the references.
+        sides: What is to be scored.
         scorer: Of the protocol.
         options: What is asked.
         whole: Whether each side is read as a whole, so that ids that come twice can be left out.
@@ -64,12 +78,12 @@ class Pass:
         summary: Of the questions that have been scored.
     """
 
-    def __init__(self, sides: tuple[Rows, Rows], scorer: Scorer, options: Options, whole: bool) -> None:
-        self.scorer, self.summary = scorer, Summary()
+    def __init__(self, sides: Sides, scorer: Scorer, options: Options, whole: bool) -> None:
+        self.scorer, self.summary = scorer, Summary(notes=dict.fromkeys(sides.notes))
         self._options = options
         self._clustered: list[tuple[npt.NDArray[np.float64], list[str]]] = []
         predictions, references = (
-            self._whole(rows(), side) if whole else rows() for rows, side in zip(sides, SIDES, strict=True)
+            self._whole(rows(), side) if whole else rows() for rows, side in zip(sides[:2], SIDES, strict=True)
         )
         self._alignment = Alignment(predictions, references, options.missing, options.unknown)
 
@@ -124,7 +138,7 @@ class Pass:
         return scores, [label for _, own in self._clustered for label in own]
 
 
-def rows_of(readers: tuple[Reader, Reader], scorer: Scorer, names: tuple[str, ...]) -> tuple[Rows, Rows]:
+def sides_of(readers: tuple[Reader, Reader], scorer: Scorer, names: tuple[str, ...]) -> Sides:
     """The rows of two files, checked and stored as the scorer takes them.
 
     Args:
@@ -132,15 +146,14 @@ def rows_of(readers: tuple[Reader, Reader], scorer: Scorer, names: tuple[str, ..
         scorer: Of the protocol.
         names: Columns to keep, of which each reader reads those that its file is asked for.
     """
-    predictions, references = readers
-    return (
-        functools.partial(stored_rows, predictions, SIDES[0], scorer, names),
-        functools.partial(stored_rows, references, SIDES[1], scorer, names),
+    predictions, references = (
+        functools.partial(stored_rows, reader, side, scorer, names) for reader, side in zip(readers, SIDES, strict=True)
     )
+    return Sides(predictions, references, tuple(note for reader in readers for note in reader.detected.notes))
 
 
 def stored_rows(reader: Reader, side: str, scorer: Scorer, names: tuple[str, ...]) -> Iterator[pa.Table]:
-    """The rows of one file, as in `rows_of`.
+    """The rows of one file, as in `sides_of`.
 
     Raises:
         ValueError: A row cannot be read or scored. The message names it.

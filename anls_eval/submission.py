@@ -17,7 +17,7 @@ import anls
 from anls_eval.alignment import RepeatedIdError
 from anls_eval.formats import Reader, write_rows
 from anls_eval.scorers import LeaderboardScorer, Scorer, exact_threshold, is_leaderboard, make_scorer
-from anls_eval.scoring import BY, SIDES, Options, Pass, rows_of
+from anls_eval.scoring import BY, SIDES, Options, Pass, sides_of
 from anls_eval.statistics import Interval, confidence_interval
 from anls_eval.summary import Summary
 from anls_eval.tally import Tally
@@ -153,13 +153,13 @@ def score_submission(
     advance = on_progress or (lambda done: None)
 
     def score(whole: bool) -> SubmissionScore:
-        run = Pass(rows_of(readers, scorer, options.names), scorer, options, whole)
+        run = Pass(sides_of(readers, scorer, options.names), scorer, options, whole)
         if per_question is None:
             for _ in run.scored(False, advance):
                 pass
         else:
             write_rows(per_question, run.rows(True, advance))
-        return _result(run, readers, options, seed)
+        return _result(run, options, seed)
 
     return in_a_stream_or_whole(score)
 
@@ -197,10 +197,10 @@ def read_questions(predictions: Reader, references: Reader) -> Questions:
     options = Options(missing="zero", unknown="ignore")
 
     def read(whole: bool) -> Questions:
-        run = Pass(rows_of(readers, scorer, ()), scorer, options, whole)
+        run = Pass(sides_of(readers, scorer, ()), scorer, options, whole)
         table = pa.concat_tables(run.questions()).combine_chunks()
-        notes = (*_detected(readers), *_notes(run.summary, table.num_rows, options.missing, options.unknown))
-        return Questions(_id_texts(table), *scorer.read(table), notes)
+        notes = _notes(run.summary, table.num_rows, options.missing, options.unknown)
+        return Questions(_id_texts(table), *scorer.read(table), (*run.summary.notes, *notes))
 
     return in_a_stream_or_whole(read)
 
@@ -286,13 +286,13 @@ def score_questions(
     readers = sides_with(predictions, references, protocol, options.names)
 
     def score(whole: bool) -> ScoredQuestions:
-        run = Pass(rows_of(readers, scorer, options.names), scorer, options, whole)
+        run = Pass(sides_of(readers, scorer, options.names), scorer, options, whole)
         blocks = list(run.scored(False, on_progress or (lambda done: None)))
         table = pa.concat_tables([questions for questions, _, _ in blocks]).combine_chunks()
         given, expected = scorer.read(table)
         of_leaderboard = isinstance(scorer, LeaderboardScorer)
         return ScoredQuestions(
-            submission=_result(run, readers, options, seed),
+            submission=_result(run, options, seed),
             protocol=None if of_leaderboard else anls._rules(protocol, exact_threshold(threshold), of_trees=None),
             question_ids=_id_texts(table),
             predictions=given,
@@ -340,7 +340,6 @@ def sum_up(
     missing: str = "error",
     unknown: str = "error",
     interval: Interval | None = None,
-    detected: Sequence[str] = (),
 ) -> SubmissionScore:
     """Make the score of a submission from the summary of its questions.
 
@@ -351,7 +350,6 @@ def sum_up(
         missing: As in `score_submission`.
         unknown: The same.
         interval: Of the mean; by default, that of independent questions.
-        detected: Notes of the files.
 
     Raises:
         ValueError: There is no question, or ids do not match and that is an error.
@@ -376,7 +374,7 @@ def sum_up(
         figures=scorer.figures(summary),
         by=groups,
         key_scores=scorer.key_scores(summary),
-        notes=(*detected, *notes, *summary.notes, *scorer.notes(summary), *interval.notes),
+        notes=(*summary.notes, *notes, *scorer.notes(summary), *interval.notes),
     )
 
 
@@ -391,7 +389,7 @@ def _notes(summary: Summary, n: int, missing: str, unknown: str) -> list[str]:
     ] + anls._unmatched(lacking, surplus, n, missing, unknown)
 
 
-def _result(run: Pass, readers: tuple[Reader, Reader], options: Options, seed: int) -> SubmissionScore:
+def _result(run: Pass, options: Options, seed: int) -> SubmissionScore:
     if options.cluster_by is None:
         interval = confidence_interval(run.summary.scores, seed=seed)
     else:
@@ -404,12 +402,7 @@ def _result(run: Pass, readers: tuple[Reader, Reader], options: Options, seed: i
         missing=options.missing,
         unknown=options.unknown,
         interval=interval,
-        detected=_detected(readers),
     )
-
-
-def _detected(readers: tuple[Reader, Reader]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(note for reader in readers for note in reader.detected.notes))
 
 
 def _id_texts(table: pa.Table) -> list[str]:

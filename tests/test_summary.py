@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import anls
 from anls_eval.formats import Reader, open_predictions, open_references
 from anls_eval.scorers import make_scorer
-from anls_eval.scoring import Options, Pass, rows_of
+from anls_eval.scoring import Options, Pass, sides_of
 from anls_eval.submission import score_submission, sum_up
 from anls_eval.summary import Summary
 from anls_eval.tally import Tally
@@ -68,7 +68,7 @@ def test_blocks_add_up_to_the_submission(protocol: str, monkeypatch: pytest.Monk
     scorer = make_scorer(protocol)
     monkeypatch.setattr(Reader.batches, "__defaults__", (3,))
     parts = []
-    for block in Pass(rows_of(readers, scorer, ()), scorer, Options(), False).questions():
+    for block in Pass(sides_of(readers, scorer, ()), scorer, Options(), False).questions():
         part = Summary()
         part.tally(("score",), scorer.score(block, False, part)[0])
         parts.append(part)
