@@ -227,9 +227,12 @@ def local_client(workers: int | None = None, memory_limit: str | int = "auto") -
         memory_limit: Of each, as Dask takes it; by default a like share of the machine's memory.
     """
     # Tasks hold no data that could be spilled, and a worker that pauses for want of memory would wait for ever.
-    keep = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
+    settings: dict[str, Any] = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
+    # Ctrl-C reaches every process of a terminal: it is ours to answer it, and to end the workers.
+    ignore = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    settings["distributed.worker.preload"] = [*dask.config.get("distributed.worker.preload"), ignore]
     with (
-        dask.config.set(keep),
+        dask.config.set(settings),
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
@@ -240,6 +243,11 @@ def local_client(workers: int | None = None, memory_limit: str | int = "auto") -
         Client(cluster) as client,
     ):
         yield client
+
+
+def connected(workers: int | None, scheduler: str | None) -> contextlib.AbstractContextManager[Client]:
+    """Connect to the cluster at an address, or start workers on this machine where there is none."""
+    return local_client(workers) if scheduler is None else Client(scheduler)
 
 
 # ---------------------------------------------------------------------------------------------------
