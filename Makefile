@@ -56,6 +56,7 @@ bench: $(VENV)/.test peers
 	$(BIN)/python benchmarks/flat.py
 	$(BIN)/python benchmarks/tree.py
 	$(BIN)/python benchmarks/intervals.py
+	$(BIN)/python benchmarks/submission.py
 
 clean:
 	rm -rf $(VENV) .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis

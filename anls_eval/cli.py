@@ -77,7 +77,10 @@ def _show_note(message: Warning | str, *_: Any, **__: Any) -> None:
 def _print_table(table: Table) -> None:
     """Print a table as wide as it is: numbers that are cut or folded cannot be read."""
     wide = Console(width=10_000)
-    Console(highlight=False, width=Measurement.get(wide, wide.options, table).maximum).print(table)
+    console = Console(highlight=False, width=Measurement.get(wide, wide.options, table).maximum)
+    with console.capture() as captured:
+        console.print(table)
+    out.out("\n".join(line.rstrip() for line in captured.get().splitlines()), highlight=False)
 
 
 def _print_json(value: Any) -> None:
@@ -172,6 +175,10 @@ def score(
     ] = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report of it all, which opens offline.")] = None,
+    confidence: Annotated[
+        str | None, typer.Option(help="For --report: the column with the confidence of each prediction, from 0 to 1.")
+    ] = None,
     eval_results: Annotated[
         Path | None, typer.Option(help="Write .eval_results/*.yaml, as the Hub shows it, into this folder.")
     ] = None,
@@ -204,6 +211,8 @@ def score(
 
     if eval_results is not None and not (dataset_id and task_id):
         raise ValueError("--eval-results needs --dataset-id and --task-id, as in lmms-lab/DocVQA and docvqa_val")
+    if confidence is not None and report is None:
+        raise ValueError("--confidence needs --report, which shows how far the confidences can be trusted")
     if push is not None and eval_results is None:
         raise ValueError("--push needs --eval-results, the folder for the file that is uploaded")
     if out_folder is None and (workers or scheduler or resume or skip_bad):
@@ -231,6 +240,21 @@ def score(
         result = _score_dataset(predictions, references, workers, scheduler, quiet, asked)
     for note in result.notes:
         _show_note(note)
+    if report is not None:
+        from anls_eval.report import read_system, write_report
+
+        system = read_system(
+            *sides,
+            protocol=protocol,
+            threshold=threshold,
+            by=tuple(by or ()),
+            cluster_by=cluster_by,
+            seed=seed,
+            confidence=confidence,
+            missing=missing,
+            unknown=unknown,
+        )
+        write_report(report, system)
     if eval_results is not None and dataset_id and task_id:
         from anls_eval.integrations import hub
 
@@ -280,6 +304,7 @@ def compare(
     threshold: Threshold = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
+    report: Annotated[Path | None, typer.Option(help="Of two systems, write an HTML report side by side.")] = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     format_name: Format = None,
@@ -293,6 +318,8 @@ def compare(
 
     if len(systems) < 2:
         raise ValueError("expected two systems or more; for one there is `anls score`")
+    if report is not None and len(systems) > 2:
+        raise ValueError(f"--report compares two systems, and {len(systems)} are given; pick two")
     of_references, open_system = _open_sides(references, format_name, columns, quiet or as_json)
     found = score_systems(
         systems,
@@ -305,6 +332,19 @@ def compare(
         unknown=unknown,
     )
     ranking = found.rank(seed)
+    if report is not None:
+        from anls_eval.report import System, write_report
+
+        first, second = (
+            System(
+                name=name,
+                scored=own,
+                clusters=None if cluster_by is None else [each for [each] in own.columns[cluster_by]],
+                seed=seed,
+            )
+            for name, own in found.systems.items()
+        )
+        write_report(report, first, second)
     for note in found.notes:
         _show_note(note)
     if as_json:
@@ -426,6 +466,40 @@ def diagnose(
         _print_json(terminal.diagnosis_as_json(found))
     else:
         out.print(terminal.diagnosis_text(found), markup=False)
+
+
+@app.command()
+def check(
+    predictions: Annotated[str, typer.Argument(help="The file with the predictions.")],
+    references: Annotated[
+        str | None, typer.Option("--references", "-r", help="The file with the accepted answers, to find more.")
+    ] = None,
+    format_name: Format = None,
+    columns: Columns = None,
+    fix: Annotated[
+        Path | None, typer.Option(help="Write the submission with the mends that are certain: a name in .json.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find what a portal would refuse in a submission, and what costs points; exit status 1 if it would be refused."""
+    from anls_eval import terminal
+    from anls_eval.submission_check import check_submission
+    from anls_eval.submission_mend import mend_submission
+
+    roles = dict(_role(text) for text in columns or [])
+    report = left = check_submission(predictions, references, format=format_name, columns=roles)
+    shown = report.to_dict()
+    if not as_json:
+        out.print(terminal.check_text(report), markup=False)
+    if fix is not None and report.is_readable:
+        left = mend_submission(predictions, fix, references, format=format_name, columns=roles)
+        shown["mended"] = left.to_dict()
+        if not as_json:
+            out.print(f"\n{terminal.mended_text(report, left)}", markup=False)
+    if as_json:
+        _print_json(shown)
+    if left.refused:
+        raise typer.Exit(1 if report.is_readable else 2)
 
 
 def _open(

@@ -76,11 +76,11 @@ class References:
 
     Args:
         ids: The ids, or None if the file has none.
-        answers: The accepted answers, in the same order.
+        answers: The accepted answers, in the same order; None for a tree, which ANLS* scores.
     """
 
     ids: list[str] | None
-    answers: list[Any]
+    answers: list[tuple[str, ...] | None]
 
 
 def read_references(path: str | os.PathLike[str], format_name: str | None, columns: Mapping[str, str]) -> References:
@@ -97,11 +97,20 @@ def read_references(path: str | os.PathLike[str], format_name: str | None, colum
     own = {role: name for role, name in columns.items() if role != "prediction"}
     reader = open_references(path, format=format_name, columns=own)
     ids: list[str] = []
-    answers: list[Any] = []
+    answers: list[tuple[str, ...] | None] = []
     for batch in reader.batches():
         ids += [] if batch.question_ids is None else listed_column(batch.question_ids)
-        answers += listed_column(batch.values)
+        answers += map(_accepted, listed_column(batch.values))
     return References(ids if "question_id" in reader.detected.columns else None, answers)
+
+
+def _accepted(reference: Any) -> tuple[str, ...] | None:
+    parts = reference if isinstance(reference, list) else [reference]
+    if set(map(type, parts)) == {str}:
+        return tuple(parts)
+    if any(isinstance(own, (dict, list)) for own in parts):
+        return None
+    return tuple([str(own) for own in parts if own is not None])
 
 
 def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) -> Rows:
@@ -110,7 +119,7 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
     Args:
         path: The file.
         format_name: A name in `formats.FORMATS`; None detects it.
-        columns: Columns of the file by role.
+        columns: Columns of both files by role.
 
     Returns:
         All rows, those that cannot be read without values.
@@ -120,24 +129,29 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
     """
     faults: dict[str, FormatError] = {}
     source, compression = open_source(path, format_name, None, faults)
-    found = _columns(source, source.layout or (format_name if format_name in LAYOUTS else None), columns, path)
+    layout = source.layout or (format_name if format_name in LAYOUTS else None)
+    given = {role: name for role, name in columns.items() if role != "answers"}
+    found = _columns(source, layout, given, path)
     portal = PORTALS.get(format_name or (found.layout.name if source.container in ("json", "jsonl") else ""))
+    if portal:
+        own = {"question_id": portal.question_id, "prediction": portal.answer}
+        usual = {role: key for role, key in own.items() if key in source.names}
+        found = _columns(source, layout, {**usual, **given}, path)
     others = [name for name in _ANSWER_KEYS if name in source.names and name != found.value]
     confidence = [portal.confidence] if portal and portal.confidence in source.names else []
     ids: list[Any] = []
     answers: list[Any] = []
-    other_keys: dict[int, str] = {}
+    beside = dict.fromkeys(others, False)
+    instead: dict[str, dict[int, Any]] = {name: {} for name in others}
     confidences: list[Any] = []
     starts, places = [], []
     wanted = dict.fromkeys((*found.question_id, found.value, *others, *confidence))
     for block in source.read(list(wanted), 16_384):
-        values = list(listed_column(block.columns[found.value]))
-        absent = [row for row, value in enumerate(values) if value is ABSENT] if others else []
+        values = listed_column(block.columns[found.value])
         for name in others:
-            column = listed_column(block.columns[name]) if absent else []
-            for row in absent:
-                if values[row] is ABSENT and column[row] is not ABSENT:
-                    values[row], other_keys[len(answers) + row] = column[row], name
+            given_too = [(row, own) for row, own in enumerate(listed_column(block.columns[name])) if own is not ABSENT]
+            beside[name] = beside[name] or any(values[row] is not ABSENT for row, _ in given_too)
+            instead[name] |= {len(answers) + row: own for row, own in given_too if not beside[name]}
         parts = [listed_column(block.columns[name]) for name in found.question_id]
         ids += parts[0] if len(parts) == 1 else [": ".join(map(str, own)) for own in zip(*parts, strict=True)]
         starts.append(len(answers))
@@ -145,6 +159,10 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
         in_lists = portal is not None and portal.lists and source.in_cells
         answers += [_listed(value) for value in values] if in_lists else values
         confidences += [value for name in confidence for value in listed_column(block.columns[name])]
+    # A key that some row has beside its answer is something else, such as the accepted answers.
+    other_keys = {row: name for name in others if not beside[name] for row in instead[name]}
+    for row, name in other_keys.items():
+        answers[row] = instead[name][row]
     return Rows(
         path=path,
         source=source,
