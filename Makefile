@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-harness lint peers app bench bench-torchmetrics clean
+.PHONY: help demo test test-harness test-lowest lint peers app bench bench-torchmetrics fuzz clean
 
 help:
 	@echo "make demo    score the real DocVQA submission in examples/docvqa"
 	@echo "make test    lint, type check and every test"
 	@echo "make test-harness  the tests inside torchmetrics, lm-eval, Inspect and other tools, which it installs (5 GB)"
 	@echo "make app     the web app on this machine"
+	@echo "make fuzz    hostile inputs for MINUTES=10, with SEED=1"
 	@echo "make bench   timings beside the other implementations"
 	@echo "make clean   remove what the commands above installed and wrote"
 
@@ -68,6 +69,11 @@ peers: .peers/.installed
 	$(PIP) --no-deps --target .peers anls==0.0.2 anls_star==1.0.1 munkres==3.0.0 \
 		phonenumberslite==9.0.42 stickler-eval==1.0.0
 	@touch $@
+
+# Every input follows from the seed, which is printed: the time of the start unless it is given.
+MINUTES ?= 10
+fuzz: $(VENV)/.test
+	PYTHONPATH=.:tests $(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 bench: $(VENV)/.test peers
 	$(BIN)/python benchmarks/flat.py

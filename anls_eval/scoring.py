@@ -188,11 +188,16 @@ def _labels(column: Any) -> pa.Array:
         ends = np.cumsum(np.concatenate([[0], anls._bools(column.is_valid())]))
         return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), column.drop_null().cast(pa.large_string()))
     values = anls._listed(column)
-    return pa.array([list(map(str, own)) if isinstance(own, list) else _label(own) for own in values], _LABELS)
+    return pa.array([list(map(_text, own)) if isinstance(own, list) else _label(own) for own in values], _LABELS)
 
 
 def _label(value: Any) -> list[str]:
-    return [] if anls._is_missing(value) else [str(value)]
+    return [] if anls._is_missing(value) else [_text(value)]
+
+
+def _text(value: Any) -> str:
+    """The text of a value; a lone surrogate, which Arrow and UTF-8 cannot hold, as its escape."""
+    return str(value).encode("utf-8", "backslashreplace").decode()
 
 
 def _one_label(questions: pa.Table, name: str) -> list[str]:
