@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-lowest lint peers app bench fuzz clean
+.PHONY: help demo test test-harness test-lowest lint peers app bench bench-torchmetrics fuzz clean
 
 help:
 	@echo "make demo    score the real DocVQA submission in examples/docvqa"
 	@echo "make test    lint, type check and every test"
+	@echo "make test-harness  the tests inside torchmetrics, lm-eval, Inspect and other tools, which it installs (5 GB)"
+	@echo "make test-lowest   the core tests with the lowest versions allowed"
 	@echo "make app     the web app on this machine"
-	@echo "make test-lowest    the core tests with the lowest versions allowed"
 	@echo "make fuzz    hostile inputs for MINUTES=10, with SEED=1"
 	@echo "make bench   timings beside the other implementations"
 	@echo "make clean   remove what the commands above installed and wrote"
@@ -37,9 +38,24 @@ demo: $(VENV)/.metric
 test: lint peers
 	$(BIN)/python -m pytest
 
-# The lowest versions that pyproject.toml allows, in an environment of their own. Typer of then warns of click of now.
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# The tools that the metric works in have environments of their own: with them installed, evaluate loads torch and
+# transformers at each start, and pyarrow is an older one.
+TOOLS := .venv-tools
+LMMS := .venv-lmms
+IN_LMMS := test_lmms_eval.py
+
+test-harness: $(TOOLS)/.installed $(LMMS)/.installed
+	$(TOOLS)/bin/python -m pytest tests/integrations anls_eval/integrations --ignore tests/integrations/$(IN_LMMS)
+	$(LMMS)/bin/python -m pytest tests/integrations/$(IN_LMMS)
+
+# The lowest versions that pyproject.toml allows. Typer of then warns of click of now.
 test-lowest: .venv-lowest/.installed
-	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning -k 'not BruteForce and not TestAsAProgram' \
+	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning -k 'not BruteForce' \
 		tests/test_anls.py tests/test_anls_star.py tests/test_protocols.py tests/test_metric.py \
 		tests/test_metric_trees.py tests/test_formats.py tests/test_submission.py
 
@@ -49,10 +65,11 @@ test-lowest: .venv-lowest/.installed
 		--editable '.[eval]' pytest hypothesis cloudpickle
 	@touch $@
 
-lint: $(VENV)/.test
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+.venv-%/.installed: tests/integrations/%.txt pyproject.toml
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip --disable-pip-version-check install --quiet --editable . -r $<
+	.venv-$*/bin/python -m pip --disable-pip-version-check uninstall --quiet --yes torchvision # lmms-eval brings one for graphics cards, which fails beside this torch
+	@touch $@
 
 app: $(VENV)/.space
 	$(BIN)/python app.py
@@ -77,5 +94,8 @@ bench: $(VENV)/.test peers
 	$(BIN)/python benchmarks/intervals.py
 	$(BIN)/python benchmarks/submission.py
 
+bench-torchmetrics: $(TOOLS)/.installed
+	$(TOOLS)/bin/python benchmarks/torchmetrics_peer.py
+
 clean:
-	rm -rf $(VENV) .venv-lowest .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) $(LMMS) .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis

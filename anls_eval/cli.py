@@ -23,6 +23,7 @@ from anls_eval.control_characters import escaped, escaped_json
 
 if TYPE_CHECKING:
     from anls_eval.formats import Reader
+    from anls_eval.submission import SubmissionScore
 
 app = typer.Typer(
     name="anls",
@@ -179,7 +180,9 @@ def explain(
 
 @app.command()
 def score(
-    predictions: Annotated[str, typer.Argument(help="The file with the predictions.")],
+    predictions: Annotated[
+        str, typer.Argument(help="The file with the predictions; with --out, also a folder or a pattern of files.")
+    ],
     references: OptionalReferences = None,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
@@ -203,6 +206,17 @@ def score(
     ] = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
+    out_folder: Annotated[
+        Path | None, typer.Option("--out", help="Score many files by Dask; the folder for the scores of each question.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="For --out: processes on this machine; by default one a processor.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="For --out: a Dask cluster that is there, in place of these.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="For --out: keep what an earlier run finished.")] = False,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="For --out: leave out files that are damaged.")] = False,
     format_name: Format = None,
     columns: Columns = None,
     as_json: AsJson = False,
@@ -218,21 +232,29 @@ def score(
         raise ValueError("--confidence needs --report, which shows how far the confidences can be trusted")
     if push is not None and eval_results is None:
         raise ValueError("--push needs --eval-results, the folder for the file that is uploaded")
+    if out_folder is None and (workers or scheduler or resume or skip_bad):
+        raise ValueError("--workers, --scheduler, --resume and --skip-bad need --out, the folder for the results")
+    if out_folder is not None and (per_question is not None or cluster_by is not None):
+        raise ValueError("--out goes with neither --per-question nor --cluster-by; it gets the scores of each question")
 
-    sides = _open(predictions, references, format_name, columns, quiet or as_json)
-    with _progress(sides[1].rows, quiet) as advance:
-        result = score_submission(
-            *sides,
-            protocol=protocol,
-            threshold=threshold,
-            by=by or [],
-            cluster_by=cluster_by,
-            seed=seed,
-            missing=missing,
-            unknown=unknown,
-            per_question=per_question,
-            on_progress=advance,
-        )
+    asked: dict[str, Any] = {
+        "protocol": protocol,
+        "threshold": threshold,
+        "by": by or [],
+        "seed": seed,
+        "missing": missing,
+        "unknown": unknown,
+    }
+    if out_folder is None:
+        sides = _open(predictions, references, format_name, columns, quiet or as_json)
+        with _progress(sides[1].rows, quiet) as advance:
+            result = score_submission(
+                *sides, **asked, cluster_by=cluster_by, per_question=per_question, on_progress=advance
+            )
+    else:
+        asked |= {"format": format_name, "columns": dict(map(_role, columns or []))}
+        asked |= {"out": out_folder, "resume": resume, "skip_bad": skip_bad}
+        result = _score_dataset(predictions, references, workers, scheduler, quiet, asked)
     for note in result.notes:
         _show_note(note)
     if report is not None:
@@ -262,6 +284,33 @@ def score(
     else:
         _print_table(terminal.submission_table(result))
         _say(f"\n{result.signature}")
+
+
+def _score_dataset(
+    predictions: str,
+    references: str | None,
+    workers: int | None,
+    scheduler: str | None,
+    quiet: bool,
+    asked: dict[str, Any],
+) -> SubmissionScore:
+    """Score files by Dask; exit status 1 where some of them are bad."""
+    try:
+        from anls_eval import distributed
+    except ModuleNotFoundError as error:
+        raise ValueError(f"--out needs {error.name}: pip install 'anls-metric[dask]'") from None
+
+    with contextlib.ExitStack() as stack:
+        advance = stack.enter_context(_progress(None, quiet))
+        client = stack.enter_context(distributed.connected(workers, scheduler))
+        try:
+            found = distributed.score_dataset(predictions, references, client=client, on_progress=advance, **asked)
+        except distributed.BadPartsError as error:
+            err.print(f"error: {error}", markup=False)
+            raise typer.Exit(1) from None
+    if found.resumed and not quiet:
+        err.print(f"{found.resumed} of {found.parts} parts were finished before", markup=False)
+    return found.submission
 
 
 @app.command()

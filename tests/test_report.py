@@ -14,7 +14,7 @@ from typing import Any
 import docvqa_runs
 import pytest
 from html_document import Element, find, parse
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from report_systems import docvqa, of_pairs, of_rows
 
@@ -559,6 +559,7 @@ def test_bars_are_as_high_as_their_counts(bins: list[int]) -> None:
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
+@example(0.0, 5e-324)
 def test_ticks_are_round_and_hold_their_range(one: float, two: float) -> None:
     low, high = min(one, two), max(one, two)
     ticks = figures.nice_ticks(low, high)
