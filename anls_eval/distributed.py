@@ -176,8 +176,7 @@ def score_dataset(
             f"{len(files[0])} files of predictions but {len(files[1])} of references, and no question_ids; "
             "expected as many, with their rows in the same order."
         )
-    _prepare(job.out, resume)
-    job.work.mkdir(exist_ok=True)
+    _prepare(job, resume)
     with contextlib.nullcontext(client) if client is not None else local_client(workers) as own:
         engine = _Engine(own, job, on_progress or (lambda done: None))
         found = None if job.rows.exists() else _paired(engine, files, has_ids, skip_bad)
@@ -278,20 +277,22 @@ def _first_readable(job: Job, side: str, paths: Sequence[str]) -> Reader:
     raise errors[0]
 
 
-def _prepare(out: Path, resume: bool) -> None:
-    out.mkdir(parents=True, exist_ok=True)
-    if not resume and any(out.iterdir()):
-        raise ValueError(
-            f"{out} is not empty; expected a new folder for the results, or resume, to go on with an earlier run"
+def _prepare(job: Job, resume: bool) -> None:
+    job.out.mkdir(parents=True, exist_ok=True)
+    if any(job.out.iterdir()) and not (resume and job.work.exists()):
+        expected = (
+            "the results of an earlier run" if resume else "a new folder, or resume, to go on with an earlier run"
         )
+        raise ValueError(f"{job.out} has other files; expected {expected}")
+    job.work.mkdir(exist_ok=True)
 
 
 def _tidy(job: Job, parts: Sequence[Part]) -> None:
-    """Remove what is left of earlier runs and of workers that died."""
+    """Remove what earlier runs left that is no part any more, and the unfinished files of workers that died."""
     names = {part.name for part in parts}
     for folder in (job.out, job.work):
-        for path in folder.iterdir():
-            if path.is_file() and path.name.partition(".")[0] not in names:
+        for path in (*folder.glob("part-*"), *folder.glob(".part-*")):
+            if path.name.partition(".")[0] not in names:
                 path.unlink()
 
 

@@ -20,7 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 from dask.distributed import Client
 from docvqa_runs import FOLDER
+from typer.testing import CliRunner
 
+from anls_eval import cli
 from anls_eval.distributed import BadPartsError, DatasetScore, local_client, part_paths, score_dataset
 from anls_eval.formats import open_predictions, open_references
 from anls_eval.submission import SubmissionScore, score_submission
@@ -215,8 +217,11 @@ class TestBadParts:
 class TestOptions:
     def test_a_folder_with_something_in_it(self, data: Path, client: Client, tmp_path: Path) -> None:
         (tmp_path / "other.txt").touch()
-        with pytest.raises(ValueError, match="is not empty; expected a new folder for the results, or resume"):
+        with pytest.raises(ValueError, match="has other files; expected a new folder, or resume"):
             scored(data, tmp_path, client=client)
+        with pytest.raises(ValueError, match="has other files; expected the results of an earlier run"):
+            scored(data, tmp_path, client=client, resume=True)
+        assert [path.name for path in tmp_path.iterdir()] == ["other.txt"]
 
     def test_other_options_are_scored_again(self, data: Path, client: Client, tmp_path: Path) -> None:
         standard = scored(data, tmp_path, client=client)
@@ -291,6 +296,26 @@ def test_no_memory(data: Path, tmp_path: Path) -> None:
         pytest.raises(ChildProcessError, match=r"Give each worker more memory.*run again with resume"),
     ):
         scored(data, tmp_path / "out", client=own)
+
+
+def test_a_cluster_that_is_there(data: Path, expected: SubmissionScore, client: Client, tmp_path: Path) -> None:
+    sides = str(data / "predictions" / "*.parquet"), "-r", str(data / "references")
+    asked = ["score", *sides, "--by", "model", "--out", str(tmp_path / "out"), "--json", "--quiet"]
+    run = CliRunner().invoke(cli.app, [*asked, "--scheduler", client.scheduler.address])
+    assert json.loads(run.stdout) == json.loads(json.dumps(expected.to_dict()))
+    assert client.scheduler_info()["workers"], "it was left running"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workers", "2"], "--workers, --scheduler, --resume and --skip-bad need --out"),
+        (["--out", "x", "--cluster-by", "model"], "--out goes with neither --per-question nor --cluster-by"),
+    ],
+)
+def test_options_of_the_command(options: list[str], message: str, data: Path) -> None:
+    run = CliRunner().invoke(cli.app, ["score", str(data), *options])
+    assert message in str(run.exception)
 
 
 class Run:
