@@ -111,7 +111,7 @@ LENGTHS: Mapping[str, Callable[[str, str], str]] = types.MappingProxyType(
 def _exact_threshold(threshold: object) -> Fraction:
     """The threshold as the decimal that the user wrote, or a ValueError that shows it."""
     text = str(threshold) if isinstance(threshold, (numbers.Real, Decimal)) else ""
-    exponent = re.search(r"[eE]-?(\d+)", text)
+    exponent = re.search(r"[eE][+-]?(\d+)", text)
     if len(text) < 1000 and not (exponent and len(exponent[1]) > 3) and not isinstance(threshold, bool):
         with contextlib.suppress(ValueError):  # NaN and infinities
             exact = Fraction(text)

@@ -226,6 +226,11 @@ def score(
     from anls_eval import terminal
     from anls_eval.submission import score_submission
 
+    for path in (per_question, report):
+        _check_output(path, predictions, references)
+    _check_html(report)
+    if eval_results is None and (dataset_id or task_id):
+        raise ValueError("--dataset-id and --task-id need --eval-results, the folder that they are written into")
     if eval_results is not None and not (dataset_id and task_id):
         raise ValueError("--eval-results needs --dataset-id and --task-id, as in lmms-lab/DocVQA and docvqa_val")
     if confidence is not None and report is None:
@@ -234,8 +239,10 @@ def score(
         raise ValueError("--push needs --eval-results, the folder for the file that is uploaded")
     if out_folder is None and (workers or scheduler or resume or skip_bad):
         raise ValueError("--workers, --scheduler, --resume and --skip-bad need --out, the folder for the results")
-    if out_folder is not None and (per_question is not None or cluster_by is not None):
-        raise ValueError("--out goes with neither --per-question nor --cluster-by; it gets the scores of each question")
+    if out_folder is not None and (per_question is not None or cluster_by is not None or report is not None):
+        raise ValueError(
+            "--out goes with none of --per-question, --cluster-by and --report; it gets the scores of each question"
+        )
 
     asked: dict[str, Any] = {
         "protocol": protocol,
@@ -335,6 +342,8 @@ def compare(
 
     if len(systems) < 2:
         raise ValueError("expected two systems or more; for one there is `anls score`")
+    _check_output(report, *systems, references)
+    _check_html(report)
     if report is not None and len(systems) > 2:
         raise ValueError(f"--report compares two systems, and {len(systems)} are given; pick two")
     of_references, open_system = _open_sides(references, format_name, columns, quiet or as_json)
@@ -393,10 +402,13 @@ def leaderboard(
 ) -> None:
     """Rank all systems of a folder; files that cannot be scored are listed with the reason."""
     from anls_eval import terminal
-    from anls_eval.leaderboard_table import leaderboard_as_json, write_leaderboard
+    from anls_eval.leaderboard_table import leaderboard_as_json, leaderboard_form, write_leaderboard
     from anls_eval.systems import score_systems
 
     paths = _systems_in(folder, references)
+    _check_output(out_file, *paths, references)
+    if out_file is not None:
+        leaderboard_form(out_file)
     of_references, open_system = _open_sides(references, format_name, columns, quiet=True)
     found = score_systems(
         paths,
@@ -427,11 +439,33 @@ def _systems_in(folder: Path, references: str) -> list[str]:
     """The files of a folder, but for hidden ones and the references."""
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder; expected one with a file of predictions for each system")
-    gold = Path(references).resolve()
-    paths = [path for path in sorted(folder.iterdir()) if path.name[0] not in "._" and path.resolve() != gold]
+    paths = [path for path in sorted(folder.iterdir()) if path.name[0] not in "._" and not _is_same(path, references)]
     if not paths:
         raise ValueError(f"{folder} holds no files of predictions")
     return list(map(str, paths))
+
+
+def _is_same(path: Path, other: str) -> bool:
+    """Whether two names are of one file; a link that leads nowhere is of none."""
+    try:
+        return path.samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
+def _check_output(path: Path | None, *inputs: str | None) -> None:
+    """Refuse to write over what is read, or into a folder that is not there, before any work is done."""
+    if path is None:
+        return
+    if any(own is not None and _is_same(path, own) for own in inputs):
+        raise ValueError(f"{path} is one of the files that are read; expected another name to write to")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: the folder {path.parent} is not there; make it first")
+
+
+def _check_html(path: Path | None) -> None:
+    if path is not None and path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"--report {path}: expected a name in .html")
 
 
 def _open_sides(
@@ -494,7 +528,7 @@ def check(
     format_name: Format = None,
     columns: Columns = None,
     fix: Annotated[
-        Path | None, typer.Option(help="Write the submission with the mends that are certain: a name in .json.")
+        Path | None, typer.Option(help="Write the submission with the mends that are certain: .json, .jsonl or .csv.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -503,6 +537,7 @@ def check(
     from anls_eval.submission_check import check_submission
     from anls_eval.submission_mend import mend_submission
 
+    _check_output(fix, references)
     roles = dict(_role(text) for text in columns or [])
     report = left = check_submission(predictions, references, format=format_name, columns=roles)
     shown = report.to_dict()

@@ -324,7 +324,8 @@ def _read_reported(reported: object, decimals: int | None) -> tuple[float, int]:
             "such as 0.764 or '76.40'"
         )
     if decimals is None:
-        return float(number), max(0, -int(number.as_tuple().exponent))
+        known = max(0, -int(number.as_tuple().exponent))
+        return float(number), min(known, 17)  # a float64 has no more
     if isinstance(decimals, bool) or not isinstance(decimals, int) or not 0 <= decimals <= 17:
         raise ValueError(f"decimals={decimals!r}: expected an integer from 0 to 17, or None to count those of reported")
     return float(number), decimals

@@ -6,7 +6,7 @@ import csv
 import html
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +52,25 @@ def write_leaderboard(path: Path, ranking: Ranking, skipped: Mapping[str, str], 
     Raises:
         ValueError: The ending is another one, or the file cannot be written.
     """
+    text = leaderboard_form(path)(ranking, skipped, signature)
+    with whole_file(path) as unfinished:
+        # The name of a file need not be UTF-8.
+        unfinished.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+
+
+def leaderboard_form(path: Path) -> Callable[[Ranking, Mapping[str, str], str], str]:
+    """Give what makes the text of a file, by the ending of its name.
+
+    Args:
+        path: Ends in .md, .csv, .html or .json.
+
+    Raises:
+        ValueError: The ending is another one.
+    """
     make = _FORMS.get(path.suffix.lower())
     if make is None:
         raise ValueError(f"{path}: expected a name in {', '.join(_FORMS)}")
-    text = make(ranking, skipped, signature)
-    with whole_file(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8", newline="")
+    return make
 
 
 def _markdown(ranking: Ranking, skipped: Mapping[str, str], signature: str) -> str:
@@ -66,7 +79,7 @@ def _markdown(ranking: Ranking, skipped: Mapping[str, str], signature: str) -> s
 
     lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
     lines += ["| " + " | ".join(map(cell, row)) + " |" for row in table_rows(ranking)]
-    lines += ["", "Systems of one group cannot be told apart from its best.", "", f"`{signature}`"]
+    lines += ["", "Among these systems, those of one group cannot be told apart from its best.", "", f"`{signature}`"]
     lines += ["", "Skipped:", "", *(f"- {cell(name)}: {cell(why)}" for name, why in skipped.items())] if skipped else []
     return "\n".join(lines) + "\n"
 
@@ -109,7 +122,7 @@ code {{overflow-wrap: anywhere}}
 {body}
 </tbody>
 </table>
-<p>Systems of one group cannot be told apart from its best.</p>
+<p>Among these systems, those of one group cannot be told apart from its best.</p>
 <p><code>{html.escape(signature)}</code></p>
 {f"<h2>Skipped</h2><ul>{left_out}</ul>" if skipped else ""}
 </html>

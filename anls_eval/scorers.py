@@ -95,8 +95,22 @@ def make_scorer(protocol: str | anls.Protocol, threshold: float | str | Fraction
         if threshold is not None:
             raise ValueError(f"threshold={threshold!r}: protocol {protocol!r} has its own and takes none")
         return LeaderboardScorer(protocol)
-    rules = anls._rules(protocol, exact_threshold(threshold), of_trees=None)
+    try:
+        rules = anls._rules(protocol, exact_threshold(threshold), of_trees=None)
+    except ValueError:
+        if isinstance(protocol, str) and not is_protocol(protocol):  # name those of leaderboards, too
+            anls._check_choice("protocol", protocol, PROTOCOL_NAMES)
+        raise
     return TreeScorer(rules) if rules.tree else TextScorer(rules)
+
+
+def is_protocol(protocol: str) -> bool:
+    """Whether a name or alias is that of a protocol in `anls.PROTOCOLS`."""
+    try:
+        anls.get_protocol(protocol)
+    except ValueError:
+        return False
+    return True
 
 
 def is_leaderboard(protocol: str) -> bool:

@@ -21,6 +21,7 @@ from anls_eval.summary import Summary
 
 _LABELS = pa.large_list(pa.large_string())
 BY = "by "  # before the names of columns to group by, which can be any
+NO_VALUE = "no value in "  # before them, in the counts of a summary
 
 SIDES = "predictions", "references"
 
@@ -116,7 +117,11 @@ class Pass:
             scores, details = self.scorer.score(questions, detailed, self.summary)
             self.summary.tally(("score",), scores)
             for name in self._options.by:
-                for value, counts in _grouped(questions[BY + name].combine_chunks(), scores):
+                labels = questions[BY + name].combine_chunks()
+                self.summary.counts[NO_VALUE + name] += int(
+                    np.count_nonzero(anls._ints(pc.list_value_length(labels)) == 0)
+                )
+                for value, counts in _grouped(labels, scores):
                     self.summary.count(("by", name, value), counts)
             if self._options.cluster_by is not None:
                 self._clustered.append((scores, _one_label(questions, self._options.cluster_by)))

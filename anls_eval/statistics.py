@@ -8,9 +8,10 @@ seed, and the order of the questions changes nothing. Questions about one docume
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +59,6 @@ class Comparison:
 
     Args:
         difference: The mean score of the first less that of the second.
-        interval: The confidence interval of the difference.
         p_value: Of the two-sided test that neither is better.
         wins: Questions on which the first has the greater score.
         losses: Questions on which the second has.
@@ -66,11 +66,16 @@ class Comparison:
     """
 
     difference: float
-    interval: Interval
     p_value: float
     wins: int
     losses: int
     ties: int
+    _make_interval: Callable[[], Interval] = dataclasses.field(repr=False, compare=False)
+
+    @functools.cached_property
+    def interval(self) -> Interval:
+        """The confidence interval of the difference, computed when it is asked for: it takes most of the time."""
+        return self._make_interval()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -358,12 +363,18 @@ def _compare(
     sums = differences if codes is None else resampling.cluster_sums(differences, codes)[0]
     return Comparison(
         difference=mean,
-        interval=_interval(_units(mean, differences, codes), -1.0, codes is not None, level, resamples, seed),
+        _make_interval=functools.partial(_difference_interval, mean, differences, codes, level, resamples, seed),
         p_value=resampling.flipped_p_value(sums, flips, np.random.default_rng(seed)),
         wins=int(np.count_nonzero(differences > 0)),
         losses=int(np.count_nonzero(differences < 0)),
         ties=int(np.count_nonzero(differences == 0)),
     )
+
+
+def _difference_interval(
+    mean: float, differences: Floats, codes: Integers | None, level: float, resamples: int, seed: int
+) -> Interval:
+    return _interval(_units(mean, differences, codes), -1.0, codes is not None, level, resamples, seed)
 
 
 def _score_interval(scores: Floats, codes: Integers | None, level: float, resamples: int, seed: int) -> Interval:
@@ -389,7 +400,10 @@ def _interval(units: Units, least: float, has_clusters: bool, level: float, resa
         method = "Markov bound"
         share = ((1 - level) / 2) ** (1 / units.number)
         low, high = least + share * (units.mean - least), 1 - share * (1 - units.mean)
-        notes.append(f"the mean of all {what} is the same: the interval is a bound that holds for any distribution")
+        notes.append(
+            f"all {what} have the same score, which says little about others: the interval is one that holds for "
+            "any scores"
+        )
     else:
         method = "BCa bootstrap"
         deviations = resampling.bootstrap_deviations(units, resamples, np.random.default_rng(seed))

@@ -17,7 +17,7 @@ import anls
 from anls_eval.alignment import RepeatedIdError
 from anls_eval.formats import Reader, write_rows
 from anls_eval.scorers import LeaderboardScorer, Scorer, exact_threshold, is_leaderboard, make_scorer
-from anls_eval.scoring import BY, SIDES, Options, Pass, sides_of
+from anls_eval.scoring import BY, NO_VALUE, SIDES, Options, Pass, sides_of
 from anls_eval.statistics import Interval, confidence_interval
 from anls_eval.summary import Summary
 from anls_eval.tally import Tally
@@ -145,8 +145,7 @@ def score_submission(
         >>> found.score, found.by
         (0.875, {'page': {'7': Group(n=2, score=0.875)}})
     """
-    anls._check_choice("missing", missing, anls._MISSING)
-    anls._check_choice("unknown", unknown, anls._UNKNOWN)
+    check_options(protocol, threshold, missing, unknown)
     options = Options(tuple(by), cluster_by, (), missing, unknown)
     scorer = make_scorer(protocol, threshold)
     readers = sides_with(predictions, references, protocol, options.names)
@@ -279,8 +278,7 @@ def score_questions(
         >>> found.question_ids, found.scores.tolist(), found.columns
         (['2', '1'], [0.75, 1.0], {'page': [['7'], ['8']]})
     """
-    anls._check_choice("missing", missing, anls._MISSING)
-    anls._check_choice("unknown", unknown, anls._UNKNOWN)
+    check_options(protocol, threshold, missing, unknown)
     options = Options(tuple(by), cluster_by, tuple(columns), missing, unknown)
     scorer = make_scorer(protocol, threshold)
     readers = sides_with(predictions, references, protocol, options.names)
@@ -303,6 +301,17 @@ def score_questions(
         )
 
     return in_a_stream_or_whole(score)
+
+
+def check_options(protocol: str | anls.Protocol, threshold: Any, missing: str, unknown: str) -> None:
+    """Refuse options that no file could be scored by.
+
+    Raises:
+        ValueError: An unknown protocol, a threshold outside 0 to 1, or another word for `missing` or `unknown`.
+    """
+    make_scorer(protocol, threshold)
+    anls._check_choice("missing", missing, anls._MISSING)
+    anls._check_choice("unknown", unknown, anls._UNKNOWN)
 
 
 _Result = TypeVar("_Result")
@@ -374,7 +383,7 @@ def sum_up(
         figures=scorer.figures(summary),
         by=groups,
         key_scores=scorer.key_scores(summary),
-        notes=(*summary.notes, *notes, *scorer.notes(summary), *interval.notes),
+        notes=(*summary.notes, *notes, *_notes_on_groups(summary, by), *scorer.notes(summary), *interval.notes),
     )
 
 
@@ -387,6 +396,15 @@ def _notes(summary: Summary, n: int, missing: str, unknown: str) -> list[str]:
         for side, number in repeated.items()
         if number
     ] + anls._unmatched(lacking, surplus, n, missing, unknown)
+
+
+def _notes_on_groups(summary: Summary, by: Sequence[str]) -> list[str]:
+    counts = {name: summary.counts[NO_VALUE + name] for name in by}
+    return [
+        f"{count} of {summary.n} questions have no value in {name!r} and are in none of its groups"
+        for name, count in counts.items()
+        if count
+    ]
 
 
 def _result(run: Pass, options: Options, seed: int) -> SubmissionScore:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -15,7 +16,7 @@ import numpy.typing as npt
 import anls
 from anls_eval.formats import Reader, open_predictions
 from anls_eval.statistics import Ranking, rank_systems
-from anls_eval.submission import ScoredQuestions, score_questions
+from anls_eval.submission import ScoredQuestions, check_options, score_questions
 
 _COMPRESSIONS = (".gz", ".zst")
 
@@ -79,7 +80,8 @@ def score_systems(
     r"""Score several submissions on the same references.
 
     Args:
-        paths: Their files. The name of a system is that of its file, so no two files may have the same.
+        paths: Their files. The name of a system is that of its file without the endings, and longer where two are the
+            same.
         references: From `formats.open_references`.
         open_system: Opens the file of a system; by default `formats.open_predictions`.
         protocol: As in `submission.score_submission`.
@@ -93,7 +95,7 @@ def score_systems(
         The scores, question by question.
 
     Raises:
-        ValueError: As in `submission.score_submission`; two files of one name; no file that could be scored.
+        ValueError: As in `submission.score_submission`; one file twice; no file that could be scored.
 
     Example:
         >>> import pathlib, tempfile
@@ -106,11 +108,8 @@ def score_systems(
         >>> {name: scores.tolist() for name, scores in found.scores.items()}
         {'a': [1.0], 'b': [0.5]}
     """
-    names = list(map(system_name, paths))
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        same = ", ".join(path for path, name in zip(paths, names, strict=True) if name == twice)
-        raise ValueError(f"two files give a system the name {twice!r}: {same}; expected different names. Rename one.")
+    check_options(protocol, threshold, missing, unknown)
+    names = _different_names(paths)
     systems: dict[str, ScoredQuestions] = {}
     skipped: dict[str, str] = {}
     columns = [] if cluster_by is None else [cluster_by]
@@ -136,6 +135,18 @@ def score_systems(
     scores = {name: _in_order(own, order) for name, own in systems.items()}
     clusters = None if cluster_by is None else [" ".join(own) for own in first.columns[cluster_by]]
     return ScoredSystems(scores, first.question_ids, clusters, systems, skipped)
+
+
+def _different_names(paths: Sequence[str]) -> list[str]:
+    """The names of the systems; where those of files are the same, with their endings, or the folders before them."""
+    names = list(map(system_name, paths))
+    for longer in (lambda path: path.name, lambda path: str(Path(path.parent.name, path.name)), str):
+        counts = collections.Counter(names)
+        names = [name if counts[name] == 1 else longer(Path(path)) for path, name in zip(paths, names, strict=True)]
+    twice = next((name for name, count in collections.Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise ValueError(f"the file {twice!r} is given twice; expected each once")
+    return names
 
 
 def _in_order(own: ScoredQuestions, order: Mapping[str, int]) -> npt.NDArray[np.float64]:

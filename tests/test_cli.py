@@ -5,6 +5,7 @@ import datetime
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -342,9 +343,7 @@ class TestCompare:
 
     def test_refused(self, run: Any, tmp_path: Path) -> None:
         assert "two systems or more" in refused(run("compare", RUN, "-r", GOLD))
-        twin = tmp_path / RUN.name
-        twin.write_bytes(RUN.read_bytes())
-        assert "two files give a system the name 'pred_qwen2_vl_7b'" in refused(run("compare", RUN, twin, "-r", GOLD))
+        assert f"the file {str(RUN)!r} is given twice" in refused(run("compare", RUN, RUN, "-r", GOLD))
         (tmp_path / "cut.json").write_text('[{"questionId": 1')
         message = refused(run("compare", RUN, tmp_path / "cut.json", "-r", GOLD, "-q"))
         assert message.startswith("error: cut: ")
@@ -469,3 +468,75 @@ class TestDiagnose:
     @pytest.mark.parametrize("reported", ["x", "nan", "101"])
     def test_no_number(self, reported: str, run: Any) -> None:
         assert f"reported={reported!r}" in refused(run("diagnose", RUN, "-r", GOLD, "--reported", reported))
+
+
+class TestOutputs:
+    """What is read is never written over, and what cannot be written is refused before any work."""
+
+    @pytest.mark.parametrize("option", ["--per-question", "--report"])
+    def test_of_score(self, option: str, run: Any, tmp_path: Path) -> None:
+        suffix = {"--per-question": "jsonl", "--report": "html"}[option]
+        for name in (f"p.{suffix}", f"r.{suffix}"):
+            (tmp_path / name).write_text('{"id": 1, "prediction": "a", "answers": ["a"]}\n')
+        before = (tmp_path / f"p.{suffix}").read_bytes()
+        sides = [tmp_path / f"p.{suffix}", "-r", tmp_path / f"r.{suffix}", "-q"]
+        (tmp_path / f"link.{suffix}").symlink_to(tmp_path / f"p.{suffix}")
+        for output in (f"p.{suffix}", f"r.{suffix}", f"link.{suffix}"):
+            assert "is one of the files that are read" in refused(run("score", *sides, option, tmp_path / output))
+        assert "is not there; make it first" in refused(run("score", *sides, option, tmp_path / "no" / f"x.{suffix}"))
+        assert (tmp_path / f"p.{suffix}").read_bytes() == before
+
+    def test_of_others(self, run: Any, tmp_path: Path) -> None:
+        gold, own = tmp_path / "gold.json", tmp_path / "runs"
+        own.mkdir()
+        gold.write_bytes(GOLD.read_bytes())
+        (own / "a.json").write_bytes(RUN.read_bytes())
+        read = "is one of the files that are read"
+        assert read in refused(run("check", own / "a.json", "-r", gold, "--fix", gold))
+        assert read in refused(run("leaderboard", own, "-r", gold, "--out", own / "a.json"))
+        assert "expected a name in .html" in refused(run("score", RUN, "-r", gold, "--report", own / "x.txt"))
+        assert gold.read_bytes() == GOLD.read_bytes()
+        assert (own / "a.json").read_bytes() == RUN.read_bytes()
+
+
+class TestFolderOfSystems:
+    def test_names_that_clash_and_links_to_nowhere(self, run: Any, tmp_path: Path) -> None:
+        folders = [tmp_path / name for name in ("one", "two")]
+        for folder in folders:
+            folder.mkdir()
+            (folder / "run.json").write_bytes(RUN.read_bytes())
+        found = json.loads(run("compare", *(own / "run.json" for own in folders), "-r", GOLD, "--json").out)
+        assert sorted(own["name"] for own in found["systems"]) == ["one/run.json", "two/run.json"]
+        (folders[0] / "run.csv").write_text("id,prediction\n1,a\n")
+        (folders[0] / "loop.json").symlink_to(folders[0] / "loop.json")
+        odd = Path(os.fsdecode(os.fsencode(folders[0]) + b"/\xff.json"))
+        odd.write_text("[")
+        for suffix in ("md", "csv", "html", "json"):
+            board = run("leaderboard", folders[0], "-r", GOLD, "--out", tmp_path / f"board.{suffix}")
+            assert board.status == 0
+            assert board.err.count("skipped: ") == 3
+            assert "run.json" in (tmp_path / f"board.{suffix}").read_text(encoding="utf-8")
+
+    def test_a_wrong_option_is_told_once(self, run: Any, tmp_path: Path) -> None:
+        message = refused(run("leaderboard", FOLDER, "-r", GOLD, "-p", "nope"))
+        assert "no system" not in message
+        assert "'mmlongbench'" in message
+        assert "missing='skip'" in refused(run("leaderboard", FOLDER, "-r", GOLD, "--missing", "skip"))
+
+
+@pytest.mark.parametrize("threshold", ["1e9999999", "1e-9999999", "-1e99999999", "1E+99999999"])
+def test_thresholds_of_many_digits(threshold: str, run: Any) -> None:
+    assert "threshold=" in refused(run("explain", "ab", "ac", f"--threshold={threshold}"))
+
+
+def test_a_reported_number_of_many_digits(run: Any) -> None:
+    found = json.loads(run("diagnose", RUN, "-r", GOLD, "--reported", "1e-999999999", "--json").out)
+    assert (found["fits"], found["decimals"]) == (False, 17)
+
+
+def test_groups_say_what_is_in_none(run: Any, tmp_path: Path) -> None:
+    rows = [{"id": own, "prediction": "a", "answers": ["a"], "kind": None if own % 2 else "x"} for own in range(6)]
+    (tmp_path / "both.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = json.loads(run("score", tmp_path / "both.jsonl", "--by", "kind", "--json").out)
+    assert found["by"] == {"kind": {"x": {"n": 3, "score": 1.0}}}
+    assert "3 of 6 questions have no value in 'kind' and are in none of its groups" in found["notes"]

@@ -835,4 +835,5 @@ def test_anything_is_checked(rows: Rows, format_name: str | None, tmp_path_facto
     with contextlib.suppress(ValueError):  # in words; anything else is a fault
         left = mend_submission(path, folder / "out.json", gold, format=format_name)
         assert left.is_readable
-        assert left.refused <= reports[1].refused
+        if left.portal == reports[1].portal:  # a file that had no portal may have one when its keys are right
+            assert left.refused <= reports[1].refused

@@ -89,7 +89,8 @@ def whole_file(path: Path, keep_interrupted: bool = False) -> Iterator[Path]:
         partial = unfinished.replace(path.with_name(f"{path.name.removesuffix(ending)}.partial{ending}"))
         raise KeyboardInterrupt(f"what was written before is kept in {partial}") from None
     except OSError as error:
-        raise FormatError(str(path), "", f"cannot be written: {error.strerror or error}.") from None
+        reason = os.strerror(error.errno) if error.errno else error  # Arrow's own text names the unfinished file
+        raise FormatError(str(path), "", f"cannot be written: {reason}.") from None
     finally:
         with contextlib.suppress(OSError):  # it was renamed, or never there
             unfinished.unlink()
