@@ -6,7 +6,9 @@ What a command needs is imported where it runs, so that the help is there at onc
 from __future__ import annotations
 
 import contextlib
+import io
 import json
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +18,8 @@ import typer
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
+
+from anls_eval.control_characters import escaped, escaped_json
 
 if TYPE_CHECKING:
     from anls_eval.formats import Reader
@@ -29,6 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+_INTERRUPTED = 130  # typer's exit status for Ctrl-C, which it raises from the KeyboardInterrupt
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -60,18 +65,30 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor
 
 
 def main() -> None:
-    """Run the command line: what is wrong goes to stderr in words, with exit status 2."""
+    """Run the command line: what is wrong goes to stderr in words, with exit status 2, or 130 after Ctrl-C."""
     warnings.showwarning = _show_note
     warnings.simplefilter("always", UserWarning)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # whatever a text or a file name holds
     try:
         app()
+    except SystemExit as stop:
+        if stop.code == _INTERRUPTED and stop.__context__ is not None:
+            _say("; ".join(filter(None, ("interrupted", str(stop.__context__.__cause__)))), err)
+        raise
     except (ValueError, TypeError, OSError) as error:
-        err.print(f"error: {error}", markup=False)
+        _say(f"error: {error}", err)
         raise SystemExit(2) from None
 
 
 def _show_note(message: Warning | str, *_: Any, **__: Any) -> None:
-    err.print(f"note: {message}", markup=False)
+    _say(f"note: {message}", err)
+
+
+def _say(text: str, console: Console = out) -> None:
+    """Print a text, in which anything from a file may be."""
+    console.print(escaped(text), markup=False)
 
 
 def _print_table(table: Table) -> None:
@@ -84,7 +101,7 @@ def _print_table(table: Table) -> None:
 
 
 def _print_json(value: Any) -> None:
-    out.out(json.dumps(value, ensure_ascii=False, indent=2))
+    out.out(escaped_json(json.dumps(value, ensure_ascii=False, indent=2)))
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -105,7 +122,7 @@ def protocols(
     elif name is None:
         out.print(terminal.protocol_table())
     else:
-        out.print(terminal.protocol_text(name), markup=False)
+        _say(terminal.protocol_text(name))
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -153,7 +170,7 @@ def explain(
     if as_json:
         _print_json(plain)
     else:
-        out.print(shown, markup=False)
+        _say(shown)
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -261,12 +278,12 @@ def score(
         entry = hub.eval_result(result, dataset_id=dataset_id, task_id=task_id)
         path = hub.write_eval_result(eval_results, entry)
         if push is not None:
-            err.print(f"uploaded: {hub.push_eval_result(path, push)}", markup=False)
+            _say(f"uploaded: {hub.push_eval_result(path, push)}", err)
     if as_json:
         _print_json(result.to_dict())
     else:
         _print_table(terminal.submission_table(result))
-        out.print(f"\n{result.signature}", markup=False)
+        _say(f"\n{result.signature}")
 
 
 def _score_dataset(
@@ -353,7 +370,7 @@ def compare(
         _print_table(terminal.ranking_table(ranking))
         out.print()
         _print_table(terminal.comparison_table(ranking))
-        out.print(f"\n{found.signature}", markup=False)
+        _say(f"\n{found.signature}")
 
 
 @app.command()
@@ -399,11 +416,11 @@ def leaderboard(
         _print_json(leaderboard_as_json(ranking, found.skipped, found.signature))
     else:
         _print_table(terminal.ranking_table(ranking))
-        out.print(f"\n{found.signature}", markup=False)
+        _say(f"\n{found.signature}")
     for note in found.notes if not quiet else ():
         _show_note(note)
     for path, why in found.skipped.items():
-        err.print(f"skipped: {path}: {why}", markup=False)
+        _say(f"skipped: {path}: {why}", err)
 
 
 def _systems_in(folder: Path, references: str) -> list[str]:
@@ -440,7 +457,7 @@ def _show_detected(reader: Reader, quiet: bool) -> None:
     if not quiet:
         read_as = ", ".join(f"{role}={name}" for role, name in own.columns.items())
         compression = f", {own.compression}" if own.compression else ""
-        err.print(f"{own.path}: {own.format}{compression}; {read_as}", markup=False)
+        _say(f"{own.path}: {own.format}{compression}; {read_as}", err)
 
 
 @app.command()
@@ -465,7 +482,7 @@ def diagnose(
     if as_json:
         _print_json(terminal.diagnosis_as_json(found))
     else:
-        out.print(terminal.diagnosis_text(found), markup=False)
+        _say(terminal.diagnosis_text(found))
 
 
 @app.command()
@@ -490,12 +507,12 @@ def check(
     report = left = check_submission(predictions, references, format=format_name, columns=roles)
     shown = report.to_dict()
     if not as_json:
-        out.print(terminal.check_text(report), markup=False)
+        _say(terminal.check_text(report))
     if fix is not None and report.is_readable:
         left = mend_submission(predictions, fix, references, format=format_name, columns=roles)
         shown["mended"] = left.to_dict()
         if not as_json:
-            out.print(f"\n{terminal.mended_text(report, left)}", markup=False)
+            _say(f"\n{terminal.mended_text(report, left)}")
     if as_json:
         _print_json(shown)
     if left.refused:

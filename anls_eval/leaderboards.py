@@ -123,6 +123,7 @@ def _items(value: Any, where: str, unreadable: Callable[[str, str], list[Any]]) 
     """
     value = _plain(value)
     if isinstance(value, (list, tuple)):
+        _refuse_unwritable(value, where)
         return list(value)
     text = anls._text(value, where, "a list or one string")
     if text is None:
@@ -134,6 +135,17 @@ def _items(value: Any, where: str, unreadable: Callable[[str, str], list[Any]]) 
     except ValueError as error:
         return unreadable(text, str(error))
     return parsed if isinstance(parsed, list) else [parsed]
+
+
+def _refuse_unwritable(value: Any, where: str) -> None:
+    """Raise a ValueError for a list whose items cannot be taken as texts."""
+    try:
+        repr(value)
+    except (RecursionError, ValueError):
+        raise ValueError(
+            f"{where} is a list that is nested too deeply, or holds an integer of too many digits, to be taken as "
+            "texts; expected a list of texts."
+        ) from None
 
 
 def _reference_items(question: _Question) -> list[Any]:

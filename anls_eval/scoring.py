@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -185,14 +186,21 @@ def _stored_ids(ids: Any) -> pa.Array:
 def _labels(column: Any) -> pa.Array:
     """The values of a column as lists of texts, most of them of one."""
     if isinstance(column, pa.Array) and not pa.types.is_nested(column.type):
-        ends = np.cumsum(np.concatenate([[0], anls._bools(column.is_valid())]))
-        return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), column.drop_null().cast(pa.large_string()))
+        with contextlib.suppress(pa.ArrowException):  # durations, bytes and others, of which Python makes texts
+            texts = column.cast(pa.large_string())
+            ends = np.cumsum(np.concatenate([[0], anls._bools(texts.is_valid())]))
+            return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), texts.drop_null())
     values = anls._listed(column)
-    return pa.array([list(map(str, own)) if isinstance(own, list) else _label(own) for own in values], _LABELS)
+    return pa.array([list(map(_text, own)) if isinstance(own, list) else _label(own) for own in values], _LABELS)
 
 
 def _label(value: Any) -> list[str]:
-    return [] if anls._is_missing(value) else [str(value)]
+    return [] if anls._is_missing(value) else [_text(value)]
+
+
+def _text(value: Any) -> str:
+    """The text of a value; a lone surrogate, which Arrow and UTF-8 cannot hold, as its escape."""
+    return str(value).encode("utf-8", "backslashreplace").decode()
 
 
 def _one_label(questions: pa.Table, name: str) -> list[str]:

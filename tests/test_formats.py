@@ -896,6 +896,7 @@ RESULTS = pa.table(
 @pytest.mark.parametrize(
     "name", ["r.parquet", "r.csv", "r.jsonl", "r.csv.gz", "r.jsonl.gz", "r.csv.zst", "r.jsonl.zst"]
 )
+@pytest.mark.filterwarnings("ignore:.*1 texts begin like a formula")
 def test_what_is_written_can_be_read(tmp_path: Path, name: str) -> None:
     write_rows(tmp_path / name, RESULTS)
     write_rows(tmp_path / f"again_{name}", iter(RESULTS.to_batches(2)))
