@@ -368,6 +368,8 @@ def _shuffled(engine: _Engine, files: _Files, skip_bad: bool) -> _Found:
         for number, path in enumerate(paths)
     ]
     errors = engine.each(shuffle_file, [file for file in all_files if not shuffled_summary(file, job)])
+    for file in errors:
+        rows_path(job, file.side, file.number).unlink(missing_ok=True)  # of an earlier run, before it was damaged
     bad = _left_out(errors, job, skip_bad and len(errors) < len(all_files))
     good = [file for file in all_files if file not in errors]
     identity = hashlib.sha256(json.dumps([file.identity for file in good]).encode()).hexdigest()
@@ -380,8 +382,9 @@ def _shuffled(engine: _Engine, files: _Files, skip_bad: bool) -> _Found:
     if unscored:
         raise next(iter(unscored.values()))  # an error of the ids, not of a part
     notes = dict.fromkeys(note for file in good for note in (shuffled_summary(file, job) or Summary()).notes)
-    for file in good:
-        rows_path(job, file.side, file.number).unlink(missing_ok=True)
+    for path in job.rows.iterdir():
+        if path.suffix != ".json":
+            path.unlink()
     return _Found(parts, resumed, bad, (*notes, *_bad_notes(bad, len(all_files))))
 
 
