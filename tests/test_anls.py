@@ -313,6 +313,12 @@ class TestValues:
         assert anls_score("lorem ipsum " * 2000, ["42"]) == 0.0
         assert anls_scores(["a" * 100_000], [["a" * 99_999 + "b"]]).tolist() == [1 - 1 / 100_000]
 
+    def test_100_000_characters_that_differ_anywhere(self) -> None:
+        generator = random.Random(0)  # noqa: S311
+        text = "".join(generator.choices("abcdefgh-é你", k=100_000))
+        changed = text.translate({ord("a"): "z"})
+        assert anls_score(changed, text) == 1 - text.count("a") / 100_000
+
 
 ERRORS: list[tuple[Any, Any, str]] = [
     (["Lima"], ["Lima"], r"a list of 1 str; expected one string.*Pass the string itself: 'Lima'"),

@@ -566,6 +566,15 @@ class TestShapes:
     def test_long_texts(self) -> None:
         assert anls_star_score(["a" * 50_000], ["a" * 49_999 + "b"]) == 1 - 1 / 50_000
 
+    def test_lists_of_3_000(self) -> None:
+        generator = random.Random(0)  # noqa: S311
+        rows = [{"text": f"{number} {generator.random()}", "n": number} for number in range(3000)]
+        assert anls_star_score(generator.sample(rows, 3000), rows) == 1.0
+
+    def test_lists_of_more_pairs_than_fit_are_refused(self) -> None:
+        with pytest.raises(ValueError, match="a list of 8,000 and one of 8,000 values have more than 50,000,000 pairs"):
+            anls_star_score(["x"] * 8000, ["y"] * 8000)
+
     def test_part_of_itself(self) -> None:
         cycle: dict[str, Any] = {"a": []}
         cycle["a"].append(cycle)

@@ -118,18 +118,21 @@ def tree_pairs(count: int) -> list[tuple[Any, Any]]:
 
 @pytest.mark.filterwarnings("ignore")
 def test_anls_star_and_restatement() -> None:
-    """Equal, but for ties that the released code loses: there it is below the exact score."""
+    """Equal, but where the released code lost a tie: there ours is the exact score, and theirs is mostly below it.
+
+    A tie that is lost in an inner list can lead to another assignment outside, which by chance scores more.
+    """
     pairs = tree_pairs(COUNT)
     released = theirs(TREES, pairs)
-    lost = 0
+    lost = lower = 0
     for (prediction, expected), other in zip(pairs, released, strict=True):
         score = anls_star_score(prediction, expected)
         if not math.isclose(score, other, abs_tol=1e-12):
             lost += 1
-            assert score > other
+            lower += score > other
             assert math.isclose(score, tree_reference.score(prediction, expected), abs_tol=1e-12)
     assert lost < 0.03 * COUNT
-    print(f"{lost} of {COUNT} are ties that the released code lost")
+    assert lost - lower < 0.001 * COUNT
 
 
 @pytest.mark.filterwarnings("ignore")

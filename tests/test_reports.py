@@ -6,6 +6,7 @@ about more than a score (batches, ids, processes) has its test beside its subjec
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,35 @@ def test_r22_squad_form(metric_path: str) -> None:
 def test_r30_nested_too_deep(metric_path: str) -> None:
     with pytest.raises(ValueError, match=r"predictions\[0\] is a list of 1 str.*Pass the string itself"):
         compute(metric_path, "R30")
+
+
+@pytest.mark.parametrize("path", ["anls.py", "."])
+def test_r48_a_local_path_needs_no_network(metric_path: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a clone, as the README says; a path that is not there is not taken for a name on the Hub."""
+    clone = Path(metric_path).parent
+    monkeypatch.chdir(clone)
+    metric = evaluate.load(f"./{path}" if path != "." else str(clone / "anls.py"))
+    assert metric.compute(predictions=["Lima"], references=[["Lima"]]) == {"anls_score": 1.0}
+    assert 'evaluate.load("./anls.py")' in (clone / "README.md").read_text(encoding="utf-8")
+
+
+def test_r55_the_title_of_the_app(metric_path: str) -> None:
+    card = (Path(metric_path).parent / "README.md").read_text(encoding="utf-8")
+    assert re.search(r"\A---\ntitle: ANLS\b", card)
+
+
+def test_every_report_has_its_test() -> None:
+    """docs/reliability.md says where: each row names a function that is there."""
+    folder = Path(__file__).parent
+    rows = re.findall(
+        r"^\| (R\d\d) \| .* \| `([\w/]+\.py)`, `(\w+)` \|$",
+        (folder.parent / "docs" / "reliability.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    assert [id_ for id_, _, _ in rows] == list(REPORTS)
+    for id_, file, name in rows:
+        path = folder / file if file.startswith("test_") else folder.parent / file
+        assert re.search(rf"^ *(def|class) {name}\b", path.read_text(encoding="utf-8"), re.MULTILINE), (id_, file, name)
 
 
 def test_r71_composed_and_decomposed() -> None:
