@@ -70,7 +70,7 @@ def aligned_lines(answer: str, prediction: str) -> tuple[str, str, str]:
         coka-cola!
           S S    I
     """
-    spans = [Span(tag, _visible(own), _visible(other)) for tag, own, other in align_characters(answer, prediction)]
+    spans = [Span(tag, visible(own), visible(other)) for tag, own, other in align_characters(answer, prediction)]
     widths = [max(len(span.answer), len(span.prediction)) for span in spans]
     pairs = list(zip(spans, widths, strict=True))
     return (
@@ -80,8 +80,19 @@ def aligned_lines(answer: str, prediction: str) -> tuple[str, str, str]:
     )
 
 
-def _visible(text: str) -> str:
-    """Control characters as one sign each, so that the lines stay under each other."""
+def visible(text: str) -> str:
+    r"""Give a sign for each character that has none: a picture for control characters, and \ufffd for others.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        As many characters, all of which can be seen or are blanks.
+
+    Example:
+        >>> visible("a\tb")
+        'a␉b'
+    """
     return "".join(
         chr(0x2400 + ord(own)) if ord(own) < 0x20 else own if own.isprintable() or own == " " else "\ufffd"
         for own in text

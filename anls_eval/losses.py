@@ -113,6 +113,11 @@ def classify_losses(
     pairs = closest_pairs(predictions, answers, rules)
     for note in anls._notes(pairs.scored, rules):
         warnings.warn(note, UserWarning, stacklevel=2)
+    return loss_report(pairs, rules)
+
+
+def loss_report(pairs: ClosestPairs, rules: anls.Protocol) -> LossReport:
+    """What `classify_losses` gives, for pairs that `closest_pairs` gave by the same rules."""
     classes = question_classes(pairs, rules)
     lost: dict[str, list[float]] = {name: [] for name in LOSS_CLASSES}
     for name, score in zip(classes, pairs.scores.tolist(), strict=True):

@@ -77,11 +77,16 @@ def threshold_sweep(predictions: Any, answers: Any, *, protocol: str | anls.Prot
     """
     rules = anls._rules(protocol, None, of_trees=False)
     pairs = closest_pairs(predictions, answers, rules)
-    n = len(pairs.scores)
-    if not n:
+    if not len(pairs.scores):
         raise ValueError("there are no predictions and no answers; expected at least one question, for a mean")
     for note in anls._notes(pairs.scored, rules):
         warnings.warn(note, UserWarning, stacklevel=2)
+    return sweep_pairs(pairs, rules)
+
+
+def sweep_pairs(pairs: ClosestPairs, rules: anls.Protocol) -> ThresholdSweep:
+    """What `threshold_sweep` gives, for one or more pairs that `closest_pairs` gave by the same rules."""
+    n = len(pairs.scores)
     points = _points_by_similarity(pairs, rules)
     thresholds = sorted(points)
     # From the greatest similarity down, the sum of all that are kept: in integers it is exact, as math.fsum is.

@@ -1,0 +1,598 @@
+"""What a report says: every number and text in it, bounded, and nothing about how it looks."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+from collections import defaultdict
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+import anls
+from anls_eval.answers import AnswerComparison, explain_answers
+from anls_eval.calibration import Calibration, ReliabilityPoint, calibration
+from anls_eval.closest import ClosestPairs, closest_pairs, measure
+from anls_eval.confusions import Confusion, character_confusions
+from anls_eval.diagnosis import COMMON_THRESHOLDS, Disagreement, compare_protocols
+from anls_eval.losses import LossClass, LossReport, loss_report
+from anls_eval.report.systems import System
+from anls_eval.statistics import (
+    Comparison,
+    Interval,
+    confidence_interval,
+    minimum_detectable_difference,
+    paired_comparison,
+)
+from anls_eval.submission import ScoredQuestions, SubmissionScore
+from anls_eval.threshold_sweep import ThresholdSweep, sweep_pairs
+
+_Floats = npt.NDArray[np.float64]
+
+BINS = 20  # of the scores between 0 and 1
+MOST_GROUPS = 30
+MOST_CONFUSIONS = 15
+MOST_WORST = 20
+MOST_DISAGREEMENTS = 5
+MOST_DIFFERENCES = 8
+MOST_DOCUMENTS = 10
+MOST_LEAVES = 12
+MOST_KEYS = 60
+MOST_ROWS = 2_000
+_DIAGRAM_BINS = 15  # fewer than the calibration error takes: bins of a handful of questions show noise
+
+
+@dataclasses.dataclass(frozen=True)
+class Distribution:
+    """How many questions have which score.
+
+    Args:
+        zero: Scores of exactly 0.
+        between: Scores between 0 and 1.
+        one: Scores of exactly 1.
+        bins: Those between, in `BINS` bins of equal width.
+    """
+
+    zero: int
+    between: int
+    one: int
+    bins: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupScore:
+    """The questions with one value of a column, and the interval of their mean score."""
+
+    value: str
+    n: int
+    interval: Interval
+
+
+@dataclasses.dataclass(frozen=True)
+class Breakdown:
+    """The score by the values of a column.
+
+    Args:
+        column: Its name.
+        groups: The groups, at most `MOST_GROUPS`, the largest if there are more.
+        left_out: How many groups are not given.
+    """
+
+    column: str
+    groups: tuple[GroupScore, ...]
+    left_out: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """A prediction as a reader wants to see it.
+
+    Args:
+        score: From 0 to 1.
+        loss: The class of loss, if the protocol is of texts.
+        prediction: The text, or JSON; None where no answer was given.
+        expected: The closest accepted answer, or the reference as JSON.
+        comparison: Of the two, if both are texts.
+    """
+
+    score: float
+    loss: str | None
+    prediction: str | None
+    expected: str
+    comparison: AnswerComparison | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """A question with its answer, and that of another system where two are compared."""
+
+    question_id: str
+    answer: Answer
+    other: Answer | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ProtocolMean:
+    """The same predictions by another protocol, and how far that is from the reported score."""
+
+    name: str
+    mean: float
+    difference: float
+    is_own: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class DisputedQuestion:
+    """A question on which protocols disagree: the scores, greatest first, with the protocols that give them."""
+
+    question_id: str
+    prediction: str
+    answers: tuple[str, ...]
+    scores: tuple[tuple[float, tuple[str, ...]], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class TextFindings:
+    """What can be said of texts.
+
+    Args:
+        losses: The classes of loss that have questions.
+        points_lost: The points that all questions lost.
+        confusions: The most frequent confusions of characters, each with the ids of its examples.
+        confusions_left_out: How many are not given.
+        sweep: The mean as a function of the threshold.
+        at_thresholds: The mean at common thresholds.
+        protocols: All protocols of texts, highest mean first.
+        disputed: The questions on which those that ignore case disagree most.
+        worst: The questions that lost most; among equals, those closest to an answer first.
+    """
+
+    losses: tuple[LossClass, ...]
+    points_lost: float
+    confusions: tuple[tuple[Confusion, tuple[str, ...]], ...]
+    confusions_left_out: int
+    sweep: ThresholdSweep
+    at_thresholds: tuple[tuple[float, float], ...]
+    protocols: tuple[ProtocolMean, ...]
+    disputed: tuple[DisputedQuestion, ...]
+    worst: tuple[Question, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class KeyScore:
+    """The mean score of a key over the documents in which it was compared."""
+
+    path: str
+    score: float
+    documents: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Document:
+    """A document with its lost leaves, most lost first.
+
+    Args:
+        question_id: Its id.
+        score: From 0 to 1.
+        is_missing: Whether there is no prediction.
+        lost: The leaves that did not get full credit, at most `MOST_LEAVES`.
+        left_out: How many of these are not given.
+        leaves: The number of all leaves.
+    """
+
+    question_id: str
+    score: float
+    is_missing: bool
+    lost: tuple[anls.Match, ...]
+    left_out: int
+    leaves: int
+
+
+@dataclasses.dataclass(frozen=True)
+class TreeFindings:
+    """What can be said of trees: the keys, and the documents with the lowest scores below 1."""
+
+    keys: tuple[KeyScore, ...]
+    keys_left_out: int
+    worst: tuple[Document, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Confidences:
+    """Whether confidences mean what they say.
+
+    Args:
+        calibration: Of the questions that have a confidence.
+        diagram: The bins of the reliability diagram.
+        without: Questions without a confidence.
+    """
+
+    calibration: Calibration
+    diagram: tuple[ReliabilityPoint, ...]
+    without: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Versus:
+    """Two systems on the same questions.
+
+    Args:
+        names: Of the reported system and the other.
+        intervals: The scores of both, with their intervals.
+        comparison: Of the first with the other.
+        is_significant: Whether the p-value is at most 1 - level.
+        detectable: The least difference that these questions would detect between two such systems.
+        losses: The classes of loss of both, for texts.
+        better: Questions on which the first gained most.
+        worse: Questions on which the other gained most.
+    """
+
+    names: tuple[str, str]
+    intervals: tuple[Interval, Interval]
+    comparison: Comparison
+    is_significant: bool
+    detectable: float | None
+    losses: tuple[tuple[LossClass, LossClass], ...]
+    better: tuple[Question, ...]
+    worse: tuple[Question, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Report:
+    """All of a report.
+
+    Args:
+        name: Of the system.
+        date: When it was made.
+        submission: The score with what belongs to it.
+        interval: The confidence interval of the score.
+        detectable: The least difference that these questions would detect between this system and another.
+        distribution: Of the scores.
+        breakdowns: One for each column asked for.
+        texts: For protocols of texts.
+        trees: For protocols of trees.
+        confidences: If the predictions carry confidences.
+        versus: If two systems are compared.
+        rows: The questions, lowest score first, at most `MOST_ROWS`.
+        rows_left_out: How many are not given.
+    """
+
+    name: str
+    date: datetime.date
+    submission: SubmissionScore
+    interval: Interval
+    detectable: float | None
+    distribution: Distribution
+    breakdowns: tuple[Breakdown, ...]
+    texts: TextFindings | None
+    trees: TreeFindings | None
+    confidences: Confidences | None
+    versus: Versus | None
+    rows: tuple[Question, ...]
+    rows_left_out: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Sampling:
+    """How intervals and tests are computed.
+
+    Args:
+        level: Of the intervals, in (0, 1); a test is significant at 1 - level.
+        resamples: How many resamples are drawn.
+        seed: Of NumPy's generator.
+    """
+
+    level: float = 0.95
+    resamples: int = 10_000
+    seed: int = 0
+
+
+DEFAULT_SAMPLING = Sampling()
+
+
+def collect(
+    system: System, other: System | None = None, *, date: datetime.date, sampling: Sampling = DEFAULT_SAMPLING
+) -> Report:
+    """Find everything that the report of a system says.
+
+    Args:
+        system: From `systems.read_system`.
+        other: Another system to compare it with, scored by the same protocol on the same questions.
+        date: The date to print.
+        sampling: How intervals and tests are computed.
+
+    Returns:
+        The content of the report.
+
+    Raises:
+        ValueError: The two systems were scored by different protocols, or on different questions.
+    """
+    scored = system.scored
+    texts = _texts(system)
+    rival = None if other is None else _aligned(other, system)
+    rival_texts = None if rival is None else _texts(rival)
+    rows = np.argsort(scored.scores, kind="stable")[:MOST_ROWS].tolist()
+    interval = _interval(scored.scores, system.clusters, sampling)
+    return Report(
+        name=system.name,
+        date=date,
+        submission=scored.submission,
+        interval=interval,
+        detectable=minimum_detectable_difference(interval),
+        distribution=_distribution(scored.scores),
+        breakdowns=tuple(_breakdown(system, column, sampling) for column in scored.submission.by),
+        texts=None if texts is None else _text_findings(system, texts),
+        trees=None if scored.submission.key_scores is None else _tree_findings(scored),
+        confidences=_confidences(system),
+        versus=None if rival is None else _versus((system, rival), (texts, rival_texts), interval, sampling),
+        rows=tuple(_question(row, (system, rival), (texts, rival_texts)) for row in rows),
+        rows_left_out=len(scored.scores) - len(rows),
+    )
+
+
+# ---------------------------------------------------------------------------------------------------
+# Any protocol
+# ---------------------------------------------------------------------------------------------------
+
+
+class _Texts(NamedTuple):
+    """The closest answers of a system, and its losses, if its protocol is of texts."""
+
+    pairs: ClosestPairs
+    losses: LossReport
+
+
+def _texts(system: System) -> _Texts | None:
+    scored = system.scored
+    if scored.protocol is None or scored.protocol.tree:
+        return None
+    pairs = closest_pairs(scored.predictions, scored.answers, scored.protocol)
+    return _Texts(pairs, loss_report(pairs, scored.protocol))
+
+
+def _interval(scores: _Floats, clusters: list[str] | None, sampling: Sampling) -> Interval:
+    return confidence_interval(scores, clusters=clusters, **dataclasses.asdict(sampling))
+
+
+def _distribution(scores: _Floats) -> Distribution:
+    between = scores[(scores > 0) & (scores < 1)]
+    bins = np.bincount((between * BINS).astype(np.int64), minlength=BINS)
+    return Distribution(
+        int(np.count_nonzero(scores == 0)), len(between), int(np.count_nonzero(scores == 1)), tuple(bins.tolist())
+    )
+
+
+def _breakdown(system: System, column: str, sampling: Sampling) -> Breakdown:
+    members = defaultdict(list)
+    for row, values in enumerate(system.scored.columns[column]):
+        for value in values:
+            members[value].append(row)
+    largest = sorted(members, key=lambda value: (-len(members[value]), value))[:MOST_GROUPS]
+    groups = []
+    for value in sorted(largest):
+        rows = members[value]
+        clusters = None if system.clusters is None else [system.clusters[row] for row in rows]
+        groups.append(GroupScore(value, len(rows), _interval(system.scored.scores[rows], clusters, sampling)))
+    return Breakdown(column, tuple(groups), len(members) - len(largest))
+
+
+def _confidences(system: System) -> Confidences | None:
+    if system.confidences is None or np.isnan(system.confidences).all():
+        return None
+    has = ~np.isnan(system.confidences)
+    scores, confidences = system.scored.scores[has], system.confidences[has]
+    diagram = calibration(scores, confidences, bins=_DIAGRAM_BINS).reliability
+    return Confidences(calibration(scores, confidences), diagram, int(np.count_nonzero(~has)))
+
+
+def _question(
+    row: int, systems: tuple[System, System | None], texts: tuple[_Texts | None, _Texts | None], compared: bool = False
+) -> Question:
+    own, other = (
+        None if system is None else _answer(system.scored, found, row, compared)
+        for system, found in zip(systems, texts, strict=True)
+    )
+    assert own is not None  # noqa: S101 - the reported system is always there
+    return Question(systems[0].scored.question_ids[row], own, other)
+
+
+def _answer(scored: ScoredQuestions, texts: _Texts | None, row: int, compared: bool) -> Answer:
+    """One answer, compared with the closest accepted one character by character if asked for."""
+    score = float(scored.scores[row])
+    if texts is None:
+        prediction = None if scored.is_missing[row] else _as_text(scored.predictions[row])
+        return Answer(score, None, prediction, _as_text(scored.answers[row]))
+    prediction, closest = texts.losses.predictions[row], texts.losses.closest_answers[row]
+    expected = _options(scored.answers, row)[0] if closest is None else closest
+    comparison = None
+    if compared and prediction is not None:
+        [comparison] = explain_answers(prediction, [expected], protocol=texts.losses.protocol).comparisons
+    return Answer(score, texts.losses.question_classes[row], prediction, expected, comparison)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _options(answers: Any, row: int) -> list[str]:
+    own = answers[row]
+    return own if isinstance(own, list) else own.as_py()
+
+
+# ---------------------------------------------------------------------------------------------------
+# Texts
+# ---------------------------------------------------------------------------------------------------
+
+
+def _text_findings(system: System, texts: _Texts) -> TextFindings:
+    scored, losses = system.scored, texts.losses
+    ids = scored.question_ids
+    confusions = character_confusions(losses)
+    shown = confusions[:MOST_CONFUSIONS]
+    sweep = sweep_pairs(texts.pairs, losses.protocol)
+    protocols, disputed = _protocols(scored)
+    return TextFindings(
+        losses=tuple(own for own in losses.classes if own.count),
+        points_lost=losses.points_lost,
+        confusions=tuple((own, tuple(ids[row] for row in own.examples)) for own in shown),
+        confusions_left_out=len(confusions) - len(shown),
+        sweep=sweep,
+        at_thresholds=tuple((own, sweep.mean(own)) for own in COMMON_THRESHOLDS),
+        protocols=protocols,
+        disputed=disputed,
+        worst=tuple(_question(row, (system, None), (texts, None), True) for row in _worst(texts)),
+    )
+
+
+def _protocols(scored: ScoredQuestions) -> tuple[tuple[ProtocolMean, ...], tuple[DisputedQuestion, ...]]:
+    own = scored.protocol
+    rules = [protocol for protocol in anls.PROTOCOLS.values() if not protocol.tree]
+    is_changed = own is not None and own not in rules
+    if own is not None and is_changed:
+        own = dataclasses.replace(own, name=f"{own.name}-changed")
+        rules.append(own)
+    found = compare_protocols(scored.predictions, scored.answers, protocols=rules, most=0)
+    # The others disagree with these on every question in capitals, and would hide all else.
+    caseless = [protocol for protocol in rules if {"lower", "upper"} & set(protocol.prediction_steps)]
+    disputed = compare_protocols(scored.predictions, scored.answers, protocols=caseless, most=MOST_DISAGREEMENTS)
+    score = scored.submission.score
+    names = sorted(found.means, key=lambda name: (-found.means[name], name))
+    protocols = tuple(
+        ProtocolMean(name, found.means[name], found.means[name] - score, own is not None and name == own.name)
+        for name in names
+    )
+    return protocols, tuple(_disputed(question, scored.question_ids) for question in disputed.disagreements)
+
+
+def _disputed(question: Disagreement, question_ids: list[str]) -> DisputedQuestion:
+    names = defaultdict(list)
+    for name, score in question.scores.items():
+        names[score].append(name)
+    scores = tuple((score, tuple(names[score])) for score in sorted(names, reverse=True))
+    return DisputedQuestion(question_ids[question.row], question.prediction, question.answers, scores)
+
+
+def _worst(texts: _Texts) -> list[int]:
+    """The questions that lost most; among equals, those closest to an answer first, then in their order."""
+    scores = texts.pairs.scores
+    lost = np.flatnonzero(scores < 1)
+    given = np.array([row for row in lost.tolist() if texts.pairs.predictions[row] is not None], dtype=np.int64)
+    distances, lengths = measure(texts.pairs, texts.losses.protocol, given)
+    similarities = np.zeros(len(scores))
+    similarities[given] = 1 - distances / np.maximum(lengths, 1)
+    order = np.lexsort((lost, -similarities[lost], scores[lost]))
+    worst: list[int] = lost[order][:MOST_WORST].tolist()
+    return worst
+
+
+# ---------------------------------------------------------------------------------------------------
+# Trees
+# ---------------------------------------------------------------------------------------------------
+
+
+def _tree_findings(scored: ScoredQuestions) -> TreeFindings:
+    keys = _keys(scored.submission.key_scores or {})
+    rows = [row for row in np.argsort(scored.scores, kind="stable").tolist() if scored.scores[row] < 1]
+    return TreeFindings(
+        keys=tuple(keys[:MOST_KEYS]),
+        keys_left_out=max(0, len(keys) - MOST_KEYS),
+        worst=tuple(_document(scored, row) for row in rows[:MOST_DOCUMENTS]),
+    )
+
+
+def _keys(nodes: dict[str, Any]) -> list[KeyScore]:
+    """The keys with their paths, each before those below it."""
+    found = []
+    stack = [(key, node) for key, node in reversed(nodes.items())]
+    while stack:
+        path, node = stack.pop()
+        found.append(KeyScore(path, node["anls_score"], node["documents"]))
+        stack += [(f"{path}.{key}", child) for key, child in reversed(node["children"].items())]
+    return found
+
+
+def _document(scored: ScoredQuestions, row: int) -> Document:
+    question_id, score = scored.question_ids[row], float(scored.scores[row])
+    if scored.is_missing[row] or scored.protocol is None:
+        return Document(question_id, score, True, (), 0, 0)
+    matches = anls._explain_tree(scored.predictions[row], scored.answers[row], scored.protocol).matches
+    lost = sorted(
+        (match for match in matches if match.credit < match.weight), key=lambda match: match.credit - match.weight
+    )
+    shown = tuple(lost[:MOST_LEAVES])
+    return Document(question_id, score, False, shown, len(lost) - len(shown), len(matches))
+
+
+# ---------------------------------------------------------------------------------------------------
+# Two systems
+# ---------------------------------------------------------------------------------------------------
+
+
+def _aligned(other: System, system: System) -> System:
+    """The other system with its questions in the order of the first."""
+    ids, scored = system.scored.question_ids, other.scored
+    if scored.protocol != system.scored.protocol or _board(scored) != _board(system.scored):
+        raise ValueError(
+            f"{system.name} and {other.name} were scored by different rules; expected one protocol for both:\n"
+            f"{system.scored.submission.signature}\n{scored.submission.signature}"
+        )
+    places = {question_id: row for row, question_id in enumerate(scored.question_ids)}
+    alone = [question_id for question_id in ids if question_id not in places]
+    if alone or len(places) != len(ids):
+        alone = alone or sorted(places.keys() - set(ids))
+        raise ValueError(
+            f"{system.name} has {len(ids)} questions and {other.name} has {len(places)}, and question_id {alone[0]!r} "
+            "is in one of them only; expected both scored on the same references"
+        )
+    rows = [places[question_id] for question_id in ids]
+    return dataclasses.replace(
+        other,
+        scored=dataclasses.replace(
+            scored,
+            question_ids=ids,
+            predictions=_taken(scored.predictions, rows),
+            answers=_taken(scored.answers, rows),
+            is_missing=scored.is_missing[rows],
+            scores=scored.scores[rows],
+        ),
+    )
+
+
+def _board(scored: ScoredQuestions) -> str:
+    """What the signature says of the rules of a leaderboard."""
+    return scored.submission.signature.partition("|aggregate")[0]
+
+
+def _taken(column: Any, rows: list[int]) -> Any:
+    return [column[row] for row in rows] if isinstance(column, list) else column.take(pa.array(rows))
+
+
+def _versus(
+    systems: tuple[System, System],
+    texts: tuple[_Texts | None, _Texts | None],
+    interval: Interval,
+    sampling: Sampling,
+) -> Versus:
+    own, other = (system.scored for system in systems)
+    clusters = systems[0].clusters
+    comparison = paired_comparison(own.scores, other.scores, clusters=clusters, **dataclasses.asdict(sampling))
+    differences = own.scores - other.scores
+    better = [row for row in np.argsort(-differences, kind="stable").tolist() if differences[row] > 0]
+    worse = [row for row in np.argsort(differences, kind="stable").tolist() if differences[row] < 0]
+    losses: list[tuple[LossClass, LossClass]] = []
+    if texts[0] is not None and texts[1] is not None:
+        both = zip(texts[0].losses.classes, texts[1].losses.classes, strict=True)
+        losses = [pair for pair in both if pair[0].count or pair[1].count]
+    return Versus(
+        names=(systems[0].name, systems[1].name),
+        intervals=(interval, _interval(other.scores, clusters, sampling)),
+        comparison=comparison,
+        is_significant=comparison.p_value <= 1 - sampling.level,
+        detectable=minimum_detectable_difference(comparison),
+        losses=tuple(losses),
+        better=tuple(_question(row, systems, texts, True) for row in better[:MOST_DIFFERENCES]),
+        worse=tuple(_question(row, systems, texts, True) for row in worse[:MOST_DIFFERENCES]),
+    )

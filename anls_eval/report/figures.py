@@ -1,0 +1,212 @@
+"""The geometry of the figures: where bars, curves and ticks stand, in units of the picture.
+
+The template draws them as inline SVG. A plotting library would bring megabytes of script, or colours that cannot follow
+the scheme of the reader.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Sequence
+
+from anls_eval.calibration import ReliabilityPoint, RiskCoveragePoint
+from anls_eval.threshold_sweep import ThresholdSweep
+
+
+@dataclasses.dataclass(frozen=True)
+class Tick:
+    """A mark on an axis."""
+
+    position: float
+    label: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Plot:
+    """A picture with two axes, whose plotting area leaves room for the labels.
+
+    Args:
+        width: Of the picture.
+        height: The same.
+        x_range: What the left and right ends of the plotting area stand for.
+        y_range: What its lower and upper ends stand for.
+        x_labels: Values with their labels.
+        y_labels: The same.
+    """
+
+    width: float
+    height: float
+    x_range: tuple[float, float]
+    y_range: tuple[float, float]
+    x_labels: tuple[tuple[float, str], ...]
+    y_labels: tuple[tuple[float, str], ...]
+
+    left = 64.0
+    top = 14.0
+
+    @property
+    def right(self) -> float:
+        """The right end of the plotting area."""
+        return self.width - 14
+
+    @property
+    def bottom(self) -> float:
+        """Its lower end."""
+        return self.height - 48
+
+    def x(self, value: float) -> float:
+        """Where a value stands from left to right."""
+        low, high = self.x_range
+        return round(self.left + (value - low) / (high - low) * (self.right - self.left), 2)
+
+    def y(self, value: float) -> float:
+        """Where a value stands from top to bottom."""
+        low, high = self.y_range
+        return round(self.bottom - (value - low) / (high - low) * (self.bottom - self.top), 2)
+
+    @property
+    def x_ticks(self) -> list[Tick]:
+        """The marks of the horizontal axis."""
+        return [Tick(self.x(value), label) for value, label in self.x_labels]
+
+    @property
+    def y_ticks(self) -> list[Tick]:
+        """The marks of the vertical axis."""
+        return [Tick(self.y(value), label) for value, label in self.y_labels]
+
+
+@dataclasses.dataclass(frozen=True)
+class Bar:
+    """A bar of a histogram, with what it stands for."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    label: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Histogram:
+    """Bars over a range of scores."""
+
+    plot: Plot
+    bars: tuple[Bar, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    """A curve as the path of an SVG, and one point on it that is marked."""
+
+    plot: Plot
+    path: str
+    mark: tuple[float, float] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Dot:
+    """A point with a size that says how many questions it stands for."""
+
+    x: float
+    y: float
+    radius: float
+    label: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Dots:
+    """Points beside the diagonal on which both axes agree."""
+
+    plot: Plot
+    dots: tuple[Dot, ...]
+
+
+_UNIT_LABELS = tuple((step / 4, f"{step / 4:g}") for step in range(5))
+_SQUARE = Plot(360, 340, (0, 1), (0, 1), _UNIT_LABELS, _UNIT_LABELS)
+
+
+def histogram(bins: Sequence[int]) -> Histogram:
+    """Draw how many questions fall in each bin of equal width between 0 and 1.
+
+    Example:
+        >>> histogram([3, 0, 6, 1]).bars[2].label
+        '0.5 to 0.75: 6'
+    """
+    greatest = max(*bins, 1)
+    ticks = nice_ticks(0, greatest)
+    labels = tuple((value, f"{value:,.0f}") for value in ticks if value == int(value))
+    plot = Plot(860, 300, (0, 1), (0, max(greatest, ticks[-1])), _UNIT_LABELS, labels)
+    bars = []
+    for number, count in enumerate(bins):
+        start, end = number / len(bins), (number + 1) / len(bins)
+        x, y = plot.x(start) + 1, plot.y(count)
+        bars.append(
+            Bar(x, y, round(plot.x(end) - 1 - x, 2), round(plot.bottom - y, 2), f"{start:.3g} to {end:.3g}: {count:,}")
+        )
+    return Histogram(plot, tuple(bars))
+
+
+def sweep_curve(sweep: ThresholdSweep) -> Curve:
+    """Draw the mean as the step function of the threshold that it is, and mark the threshold of the protocol."""
+    ticks = nice_ticks(min(sweep.means), max(sweep.means))
+    digits = max(0, -math.floor(math.log10(ticks[1] - ticks[0]) + 1e-9))
+    labels = tuple((value, f"{value:.{digits}f}") for value in ticks)
+    plot = Plot(860, 320, (0, 1), (ticks[0], ticks[-1]), _UNIT_LABELS, labels)
+    corners = zip([*map(plot.x, map(float, sweep.thresholds)), plot.x(1)], map(plot.y, sweep.means), strict=True)
+    path = f"M{plot.left:g} {plot.y(sweep.means[0]):g}"
+    for x, y in _one_for_each_place(corners):
+        path += f"V{y:g}H{x:g}"
+    own = float(sweep.protocol.exact_threshold)
+    return Curve(plot, path, (plot.x(own), plot.y(sweep.mean(sweep.protocol.exact_threshold))))
+
+
+def _one_for_each_place(corners: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Leave out steps that end less than half a unit after the last: a million questions have thousands."""
+    kept: list[tuple[float, float]] = []
+    for corner in corners:
+        if kept and corner[0] - kept[-1][0] < 0.5 and len(kept) > 1:
+            kept.pop()
+        kept.append(corner)
+    return kept
+
+
+def reliability_dots(points: Sequence[ReliabilityPoint]) -> Dots:
+    """Draw the mean score of each bin against its mean confidence."""
+    greatest = max(point.count for point in points)
+    return Dots(
+        _SQUARE,
+        tuple(
+            Dot(
+                _SQUARE.x(point.confidence),
+                _SQUARE.y(point.score),
+                round(3 + 5 * math.sqrt(point.count / greatest), 2),
+                f"confidence {point.confidence:.3f}, score {point.score:.3f}, questions {point.count:,}",
+            )
+            for point in points
+        ),
+    )
+
+
+def risk_curve(points: Sequence[RiskCoveragePoint]) -> Curve:
+    """Draw the risk of the surest answers against their share."""
+    ticks = nice_ticks(0, max(point.risk for point in points))
+    plot = dataclasses.replace(_SQUARE, y_range=(0, ticks[-1]), y_labels=tuple((tick, f"{tick:g}") for tick in ticks))
+    path = "L".join(f"{plot.x(point.coverage):g} {plot.y(point.risk):g}" for point in points)
+    return Curve(plot, f"M{path}")
+
+
+def nice_ticks(low: float, high: float) -> list[float]:
+    """Give round values, about five, of which the first is at most `low` and the last at least `high`.
+
+    Example:
+        >>> nice_ticks(0.823, 0.908)
+        [0.82, 0.84, 0.86, 0.88, 0.9, 0.92]
+        >>> nice_ticks(0, 37)
+        [0.0, 10.0, 20.0, 30.0, 40.0]
+    """
+    span = high - low if high > low else max(abs(high), 1) / 10
+    power = 10.0 ** math.floor(math.log10(span / 5))
+    step = min((own * power for own in (1, 2, 5, 10)), key=lambda own: abs(span / own - 5))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [round(number * step, 12) for number in range(first, max(last, first + 1) + 1)]

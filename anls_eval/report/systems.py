@@ -1,0 +1,135 @@
+"""A system to report on: its submission with every question, its documents and its confidences."""
+
+from __future__ import annotations
+
+import dataclasses
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+import anls
+from anls_eval.formats import Reader
+from anls_eval.submission import ScoredQuestions, score_questions
+
+CONFIDENCE_COLUMN = "answers_confidence"
+"""The column of confidences in submissions to DUDE, which is read where there is one."""
+
+_NO_CONFIDENCE = -1.0  # what DUDE's evaluation takes as no confidence (github.com/Jordy-VL/DUDEeval)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class System:
+    """A system with its scored submission.
+
+    Args:
+        name: What the report calls it.
+        scored: From `submission.score_questions`.
+        clusters: The document of each question, if questions of one document are not independent.
+        confidences: Of shape (n,), in [0, 1], NaN where there is none; None if the submission has no confidences.
+    """
+
+    name: str
+    scored: ScoredQuestions
+    clusters: list[str] | None = None
+    confidences: npt.NDArray[np.float64] | None = None
+
+
+def read_system(
+    predictions: Reader,
+    references: Reader,
+    *,
+    name: str | None = None,
+    protocol: str | anls.Protocol = "standard",
+    threshold: float | str | Fraction | Decimal | None = None,
+    by: tuple[str, ...] = (),
+    cluster_by: str | None = None,
+    confidence: str | None = None,
+    missing: str = "error",
+    unknown: str = "error",
+) -> System:
+    r"""Read and score a submission for a report.
+
+    Args:
+        predictions: From `formats.open_predictions`.
+        references: From `formats.open_references`.
+        name: What the report calls the system; by default the name of the file without its ending.
+        protocol: As in `submission.score_submission`.
+        threshold: The same.
+        by: Columns to break the score down by.
+        cluster_by: The column that names the document of a question. A question without one is a document of its own.
+        confidence: The column of confidences, from 0 to 1; by default ``answers_confidence`` where there is one. Of
+            several confidences the first counts, and -1 is none, as in DUDE.
+        missing: As in `submission.score_submission`.
+        unknown: The same.
+
+    Returns:
+        The system.
+
+    Raises:
+        ValueError: As in `submission.score_submission`, or a confidence is not a number from 0 to 1.
+
+    Example:
+        >>> import tempfile
+        >>> from anls_eval.formats import open_predictions, open_references
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = (folder / "ours.csv").write_text("id,prediction,sure\n1,Lima,0.9\n2,Roma,0.5\n")
+        >>> _ = (folder / "references.csv").write_text("id,answer\n1,Lima\n2,Rome\n")
+        >>> system = read_system(
+        ...     open_predictions(folder / "ours.csv"), open_references(folder / "references.csv"), confidence="sure"
+        ... )
+        >>> system.name, system.confidences.tolist()
+        ('ours', [0.9, 0.5])
+    """
+    if confidence is None and CONFIDENCE_COLUMN in predictions.names:
+        confidence = CONFIDENCE_COLUMN
+    scored = score_questions(
+        predictions,
+        references,
+        protocol=protocol,
+        threshold=threshold,
+        by=by,
+        columns=[column for column in (cluster_by, confidence) if column is not None],
+        missing=missing,
+        unknown=unknown,
+    )
+    return System(
+        name=_file_name(predictions.detected.path) if name is None else name,
+        scored=scored,
+        clusters=None if cluster_by is None else _clusters(scored, cluster_by),
+        confidences=None if confidence is None else _confidences(scored, confidence),
+    )
+
+
+def _file_name(path: str) -> str:
+    name = Path(path).name
+    return name[: name.find(".", 1)] if "." in name[1:] else name
+
+
+def _clusters(scored: ScoredQuestions, column: str) -> list[str]:
+    documents = zip(scored.columns[column], scored.question_ids, strict=True)
+    return ["\n".join(own) if own else f"question_id {question_id}" for own, question_id in documents]
+
+
+def _confidences(scored: ScoredQuestions, column: str) -> npt.NDArray[np.float64]:
+    values = zip(scored.columns[column], scored.question_ids, strict=True)
+    return np.array([_confidence(own, column, question_id) for own, question_id in values])
+
+
+def _confidence(values: list[str], column: str, question_id: str) -> float:
+    if not values:
+        return float("nan")
+    try:
+        value = float(values[0])
+    except ValueError:
+        value = float("nan")
+    if value == _NO_CONFIDENCE:
+        return float("nan")
+    if not 0 <= value <= 1:
+        raise ValueError(
+            f"{column} of question_id {question_id!r} is {values[0]!r}; expected a confidence from 0 to 1, "
+            "or nothing where there is none"
+        )
+    return value
