@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import json
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -17,7 +16,7 @@ import pyarrow as pa
 
 import anls
 from anls_eval.closest import ClosestPairs, closest_pairs, measure
-from anls_eval.leaderboards import LEADERBOARDS, get_leaderboard, leaderboard_scores, leaderboard_summary
+from anls_eval.leaderboards import LEADERBOARDS, get_leaderboard, leaderboard_summary, noted_scores
 from anls_eval.losses import question_classes
 
 _Floats = npt.NDArray[np.float64]
@@ -330,10 +329,8 @@ class LeaderboardScorer(Scorer):
                     f"{', '.join(self.board.answer_types)}; name its column with --columns answer_type=NAME"
                 )
             types = [own[0] if own else None for own in labels]
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UserWarning)
-            scores = leaderboard_scores(predictions, references, protocol=self.board.name, answer_types=types)
-        self._notes |= {str(warning.message): None for warning in caught}
+        scores, notes = noted_scores(predictions, references, self.board.name, types)
+        self._notes |= dict.fromkeys(notes)
         scores[missing] = 0.0
         self._scores += scores.tolist()
         self._predictions += predictions
