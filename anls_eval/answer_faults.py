@@ -4,6 +4,7 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
+from anls_eval.formats.errors import shown
 from anls_eval.formatting import is_refusal
 
 _TAGS = (
@@ -65,17 +66,19 @@ def answer_faults(text: str, accepted: Sequence[str] | None) -> list[AnswerFault
         answer-markup '**Lima**' False
         answer-prefix 'The answer is' False
     """
+    if accepted is not None and text in accepted:
+        return []
     faults = []
     if not text.strip():
         empty_is_right = accepted is not None and any(not own.strip() or is_refusal(own) for own in accepted)
-        return [] if empty_is_right else [AnswerFault("answer-empty", repr(text))]
+        return [] if empty_is_right else [AnswerFault("answer-empty", shown(text))]
     if _SUSPICIOUS.search(text):
         whole = "\n".join(accepted or ()).lower()
         if text != text.strip():
-            faults.append(AnswerFault("answer-blanks", repr(text), certain=True))
+            faults.append(AnswerFault("answer-blanks", shown(text), certain=True))
         repaired = _decoded_again(text)
         if repaired is not None and text.strip().lower() not in whole:
-            faults.append(AnswerFault("answer-mojibake", f"{text!r} for {repaired!r}", certain=True))
+            faults.append(AnswerFault("answer-mojibake", f"{shown(text)} for {shown(repaired)}", certain=True))
         for code, pattern in (("answer-markup", _MARKUP.search(text)), ("answer-prefix", _PREFIX.match(text))):
             part = "" if pattern is None else pattern[0].strip()
             if part and part.lower() not in whole:
@@ -84,10 +87,10 @@ def answer_faults(text: str, accepted: Sequence[str] | None) -> list[AnswerFault
         buried = len(text) >= LONG
     else:
         if is_refusal(text) and not any(is_refusal(own) or not own.strip() for own in accepted):
-            faults.append(AnswerFault("answer-refusal", repr(text)))
+            faults.append(AnswerFault("answer-refusal", shown(text)))
         buried = _is_buried(text, accepted)
     if buried and not {"answer-markup", "answer-prefix"} & {fault.code for fault in faults}:
-        faults.append(AnswerFault("answer-long", f"{len(text)} characters: {text!r}"))
+        faults.append(AnswerFault("answer-long", f"{len(text):,} characters: {shown(text)}"))
     return faults
 
 

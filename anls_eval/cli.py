@@ -76,7 +76,10 @@ def _show_note(message: Warning | str, *_: Any, **__: Any) -> None:
 def _print_table(table: Table) -> None:
     """Print a table as wide as it is: numbers that are cut or folded cannot be read."""
     wide = Console(width=10_000)
-    Console(highlight=False, width=Measurement.get(wide, wide.options, table).maximum).print(table)
+    console = Console(highlight=False, width=Measurement.get(wide, wide.options, table).maximum)
+    with console.capture() as captured:
+        console.print(table)
+    out.out("\n".join(line.rstrip() for line in captured.get().splitlines()), highlight=False)
 
 
 def _print_json(value: Any) -> None:
@@ -377,6 +380,40 @@ def diagnose(
         _print_json(terminal.diagnosis_as_json(found))
     else:
         out.print(terminal.diagnosis_text(found), markup=False)
+
+
+@app.command()
+def check(
+    predictions: Annotated[str, typer.Argument(help="The file with the predictions.")],
+    references: Annotated[
+        str | None, typer.Option("--references", "-r", help="The file with the accepted answers, to find more.")
+    ] = None,
+    format_name: Format = None,
+    columns: Columns = None,
+    fix: Annotated[
+        Path | None, typer.Option(help="Write the submission with the mends that are certain: a name in .json.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find what a portal would refuse in a submission, and what costs points; exit status 1 if it would be refused."""
+    from anls_eval import terminal
+    from anls_eval.submission_check import check_submission
+    from anls_eval.submission_mend import mend_submission
+
+    roles = dict(_role(text) for text in columns or [])
+    report = left = check_submission(predictions, references, format=format_name, columns=roles)
+    shown = report.to_dict()
+    if not as_json:
+        out.print(terminal.check_text(report), markup=False)
+    if fix is not None and report.is_readable:
+        left = mend_submission(predictions, fix, references, format=format_name, columns=roles)
+        shown["mended"] = left.to_dict()
+        if not as_json:
+            out.print(f"\n{terminal.mended_text(report, left)}", markup=False)
+    if as_json:
+        _print_json(shown)
+    if left.refused:
+        raise typer.Exit(1 if report.is_readable else 2)
 
 
 def _open(

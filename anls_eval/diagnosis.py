@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 import anls
 from anls import PROTOCOLS, Protocol
+from anls_eval import formatting
 from anls_eval.outcomes import Measured, measure, read_blocks
 from anls_eval.protocol_docs import in_words
 
@@ -172,7 +173,7 @@ def _disagreement(predictions: Any, answers: Any, row: int, rules: list[Protocol
 COMMON_THRESHOLDS = (0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """The thresholds that are tried beside a protocol's own."""
 
-NOT_ANSWERABLE = ("not answerable", "unanswerable", "")
+NOT_ANSWERABLE = (*sorted(formatting.NOT_ANSWERABLE), "")
 """Answers by which data sets say that a question has none, stripped and in small letters, without a final dot.
 
 Fewer than `formatting.REFUSALS`: "none" and "n/a" are what some documents really say."""
@@ -577,9 +578,10 @@ def _conditions(rules: Protocol, way: _Way, tallied: _Tallied, reported: float, 
 def _conclusion(causes: tuple[Cause, ...], tried: int, reported: float, decimals: int) -> str:
     number = f"{reported:.{decimals}f}"
     if causes[0].fits:
-        others = f" {len(causes) - 1} other ways give it too." if len(causes) > 1 else ""
-        return f"Of {tried} ways to score these predictions, this one gives {number}. {causes[0].reason}{others}"
+        more = len(causes) - 1
+        others = f" {more} other {'way gives' if more == 1 else 'ways give'} it too." if more else ""
+        return f"Of {tried:,} ways to score these predictions, this one gives {number}. {causes[0].reason}{others}"
     return (
-        f"None of {tried} ways to score these predictions gives {number}. Other predictions, references or another "
+        f"None of {tried:,} ways to score these predictions gives {number}. Other predictions, references or another "
         f"split may be behind it. The closest: {causes[0].reason}"
     )

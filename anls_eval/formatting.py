@@ -42,6 +42,9 @@ REFUSALS = frozenset(
 which cannot be told from an answer like "The drink does not contain saccharin".
 """
 
+NOT_ANSWERABLE = frozenset({"not answerable", "unanswerable"})
+"""What references write where a question has no answer. "None" and "unknown" are answers: they stand in documents."""
+
 _QUOTES_AND_ENDS = " \t\n\"'“”‘’.,;:!?*()[]"
 
 
@@ -58,8 +61,28 @@ def is_refusal(text: str) -> bool:
         >>> is_refusal('"Not-answerable."'), is_refusal("None of them")
         (True, False)
     """
+    return _plain(text) in REFUSALS
+
+
+def is_unanswerable(answer: str) -> bool:
+    """Whether an accepted answer says that the question has none.
+
+    Args:
+        answer: An accepted answer.
+
+    Returns:
+        True if it is blank or one of `NOT_ANSWERABLE`.
+
+    Example:
+        >>> is_unanswerable("Not answerable."), is_unanswerable("None")
+        (True, False)
+    """
+    return not answer.strip() or _plain(answer) in NOT_ANSWERABLE
+
+
+def _plain(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("-", " ")
-    return " ".join(plain.strip(_QUOTES_AND_ENDS).split()) in REFUSALS
+    return " ".join(plain.strip(_QUOTES_AND_ENDS).split())
 
 
 def compare_wording(left: str, right: str) -> str:

@@ -146,9 +146,9 @@ def _read(
         return _read_number(Decimal(text), repr(value), known, False)
     if text != value:
         return text, ("id-blanks", repr(value), known is None or text in known)
-    if integers:
-        return text, ("id-text", repr(value), True) if _INTEGER.fullmatch(text) else ("id-type", repr(value), False)
-    return text, None
+    if not integers or (known is not None and _has_digits(text) and not _INTEGER.fullmatch(text)):
+        return text, None  # leading zeros are compared below
+    return text, ("id-text", repr(value), True) if _INTEGER.fullmatch(text) else ("id-type", repr(value), False)
 
 
 def _read_number(
@@ -187,7 +187,7 @@ def _without_zeros(text: str) -> str:
 
 
 def _has_digits(text: str) -> bool:
-    return text.isdecimal()
+    return text.isascii() and text.isdecimal()
 
 
 def _as_float(text: str) -> float:
@@ -196,7 +196,7 @@ def _as_float(text: str) -> float:
 
 def _is_long(text: str) -> bool:
     """Whether digits can have been lost, in a number that is a float still."""
-    return text.isdecimal() and 16 <= len(text) <= _MOST_DIGITS
+    return _has_digits(text) and 16 <= len(text) <= _MOST_DIGITS
 
 
 def is_rounded(text: str) -> bool:

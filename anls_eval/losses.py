@@ -78,7 +78,7 @@ def classify_losses(
     ``formatting``         Both are the same but for case, punctuation, articles, currency and thousands signs or
                            the way of writing a date (`formatting.compare_wording`): right to a person.
     ``partial_or_verbose`` The words of one stand in the other: "Denver" for "Denver Broncos", "It is 12." for "12".
-    ``false_answer``       The answer is one of `formatting.REFUSALS` or blank: another text was predicted.
+    ``false_answer``       The answer is blank or one of `formatting.NOT_ANSWERABLE`: another text was predicted.
     ``misread``            Another text, close enough to score above 0.
     ``wrong``              Another text that scores 0.
     ====================== ======================================================================================
@@ -150,7 +150,7 @@ def _class_of(prediction: str | None, answer: str | None, score: float, rules: a
         return "no_answer"
     if anls._apply(rules.prediction_steps, prediction) in rules.zero_predictions:
         return "no_answer"
-    refused, unanswerable = formatting.is_refusal(prediction), formatting.is_refusal(answer) or not answer.strip()
+    refused, unanswerable = formatting.is_refusal(prediction), formatting.is_unanswerable(answer)
     if refused:
         return "formatting" if unanswerable else "refused"
     wording = formatting.compare_wording(prediction, answer)

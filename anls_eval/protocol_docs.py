@@ -83,7 +83,7 @@ def _lengths_in_words(rules: Protocol) -> str:
     else:
         words = f"the {_LENGTH_WORDS[kinds[0]].format('prediction')} and the {_LENGTH_WORDS[kinds[1]].format('answer')}"
     padded = any(kind.startswith("raw") for kind in kinds)
-    return words + ", so that blanks around a wrong answer raise its score (padding)" * padded
+    return words + ", so that surplus blanks raise the score of a wrong answer (padding)" * padded
 
 
 def _keep_in_words(rules: Protocol) -> str:

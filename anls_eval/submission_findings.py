@@ -142,20 +142,7 @@ def _of_repeats(texts: Sequence[str | None], answers: Sequence[Any], can_be_roun
 
 
 def _of_answers(rows: Rows, references: References | None, ids: Sequence[str | None]) -> Iterator[Finding]:
-    by_id = (
-        {}
-        if references is None or references.ids is None
-        else dict(zip(references.ids, references.answers, strict=True))
-    )
-    by_order = references is not None and references.ids is None and len(references.answers) == len(ids)
-    for row, (answer, own) in enumerate(zip(rows.answers, ids, strict=True)):
-        if by_order and references is not None:
-            reference = references.answers[row]
-        else:
-            reference = by_id.get(own, ABSENT) if own is not None else ABSENT
-        if rows.portal is None and _is_tree(reference):
-            continue
-        accepted = None if reference is ABSENT else _accepted(reference)
+    for row, (answer, accepted) in enumerate(zip(rows.answers, _by_row(references, ids), strict=True)):
         if answer is ABSENT:
             if not rows.is_unreadable(row):
                 yield Finding("answer-absent", row, f"no {rows.answer_key!r}")
@@ -163,9 +150,21 @@ def _of_answers(rows: Rows, references: References | None, ids: Sequence[str | N
         if row in rows.other_keys:
             found = f"{rows.other_keys[row]!r} in place of {rows.answer_key!r}"
             yield Finding("wrong-key", row, found, _BY_WRITING)
-        faults, right = _of_answer(answer, accepted, rows.portal)
+        if accepted is None and rows.portal is None:
+            continue  # of a tree, the prediction can be anything
+        faults, right = _of_answer(answer, None if accepted is ABSENT else accepted, rows.portal)
         for code, found, certain in faults:
             yield Finding(code, row, found, Mend("answer", right) if certain else None)
+
+
+def _by_row(references: References | None, ids: Sequence[str | None]) -> Sequence[Any]:
+    """What `References.answers` holds for each row, and ABSENT where that is not known."""
+    if references is None:
+        return [ABSENT] * len(ids)
+    if references.ids is not None:
+        known = dict(zip(references.ids, references.answers, strict=True))
+        return [ABSENT if own is None else known.get(own, ABSENT) for own in ids]
+    return references.answers if len(references.answers) == len(ids) else [ABSENT] * len(ids)
 
 
 _Faults = list[tuple[str, str, bool]]  # the code, what was found, and whether the mend is certain
@@ -204,17 +203,6 @@ def _of_text(answer: Any, accepted: Sequence[str] | None) -> tuple[_Faults, Any]
         is_number = not isinstance(answer, bool)
         return [("answer-number", repr(answer), is_number)], str(answer) if is_number else answer
     return [("answer-list" if isinstance(answer, list) else "answer-object", shown(answer), False)], answer
-
-
-def _is_tree(reference: Any) -> bool:
-    """Whether a reference is for ANLS*, of which a prediction can be anything."""
-    parts = reference if isinstance(reference, list) else [reference]
-    return any(isinstance(own, (dict, list)) for own in parts)
-
-
-def _accepted(reference: Any) -> list[str]:
-    parts = reference if isinstance(reference, list) else [reference]
-    return [str(own) for own in parts if own is not None]
 
 
 # ---------------------------------------------------------------------------------------------------

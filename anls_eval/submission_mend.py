@@ -65,8 +65,10 @@ def mend_submission(
     if rows is None:
         raise FormatError(path, "", f"cannot be mended: {report.problems[0].found}")
     if rows.faults:
-        place, error = next(iter(rows.faults.items()))
-        raise FormatError(path, place, f"the row cannot be read, so that it would be lost. Mend it first: {error}")
+        place = next(iter(rows.faults))
+        raise FormatError(
+            path, place, "the row cannot be read, and a mended file would lose it. Mend it by hand first."
+        )
     write = _WRITERS.get(out.suffix)
     if write is None or (rows.portal and out.suffix != ".json"):
         raise FormatError(str(out), "", f"expected a name in {'.json' if rows.portal else ', '.join(_WRITERS)}.")

@@ -76,11 +76,11 @@ class References:
 
     Args:
         ids: The ids, or None if the file has none.
-        answers: The accepted answers, in the same order.
+        answers: The accepted answers, in the same order; None for a tree, which ANLS* scores.
     """
 
     ids: list[str] | None
-    answers: list[Any]
+    answers: list[tuple[str, ...] | None]
 
 
 def read_references(path: str | os.PathLike[str], format_name: str | None, columns: Mapping[str, str]) -> References:
@@ -97,14 +97,21 @@ def read_references(path: str | os.PathLike[str], format_name: str | None, colum
     own = {role: name for role, name in columns.items() if role != "prediction"}
     reader = open_references(path, format=format_name, columns=own)
     ids: list[str] = []
-    answers: list[Any] = []
+    answers: list[tuple[str, ...] | None] = []
     for batch in reader.batches():
         ids += [] if batch.question_ids is None else listed_column(batch.question_ids)
-        answers += listed_column(batch.values)
+        answers += map(_accepted, listed_column(batch.values))
     return References(ids if "question_id" in reader.detected.columns else None, answers)
 
 
-def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) -> Rows:
+def _accepted(reference: Any) -> tuple[str, ...] | None:
+    parts = reference if isinstance(reference, list) else [reference]
+    if any(isinstance(own, (dict, list)) for own in parts):
+        return None
+    return tuple([str(own) for own in parts if own is not None])
+
+
+def read_rows(path: str, format_name: str | None, columns: dict[str, str]) -> Rows:
     """Read a submission without a check of its rows.
 
     Args:
@@ -120,8 +127,14 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
     """
     faults: dict[str, FormatError] = {}
     source, compression = open_source(path, format_name, None, faults)
-    found = _columns(source, source.layout or (format_name if format_name in LAYOUTS else None), columns, path)
+    layout = source.layout or (format_name if format_name in LAYOUTS else None)
+    found = _columns(source, layout, columns, path)
     portal = PORTALS.get(format_name or (found.layout.name if source.container in ("json", "jsonl") else ""))
+    if portal:
+        own = {"question_id": portal.question_id, "prediction": portal.answer}
+        found = _columns(
+            source, layout, {role: key for role, key in own.items() if key in source.names} | columns, path
+        )
     others = [name for name in _ANSWER_KEYS if name in source.names and name != found.value]
     confidence = [portal.confidence] if portal and portal.confidence in source.names else []
     ids: list[Any] = []

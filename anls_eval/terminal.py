@@ -18,6 +18,7 @@ from anls_eval.protocol_docs import in_words
 from anls_eval.scorers import PROTOCOL_NAMES, is_leaderboard
 from anls_eval.statistics import Ranking
 from anls_eval.submission import SubmissionScore
+from anls_eval.submission_check import CheckReport
 
 
 def _table(*columns: str) -> Table:
@@ -150,14 +151,18 @@ def _key_rows(nodes: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 # Diagnosis
 
+_SHOWN_CAUSES = 10
+
 
 def diagnosis_text(found: Diagnosis) -> str:
     """The conclusion, and the causes from the simplest on."""
     lines = [found.conclusion, ""]
-    for number, cause in enumerate(found.causes, start=1):
+    for number, cause in enumerate(found.causes[:_SHOWN_CAUSES], start=1):
         lines.append(f"{number}. {cause.reason}")
         if cause.also:
             lines.append(f"   The same by {', '.join(cause.also)}.")
+    if len(found.causes) > _SHOWN_CAUSES:
+        lines.append(f"and {len(found.causes) - _SHOWN_CAUSES} more, which --json gives")
     return "\n".join(
         [*lines, "", f"{found.n} questions, {found.tried:,} ways tried, standard gives {found.standard:.6f}."]
     )
@@ -197,3 +202,41 @@ def comparison_table(ranking: Ranking) -> Table:
             *map(str, (own.wins, own.losses, own.ties)),
         )
     return table
+
+
+# Check
+
+_FEW = 5  # problems of one code that are printed
+
+
+def check_text(report: CheckReport) -> str:
+    """The problems by their code, the severest first, with the first rows of each, and the verdict."""
+    if not report.is_readable:
+        return report.problems[0].found
+    rules = f"by the rules of the portal {report.portal}" if report.portal else "without the rules of a portal"
+    lines = [f"{report.path}: {report.format}, {report.n:,} rows, checked {rules}"]
+    for code, count in report.counts.items():
+        own = [problem for problem in report.problems if problem.code == code]
+        mendable = report.mendable.get(code, 0)
+        by_fix = "" if not mendable else ", --fix mends it" if mendable == count else f", --fix mends {mendable:,}"
+        lines += ["", f"{own[0].severity}: {code}, {count:,}{by_fix}. {own[0].remedy}"]
+        for problem in own[:_FEW]:
+            where = (problem.place, None if problem.question_id is None else f"question_id {problem.question_id}")
+            lines.append(f"  {': '.join([', '.join(filter(None, where)), problem.found]).removeprefix(': ')}")
+        if count > _FEW:
+            lines.append(f"  and {count - _FEW:,} more")
+    return "\n".join([*lines, "", _verdict(report)])
+
+
+def mended_text(before: CheckReport, after: CheckReport) -> str:
+    """What was mended, and what is left."""
+    left = ", ".join(f"{code} {count:,}" for code, count in after.counts.items())
+    mended = f"{after.path}: written with {sum(before.mendable.values()):,} mends"
+    return f"{mended}. {_verdict(after)}{f' Left: {left}.' if left else ''}"
+
+
+def _verdict(report: CheckReport) -> str:
+    judge = "The portal" if report.portal else "`anls score`"
+    if report.refused:
+        return f"{judge} would refuse it."
+    return f"{judge} would take it." if report.counts else "Nothing is wrong with it."

@@ -329,14 +329,14 @@ class TestDiagnosisOfRealRuns:
         assert found.causes[0].protocol == "rrc"
         assert found.causes[0].reason == (
             "It is 0.269135 if the protocol is rrc: the distance is divided by the greater length of the untouched "
-            "texts in capitals, so that blanks around a wrong answer raise its score (padding)."
+            "texts in capitals, so that surplus blanks raise the score of a wrong answer (padding)."
         )
         assert found.causes[0].reason in found.conclusion
 
     def test_says_plainly_that_nothing_fits(self) -> None:
         found = diagnose(*questions_of("llama_maverick"), "0.7001")
         assert not found.fits
-        assert found.conclusion.startswith(f"None of {found.tried} ways to score these predictions gives 0.7001.")
+        assert found.conclusion.startswith(f"None of {found.tried:,} ways to score these predictions gives 0.7001.")
         assert 1 <= len(found.causes) <= 5
         distances = [abs(own.difference) for own in found.causes]
         assert distances == sorted(distances)

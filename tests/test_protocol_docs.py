@@ -64,7 +64,7 @@ def test_protocols_of_different_rules_have_different_words() -> None:
             {},
             "length",
             "the distance is divided by the greater length of the untouched prediction in capitals and the compared "
-            "answer in capitals, so that blanks around a wrong answer raise its score (padding)",
+            "answer in capitals, so that surplus blanks raise the score of a wrong answer (padding)",
         ),
     ],
 )

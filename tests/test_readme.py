@@ -1,16 +1,23 @@
 """What the README claims, run."""
 
+import doctest
+import itertools
 import os
 import re
+import shlex
 import subprocess
 import sys
 import unicodedata
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+import typer
 import yaml
 
 from anls import PROTOCOLS, anls_score
+from anls_eval.cli import app
+from anls_eval.leaderboards import LEADERBOARDS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -40,13 +47,29 @@ def test_make_target_exists(target: str) -> None:
     subprocess.run(["make", "--dry-run", target], cwd=ROOT, env=environment, capture_output=True, check=True)  # noqa: S607
 
 
-def test_protocol_table_is_complete() -> None:
-    rows = re.findall(r"^\| `(\w+)` \|(.*?)\| (.*?) \| .* \| .* \|$", README, re.MULTILINE)
-    listed = {name: (re.findall(r"`(\w+)`", aliases), keeps) for name, aliases, keeps in rows}
-    assert listed == {
-        protocol.name: (list(protocol.aliases), f"{protocol.keep} 0.5" if protocol.threshold else "all")
-        for protocol in PROTOCOLS.values()
-    }
+CONSOLE = re.findall(r"^\$ (anls .*)\n((?:(?!```|\$ ).*\n)*)", README, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("command", "shown"), CONSOLE, ids=[command.split()[1] for command, _ in CONSOLE])
+def test_command_prints_what_is_shown(command: str, shown: str) -> None:
+    _, *arguments = shlex.split(command)
+    paths = [sorted(map(str, ROOT.glob(own))) if "*" in own else [own] for own in arguments]
+    run = [sys.executable, "-m", "anls_eval", *itertools.chain.from_iterable(paths)]
+    done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)
+    printed = re.sub(re.escape(f"{ROOT}/"), "", done.stdout)
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert (done.returncode, done.stderr) == (0, "")
+    assert doctest.OutputChecker().check_output(shown, printed, flags), printed
+
+
+def test_every_command_is_there() -> None:
+    listed = set(re.findall(r"^\| `anls (\w+)", README, re.MULTILINE))
+    assert listed == set(cast(Any, typer.main.get_command(app)).commands)
+
+
+def test_every_protocol_is_there() -> None:
+    section = README.split("## Which number is right")[1]
+    assert set(re.findall(r"`(\w+)`", section)) >= {*PROTOCOLS, *LEADERBOARDS}
 
 
 @pytest.mark.parametrize(

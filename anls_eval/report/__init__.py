@@ -1,7 +1,6 @@
 """The report of a submission, or of two that are compared: one HTML file that needs nothing else."""
 
-from anls_eval.report.content import Sampling
 from anls_eval.report.render import render_report, write_report
 from anls_eval.report.systems import System, read_system
 
-__all__ = ["Sampling", "System", "read_system", "render_report", "write_report"]
+__all__ = ["System", "read_system", "render_report", "write_report"]

@@ -223,7 +223,7 @@ class Versus:
         names: Of the reported system and the other.
         intervals: The scores of both, with their intervals.
         comparison: Of the first with the other.
-        is_significant: Whether the p-value is at most 1 - level.
+        is_significant: Whether the p-value is at most 1 less the level of the intervals.
         detectable: The least difference that these questions would detect between two such systems.
         losses: The classes of loss of both, for texts.
         better: Questions on which the first gained most.
@@ -248,7 +248,6 @@ class Report:
         name: Of the system.
         date: When it was made.
         submission: The score with what belongs to it.
-        interval: The confidence interval of the score.
         detectable: The least difference that these questions would detect between this system and another.
         distribution: Of the scores.
         breakdowns: One for each column asked for.
@@ -263,7 +262,6 @@ class Report:
     name: str
     date: datetime.date
     submission: SubmissionScore
-    interval: Interval
     detectable: float | None
     distribution: Distribution
     breakdowns: tuple[Breakdown, ...]
@@ -275,34 +273,13 @@ class Report:
     rows_left_out: int
 
 
-@dataclasses.dataclass(frozen=True)
-class Sampling:
-    """How intervals and tests are computed.
-
-    Args:
-        level: Of the intervals, in (0, 1); a test is significant at 1 - level.
-        resamples: How many resamples are drawn.
-        seed: Of NumPy's generator.
-    """
-
-    level: float = 0.95
-    resamples: int = 10_000
-    seed: int = 0
-
-
-DEFAULT_SAMPLING = Sampling()
-
-
-def collect(
-    system: System, other: System | None = None, *, date: datetime.date, sampling: Sampling = DEFAULT_SAMPLING
-) -> Report:
+def collect(system: System, other: System | None = None, *, date: datetime.date) -> Report:
     """Find everything that the report of a system says.
 
     Args:
         system: From `systems.read_system`.
         other: Another system to compare it with, scored by the same protocol on the same questions.
         date: The date to print.
-        sampling: How intervals and tests are computed.
 
     Returns:
         The content of the report.
@@ -315,19 +292,17 @@ def collect(
     rival = None if other is None else _aligned(other, system)
     rival_texts = None if rival is None else _texts(rival)
     rows = np.argsort(scored.scores, kind="stable")[:MOST_ROWS].tolist()
-    interval = _interval(scored.scores, system.clusters, sampling)
     return Report(
         name=system.name,
         date=date,
         submission=scored.submission,
-        interval=interval,
-        detectable=minimum_detectable_difference(interval),
+        detectable=minimum_detectable_difference(scored.submission.interval),
         distribution=_distribution(scored.scores),
-        breakdowns=tuple(_breakdown(system, column, sampling) for column in scored.submission.by),
+        breakdowns=tuple(_breakdown(system, column) for column in scored.submission.by),
         texts=None if texts is None else _text_findings(system, texts),
         trees=None if scored.submission.key_scores is None else _tree_findings(scored),
         confidences=_confidences(system),
-        versus=None if rival is None else _versus((system, rival), (texts, rival_texts), interval, sampling),
+        versus=None if rival is None else _versus((system, rival), (texts, rival_texts)),
         rows=tuple(_question(row, (system, rival), (texts, rival_texts)) for row in rows),
         rows_left_out=len(scored.scores) - len(rows),
     )
@@ -353,10 +328,6 @@ def _texts(system: System) -> _Texts | None:
     return _Texts(pairs, loss_report(pairs, scored.protocol))
 
 
-def _interval(scores: _Floats, clusters: list[str] | None, sampling: Sampling) -> Interval:
-    return confidence_interval(scores, clusters=clusters, **dataclasses.asdict(sampling))
-
-
 def _distribution(scores: _Floats) -> Distribution:
     between = scores[(scores > 0) & (scores < 1)]
     bins = np.bincount((between * BINS).astype(np.int64), minlength=BINS)
@@ -365,7 +336,7 @@ def _distribution(scores: _Floats) -> Distribution:
     )
 
 
-def _breakdown(system: System, column: str, sampling: Sampling) -> Breakdown:
+def _breakdown(system: System, column: str) -> Breakdown:
     members = defaultdict(list)
     for row, values in enumerate(system.scored.columns[column]):
         for value in values:
@@ -375,7 +346,11 @@ def _breakdown(system: System, column: str, sampling: Sampling) -> Breakdown:
     for value in sorted(largest):
         rows = members[value]
         clusters = None if system.clusters is None else [system.clusters[row] for row in rows]
-        groups.append(GroupScore(value, len(rows), _interval(system.scored.scores[rows], clusters, sampling)))
+        groups.append(
+            GroupScore(
+                value, len(rows), confidence_interval(system.scored.scores[rows], clusters=clusters, seed=system.seed)
+            )
+        )
     return Breakdown(column, tuple(groups), len(members) - len(largest))
 
 
@@ -454,17 +429,17 @@ def _protocols(scored: ScoredQuestions) -> tuple[tuple[ProtocolMean, ...], tuple
     if own is not None and is_changed:
         own = dataclasses.replace(own, name=f"{own.name}-changed")
         rules.append(own)
-    found = compare_protocols(scored.predictions, scored.answers, protocols=rules, most=0)
-    # The others disagree with these on every question in capitals, and would hide all else.
-    caseless = [protocol for protocol in rules if {"lower", "upper"} & set(protocol.prediction_steps)]
-    disputed = compare_protocols(scored.predictions, scored.answers, protocols=caseless, most=MOST_DISAGREEMENTS)
+    # Those that tell capitals apart disagree with the others wherever there are some, and would hide all else.
+    cased = [protocol for protocol in rules if not {"lower", "upper"} & set(protocol.prediction_steps)]
+    caseless = [protocol for protocol in rules if protocol not in cased]
+    found = compare_protocols(scored.predictions, scored.answers, protocols=caseless, most=MOST_DISAGREEMENTS)
+    means = found.means | compare_protocols(scored.predictions, scored.answers, protocols=cased, most=0).means
     score = scored.submission.score
-    names = sorted(found.means, key=lambda name: (-found.means[name], name))
+    names = sorted(means, key=lambda name: (-means[name], name))
     protocols = tuple(
-        ProtocolMean(name, found.means[name], found.means[name] - score, own is not None and name == own.name)
-        for name in names
+        ProtocolMean(name, means[name], means[name] - score, own is not None and name == own.name) for name in names
     )
-    return protocols, tuple(_disputed(question, scored.question_ids) for question in disputed.disagreements)
+    return protocols, tuple(_disputed(question, scored.question_ids) for question in found.disagreements)
 
 
 def _disputed(question: Disagreement, question_ids: list[str]) -> DisputedQuestion:
@@ -570,15 +545,10 @@ def _taken(column: Any, rows: list[int]) -> Any:
     return [column[row] for row in rows] if isinstance(column, list) else column.take(pa.array(rows))
 
 
-def _versus(
-    systems: tuple[System, System],
-    texts: tuple[_Texts | None, _Texts | None],
-    interval: Interval,
-    sampling: Sampling,
-) -> Versus:
+def _versus(systems: tuple[System, System], texts: tuple[_Texts | None, _Texts | None]) -> Versus:
     own, other = (system.scored for system in systems)
-    clusters = systems[0].clusters
-    comparison = paired_comparison(own.scores, other.scores, clusters=clusters, **dataclasses.asdict(sampling))
+    clusters, seed = systems[0].clusters, systems[0].seed
+    comparison = paired_comparison(own.scores, other.scores, clusters=clusters, seed=seed)
     differences = own.scores - other.scores
     better = [row for row in np.argsort(-differences, kind="stable").tolist() if differences[row] > 0]
     worse = [row for row in np.argsort(differences, kind="stable").tolist() if differences[row] < 0]
@@ -588,9 +558,9 @@ def _versus(
         losses = [pair for pair in both if pair[0].count or pair[1].count]
     return Versus(
         names=(systems[0].name, systems[1].name),
-        intervals=(interval, _interval(other.scores, clusters, sampling)),
+        intervals=(own.submission.interval, confidence_interval(other.scores, clusters=clusters, seed=seed)),
         comparison=comparison,
-        is_significant=comparison.p_value <= 1 - sampling.level,
+        is_significant=comparison.p_value <= 1 - comparison.interval.level,
         detectable=minimum_detectable_difference(comparison),
         losses=tuple(losses),
         better=tuple(_question(row, systems, texts, True) for row in better[:MOST_DIFFERENCES]),

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from anls_eval.answers import AnswerComparison
 from anls_eval.characters import visible
 from anls_eval.report import figures
-from anls_eval.report.content import DEFAULT_SAMPLING, Report, Sampling, collect
+from anls_eval.report.content import Report, collect
 from anls_eval.report.systems import System
 
 _MOST_SHOWN = 400  # characters of a text; of one in the table of questions, fewer
@@ -44,7 +44,6 @@ def write_report(
     other: System | None = None,
     *,
     date: datetime.date | None = None,
-    sampling: Sampling = DEFAULT_SAMPLING,
 ) -> None:
     r"""Write the report of a system, or of two that are compared, as one HTML file.
 
@@ -56,7 +55,6 @@ def write_report(
         system: From `systems.read_system`.
         other: A system to compare it with, scored by the same protocol on the same questions.
         date: The date to print; by default today's.
-        sampling: How intervals and tests are computed.
 
     Raises:
         ValueError: The two systems were scored by different protocols, or on different questions.
@@ -75,7 +73,7 @@ def write_report(
         True
     """
     path = Path(path)
-    html = render_report(system, other, date=date, sampling=sampling)
+    html = render_report(system, other, date=date)
     unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         unfinished.write_text(html, encoding="utf-8", newline="\n")
@@ -89,7 +87,6 @@ def render_report(
     other: System | None = None,
     *,
     date: datetime.date | None = None,
-    sampling: Sampling = DEFAULT_SAMPLING,
 ) -> str:
     """Give the report as HTML.
 
@@ -97,7 +94,6 @@ def render_report(
         system: As in `write_report`.
         other: The same.
         date: The same.
-        sampling: The same.
 
     Returns:
         The whole document.
@@ -105,7 +101,7 @@ def render_report(
     Raises:
         ValueError: As in `write_report`.
     """
-    return render(collect(system, other, date=date or datetime.date.today(), sampling=sampling))
+    return render(collect(system, other, date=date or datetime.date.today()))
 
 
 def render(report: Report) -> str:
@@ -149,6 +145,7 @@ def environment() -> jinja2.Environment:
         "percent": _percent,
         "runs": runs,
         "score": lambda value: f"{value:.4f}",
+        "sentence": lambda text: text[:1].upper() + text[1:] + "." * (not text.endswith(".")),
         "shown": shown,
         "signed": lambda value: f"{value:+.4f}".replace("-", "\u2212"),
     }

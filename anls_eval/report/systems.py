@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ import numpy.typing as npt
 import anls
 from anls_eval.formats import Reader
 from anls_eval.submission import ScoredQuestions, score_questions
+from anls_eval.systems import system_name
 
 CONFIDENCE_COLUMN = "answers_confidence"
 """The column of confidences in submissions to DUDE, which is read where there is one."""
@@ -28,12 +28,14 @@ class System:
         name: What the report calls it.
         scored: From `submission.score_questions`.
         clusters: The document of each question, if questions of one document are not independent.
+        seed: Of all that chance decides: intervals and tests.
         confidences: Of shape (n,), in [0, 1], NaN where there is none; None if the submission has no confidences.
     """
 
     name: str
     scored: ScoredQuestions
     clusters: list[str] | None = None
+    seed: int = 0
     confidences: npt.NDArray[np.float64] | None = None
 
 
@@ -46,6 +48,7 @@ def read_system(
     threshold: float | str | Fraction | Decimal | None = None,
     by: tuple[str, ...] = (),
     cluster_by: str | None = None,
+    seed: int = 0,
     confidence: str | None = None,
     missing: str = "error",
     unknown: str = "error",
@@ -55,11 +58,12 @@ def read_system(
     Args:
         predictions: From `formats.open_predictions`.
         references: From `formats.open_references`.
-        name: What the report calls the system; by default the name of the file without its ending.
+        name: What the report calls the system; by default the name of the file without its endings.
         protocol: As in `submission.score_submission`.
         threshold: The same.
         by: Columns to break the score down by.
-        cluster_by: The column that names the document of a question. A question without one is a document of its own.
+        cluster_by: The same.
+        seed: The same; also of all other intervals and tests of the report.
         confidence: The column of confidences, from 0 to 1; by default ``answers_confidence`` where there is one. Of
             several confidences the first counts, and -1 is none, as in DUDE.
         missing: As in `submission.score_submission`.
@@ -73,6 +77,7 @@ def read_system(
 
     Example:
         >>> import tempfile
+        >>> from pathlib import Path
         >>> from anls_eval.formats import open_predictions, open_references
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = (folder / "ours.csv").write_text("id,prediction,sure\n1,Lima,0.9\n2,Roma,0.5\n")
@@ -91,26 +96,19 @@ def read_system(
         protocol=protocol,
         threshold=threshold,
         by=by,
-        columns=[column for column in (cluster_by, confidence) if column is not None],
+        cluster_by=cluster_by,
+        seed=seed,
+        columns=[] if confidence is None else [confidence],
         missing=missing,
         unknown=unknown,
     )
     return System(
-        name=_file_name(predictions.detected.path) if name is None else name,
+        name=system_name(predictions.detected.path) if name is None else name,
         scored=scored,
-        clusters=None if cluster_by is None else _clusters(scored, cluster_by),
+        clusters=None if cluster_by is None else [document for [document] in scored.columns[cluster_by]],
+        seed=seed,
         confidences=None if confidence is None else _confidences(scored, confidence),
     )
-
-
-def _file_name(path: str) -> str:
-    name = Path(path).name
-    return name[: name.find(".", 1)] if "." in name[1:] else name
-
-
-def _clusters(scored: ScoredQuestions, column: str) -> list[str]:
-    documents = zip(scored.columns[column], scored.question_ids, strict=True)
-    return ["\n".join(own) if own else f"question_id {question_id}" for own, question_id in documents]
 
 
 def _confidences(scored: ScoredQuestions, column: str) -> npt.NDArray[np.float64]:

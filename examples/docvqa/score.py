@@ -9,6 +9,8 @@ from pathlib import Path
 
 import evaluate
 
+from anls_eval.statistics import confidence_interval
+
 HERE = Path(__file__).resolve().parent
 METRIC = HERE.parent.parent / "anls.py"
 
@@ -34,12 +36,15 @@ def main() -> None:
     )
 
     print(f"Qwen2-VL-7B-Instruct on {gold['dataset_name']}")
-    print(f"ANLS       {result['anls_score']:.6f}")
-    print(f"questions  {result['n']}")
-    print(f"signature  {result['signature']}")
+    interval = confidence_interval(result["scores"])
+    print(f"ANLS          {result['anls_score']:.6f}")
+    print(f"95% interval  {interval.low:.6f} to {interval.high:.6f}")
+    print(f"questions     {result['n']}")
+    print(f"signature     {result['signature']}")
     print()
     print("Next: another protocol, .venv/bin/python examples/docvqa/score.py rrc (the official script) or paper")
-    print("      your own answers in the web app, make app")
+    print("      your own files, .venv/bin/python -m pip install '.[eval]' and .venv/bin/anls score --help")
+    print("      the web app, make app")
 
 
 if __name__ == "__main__":
