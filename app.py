@@ -1,6 +1,9 @@
 """The entry point of the Hugging Face Space: the web app of the metric in `anls`."""
 
 if __name__ == "__main__":  # the processes that do the work import this file, too, and need no page
-    from anls_eval.space.app import launch
+    from anls_eval.space.files import temporary_files
 
-    launch()
+    with temporary_files():
+        from anls_eval.space.app import launch
+
+        launch()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import gradio as gr
 
 from anls_eval.space import about, answer, child, compare, document, submission
@@ -23,8 +25,7 @@ _TABS = {
 
 def build() -> gr.Blocks:
     """Make the page, with the endpoints of all tabs."""
-    # What users upload and download is deleted when it is an hour old, and at the end.
-    with gr.Blocks(title="ANLS and ANLS*", analytics_enabled=False, delete_cache=(600, 3600)) as page:
+    with gr.Blocks(title="ANLS and ANLS*", analytics_enabled=False) as page:
         gr.Markdown(_INTRODUCTION, elem_classes="introduction")
         with gr.Tabs() as tabs:
             for name, (label, add) in _TABS.items():
@@ -45,6 +46,7 @@ def _tab_of_link(request: gr.Request) -> gr.Tabs:
 def launch() -> None:
     """Serve the page until the process is ended, also as an MCP server."""
     child.prepare()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that launch returns
     build().launch(
         theme=_theme(),
         head=f"{_HEAD}<style>{style()}</style>",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import resource
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, TypeVar
 
 from anls_eval.space.limits import ELSEWHERE
@@ -77,7 +79,12 @@ def _work(sending: Connection, task: Callable[..., Any], arguments: tuple[Any, .
 
 
 def prepare() -> None:
-    """Start the process that the others are forked from, so that the first user need not wait for it."""
+    """Start the process that the others are forked from, so that the first user need not wait for it.
+
+    It is a new Python, and is told where this package is: it must not find others of these names before.
+    """
+    root = str(Path(__file__).parent.parent.parent)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     run(_nothing, seconds=60)
 
 

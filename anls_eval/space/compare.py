@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import gradio as gr
+from gradio import FileData
+from gradio.events import api
 
 from anls_eval.space.answer import protocol_choices
-from anls_eval.space.controls import example_buttons, refusals, work
+from anls_eval.space.controls import example_buttons, refusals, uploaded, work
 from anls_eval.space.examples import COMPARISONS
 from anls_eval.space.limits import SUBMISSION_SECONDS
 from anls_eval.space.page import alert
@@ -18,11 +20,13 @@ from anls_eval.space.submission import QUEUE, detected
 from anls_eval.systems import system_name
 
 
-def compare_submissions(predictions: list[str], references: str, protocol: str = "standard") -> dict[str, Any]:
+def compare_submissions(
+    predictions: list[FileData | str], references: FileData, protocol: str = "standard"
+) -> dict[str, Any]:
     """Rank several files of predictions on the same accepted answers, with intervals and paired tests.
 
     Args:
-        predictions: Two files or more, one for each system, in any format that score_submission takes.
+        predictions: Two files or more, one for each system, or their addresses, in any format score_submission takes.
         references: The file of accepted answers.
         protocol: The way of computing ANLS, as in score_submission.
 
@@ -35,15 +39,16 @@ def compare_submissions(predictions: list[str], references: str, protocol: str =
         gr.Error: Fewer than two files, or what score_submission refuses.
     """
     with refusals():
-        if references is None:
-            raise ValueError("there is no file of references; upload one")
+        if not isinstance(predictions, list):
+            raise ValueError("predictions is no list; expected two files or more, one for each system")
+        given, expected = [uploaded(own, number) for number, own in enumerate(predictions, 1)], uploaded(references)
         return work(
             compare_plainly,
-            predictions or [],
-            references,
+            given,
+            expected,
             Options(protocol=protocol),
             seconds=SUBMISSION_SECONDS,
-            files=(*(predictions or []), references),
+            files=(*given, expected),
         )
 
 
@@ -221,21 +226,9 @@ def build(page: gr.Blocks) -> None:
         api_visibility="private",
         **QUEUE,
     )
-    _endpoint()
+    api(compare_submissions, api_name="compare_submissions", **QUEUE)
 
 
 def _names(predictions: list[str] | None) -> Any:
     names = list(dict.fromkeys(map(system_name, predictions or [])))
     return gr.Dropdown(choices=names, value=names[0] if names else None)
-
-
-def _endpoint() -> None:
-    """As that of submissions: components that nobody sees refuse all but uploaded files."""
-    with gr.Row(visible=False):
-        inputs = [
-            gr.File(label="Predictions", file_count="multiple"),
-            gr.File(label="References"),
-            gr.Textbox("standard", label="Protocol"),
-        ]
-        output = gr.JSON()
-    gr.on([], compare_submissions, inputs, output, api_name="compare_submissions", **QUEUE)

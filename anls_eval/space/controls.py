@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import gradio as gr
+from gradio.processing_utils import save_base64_to_cache, ssrf_protected_download
+from gradio.utils import get_upload_folder
 
 from anls_eval.space import child
 
@@ -61,6 +63,29 @@ def work(
         for path in filter(None, files):
             message = message.replace(path, Path(path).name)
         raise ValueError(message) from None
+
+
+def uploaded(file: Any, number: int = 1) -> str:
+    """Give the path of a file that came to an endpoint.
+
+    Args:
+        file: What gradio makes of an uploaded file, or the address of one as ``https:`` or ``data:``. Gradio itself
+            fetches addresses that programs send through MCP, but for those in a list.
+        number: For the name of a file that has none.
+
+    Raises:
+        ValueError: Something else, or a file that cannot be fetched.
+    """
+    if isinstance(file, dict) and file.get("meta") == {"_type": "gradio.FileData"}:
+        return str(file["path"])  # gradio has refused all files that were not uploaded
+    if not isinstance(file, str) or not file.startswith(("https:", "http:", "data:")):
+        raise ValueError("expected an uploaded file, or the address of one")
+    try:
+        if file.startswith("data:"):
+            return save_base64_to_cache(file, get_upload_folder(), f"file-{number}")
+        return ssrf_protected_download(file, get_upload_folder())
+    except Exception as error:  # of any kind: gradio raises what the network raises, and its own
+        raise ValueError(f"{file[:200]} cannot be fetched: {error}") from None
 
 
 def example_buttons(examples: Mapping[str, Sequence[Any]], fields: Sequence[Any]) -> list[Any]:

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import gradio as gr
+from gradio import FileData
+from gradio.events import api
 
 from anls_eval.space.answer import protocol_choices
-from anls_eval.space.controls import example_buttons, refusals, work
+from anls_eval.space.controls import example_buttons, refusals, uploaded, work
 from anls_eval.space.examples import SUBMISSIONS
 from anls_eval.space.limits import SUBMISSION_SECONDS
 from anls_eval.space.page import alert
@@ -19,7 +21,9 @@ QUEUE: dict[str, Any] = {"concurrency_id": "submissions", "concurrency_limit": 2
 """Each of these takes a processor for seconds."""
 
 
-def score_submission(predictions: str, references: str | None = None, protocol: str = "standard") -> dict[str, Any]:
+def score_submission(
+    predictions: FileData, references: FileData | None = None, protocol: str = "standard"
+) -> dict[str, Any]:
     """Score a file of predictions against a file of accepted answers by ANLS or ANLS*.
 
     Args:
@@ -35,15 +39,14 @@ def score_submission(predictions: str, references: str | None = None, protocol: 
             protocol.
     """
     with refusals():
-        if predictions is None:
-            raise ValueError("there is no file of predictions; upload one")
+        given, expected = uploaded(predictions), None if references is None else uploaded(references)
         return work(
             score_plainly,
-            predictions,
-            references,
+            given,
+            expected,
             Options(protocol=protocol),
             seconds=SUBMISSION_SECONDS,
-            files=(predictions, references),
+            files=(given, expected),
         )
 
 
@@ -187,16 +190,4 @@ def build(page: gr.Blocks) -> None:
         event.then(score_and_report, fields, outputs, show_progress_on=summary, api_visibility="private", **QUEUE).then(
             detected, [predictions, references], [what, by], show_progress="hidden", api_visibility="private"
         )
-    _endpoint()
-
-
-def _endpoint() -> None:
-    """Files of an endpoint go through components that nobody sees: they refuse all but uploaded files."""
-    with gr.Row(visible=False):
-        inputs = [
-            gr.File(label="Predictions"),
-            gr.File(label="References"),
-            gr.Textbox("standard", label="Protocol"),
-        ]
-        output = gr.JSON()
-    gr.on([], score_submission, inputs, output, api_name="score_submission", **QUEUE)
+    api(score_submission, api_name="score_submission", **QUEUE)

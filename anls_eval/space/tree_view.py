@@ -51,11 +51,13 @@ def read_tree(text: str, name: str) -> Any:
 
 def _python_literal(text: str, name: str, json_error: FormatError) -> Any:
     """The value of a Python literal, or the error of JSON, unless the fault of Python comes later in the text."""
+    place = re.match(r"line (\d+), column (\d+)", json_error.place)
+    if place is None:  # it is JSON, but has a key twice, or is nested too deeply
+        raise json_error
     try:
         return ast.literal_eval(text.strip())
     except SyntaxError as error:
-        place = re.match(r"line (\d+), column (\d+)", json_error.place)
-        if place and (error.lineno or 0, error.offset or 0) > (int(place[1]), int(place[2])) and "'" in text:
+        if (error.lineno or 0, error.offset or 0) > (int(place[1]), int(place[2])) and "'" in text:
             where = f"line {error.lineno}, column {error.offset}"
             raise FormatError(name, where, f"not a Python literal: {error.msg}. Mend it there.") from None
     except (ValueError, TypeError, MemoryError, RecursionError):
