@@ -63,7 +63,7 @@ def card(
         prediction: The predicted text.
         answers: The accepted answers, one a line.
         protocol: As in `score_answer`.
-        threshold: The same; None means the protocol's.
+        threshold: The same; None means the protocol's. Left aside by leaderboards, which have their own.
         answer_type: Left aside by protocols that need none.
 
     Returns:
@@ -71,7 +71,8 @@ def card(
     """
     try:
         typed = answer_type if _answer_types(protocol) else None
-        shown = view(prediction or "", _lines(answers or ""), protocol, threshold, typed)
+        limit = None if is_leaderboard(protocol) else threshold
+        shown = view(prediction or "", _lines(answers or ""), protocol, limit, typed)
     except ValueError as error:
         return alert(str(error)), ""
     own_link = link("answer", prediction=prediction, answers=answers, protocol=protocol, threshold=threshold)
@@ -102,14 +103,15 @@ def build(page: gr.Blocks) -> None:
             answer_type = gr.Dropdown(
                 [], label="Answer type", info="This protocol scores each type by its own rule.", visible=False
             )
-            fields = [prediction, answers, protocol, threshold, answer_type]
-            chosen = example_buttons(ANSWERS, fields[:4])
+            fields: list[Any] = [prediction, answers, protocol, threshold, answer_type]
+            example_buttons(ANSWERS, fields[:4])
         with gr.Column(scale=3, min_width=300):
             first, more = card(*start, None)
             result = gr.HTML(first, apply_default_css=False, js_on_load=None)
     below = gr.HTML(more, apply_default_css=False, js_on_load=None)
+    # Not `input`, which text that is pasted does not set off.
     gr.on(
-        [prediction.input, answers.input, threshold.input, answer_type.input],
+        [field.change for field in fields],
         card,
         fields,
         [result, below],
@@ -118,18 +120,10 @@ def build(page: gr.Blocks) -> None:
         concurrency_limit=8,
         api_visibility="private",
     )
-    chosen_protocol = protocol.input(_options, protocol, fields[3:], show_progress="hidden", api_visibility="private")
-    _then_card(chosen_protocol, fields, [result, below])
-    for event in chosen:
-        typed = event.then(_answer_type, protocol, answer_type, show_progress="hidden", api_visibility="private")
-        _then_card(typed, fields, [result, below])
-    opened = page.load(_from_link, None, fields, show_progress="hidden", api_visibility="private")
-    _then_card(opened, fields, [result, below])
+    protocol.input(_threshold, protocol, threshold, show_progress="hidden", api_visibility="private")
+    protocol.change(_answer_type, protocol, answer_type, show_progress="hidden", api_visibility="private")
+    page.load(_from_link, None, fields[:4], show_progress="hidden", api_visibility="private")
     api(score_answer, api_name="score_answer", concurrency_limit=8)
-
-
-def _then_card(event: Any, fields: list[Any], outputs: list[Any]) -> None:
-    event.then(card, fields, outputs, show_progress="hidden", concurrency_limit=8, api_visibility="private")
 
 
 def protocol_choices(of_trees: bool = False, boards: bool = True) -> list[tuple[str, str]]:
@@ -148,11 +142,9 @@ def _answer_types(protocol: str) -> tuple[str, ...]:
     return get_leaderboard(protocol).answer_types if is_leaderboard(protocol) else ()
 
 
-def _options(protocol: str) -> tuple[Any, Any]:
-    """The threshold of a protocol, and its answer types."""
-    board = is_leaderboard(protocol)
-    threshold = gr.Number(value=None if board else float(anls.get_protocol(protocol).threshold), interactive=not board)
-    return threshold, _answer_type(protocol)
+def _threshold(protocol: str) -> float | None:
+    """The threshold of a protocol; a leaderboard has its own."""
+    return None if is_leaderboard(protocol) else float(anls.get_protocol(protocol).threshold)
 
 
 def _answer_type(protocol: str) -> Any:
@@ -164,17 +156,11 @@ def _from_link(request: gr.Request) -> list[Any]:
     """The example that a link carries; without one, what is there stays."""
     given = request.query_params
     if "answers" not in given:
-        return [gr.skip()] * 5
+        return [gr.skip()] * 4
     protocol = given.get("protocol", "standard")
     try:
-        threshold = float(given["threshold"]) if given.get("threshold") else None
-        options = _options(protocol)
+        own = _threshold(protocol)
+        threshold = float(given["threshold"]) if given.get("threshold") else own
     except ValueError:
-        protocol, threshold, options = "standard", None, _options("standard")
-    return [
-        given.get("prediction", ""),
-        given["answers"],
-        protocol,
-        options[0] if threshold is None else threshold,
-        options[1],
-    ]
+        protocol, threshold = "standard", _threshold("standard")
+    return [given.get("prediction", ""), given["answers"], protocol, threshold]

@@ -85,8 +85,8 @@ def build(page: gr.Blocks) -> None:
             info="anls_star is as the released code computes it, anls_star_paper by the printed formula.",
         )
         with gr.Column():
-            fields = [prediction, reference, protocol]
-            chosen = example_buttons(DOCUMENTS, fields)
+            fields: list[Any] = [prediction, reference, protocol]
+            example_buttons(DOCUMENTS, fields)
     result = gr.HTML(apply_default_css=False, js_on_load=None)
     closest = gr.Code(
         label="Closest reference: alternatives chosen, lists in the order of the prediction",
@@ -98,7 +98,7 @@ def build(page: gr.Blocks) -> None:
     )
     outputs = [result, closest]
     gr.on(
-        [prediction.input, reference.input, protocol.input],
+        [page.load, *(field.change for field in fields)],
         card,
         fields,
         outputs,
@@ -108,17 +108,7 @@ def build(page: gr.Blocks) -> None:
         concurrency_id="documents",
         api_visibility="private",
     )
-    opened = page.load(_from_link, None, fields, show_progress="hidden", api_visibility="private")
-    for event in (*chosen, opened):
-        event.then(
-            card,
-            fields,
-            outputs,
-            show_progress="hidden",
-            concurrency_limit=2,
-            concurrency_id="documents",
-            api_visibility="private",
-        )
+    page.load(_from_link, None, fields, show_progress="hidden", api_visibility="private")
     api(score_document, api_name="score_document", concurrency_limit=2, concurrency_id="documents")
 
 

@@ -36,7 +36,7 @@ class Options:
     """
 
     protocol: str = "standard"
-    threshold: float | None = None
+    threshold: str | None = None
     by: tuple[str, ...] = ()
     missing: str = "error"
     unknown: str = "error"

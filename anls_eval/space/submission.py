@@ -74,7 +74,7 @@ def score_and_report(
     predictions: str | None,
     references: str | None,
     protocol: str,
-    threshold: float | None,
+    threshold: str | None,
     by: list[str],
     zero: bool,
     ignore: bool,
@@ -88,7 +88,7 @@ def score_and_report(
         predictions: The file of predictions.
         references: The file of references; None if the first has them.
         protocol: A name in `scorers.PROTOCOL_NAMES`.
-        threshold: The least similarity that counts; None means the protocol's.
+        threshold: The least similarity that counts; nothing means the protocol's.
         by: Columns to break the score down by.
         zero: Whether a question without a prediction is 0.
         ignore: Whether a prediction without a question is left out.
@@ -104,7 +104,7 @@ def score_and_report(
         return
     options = Options(
         protocol=protocol,
-        threshold=threshold,
+        threshold=(threshold or "").strip() or None,
         by=tuple(by or ()),
         missing="zero" if zero else "error",
         unknown="ignore" if ignore else "error",
@@ -158,9 +158,8 @@ def build(page: gr.Blocks) -> None:
         )
         by = gr.Dropdown([], multiselect=True, label="Break down by", info="Columns of the files.")
     with gr.Accordion("More options", open=False):
-        threshold = gr.Number(
-            None, label="Threshold", info="Empty means the protocol's.", minimum=0, maximum=1, step=0.05
-        )
+        # No gr.Number: without a value the browser would show 0 and send it.
+        threshold = gr.Textbox(label="Threshold", info="From 0 to 1. Empty means the protocol's.", max_length=20)
         zero = gr.Checkbox(label=ZERO)
         ignore = gr.Checkbox(label=IGNORE)
         with gr.Row():
