@@ -11,9 +11,8 @@ from anls_eval.space.page import html
 
 _EVALUATE = """import evaluate
 
-metric = evaluate.load("anls")  # or evaluate.load("anls", "rrc"), or any protocol below
-metric.compute(predictions=["CocaCola"], references=[["Coca Cola", "Coca Cola Company"]])
-# {'anls_score': 0.8888888888888888}"""
+metric = evaluate.load("anls", "standard")
+metric.compute(predictions=["CocaCola"], references=[["Coca Cola", "Coca Cola Company"]])"""
 
 _COMMAND_LINE = """pip install 'anls-metric[eval]'
 anls score predictions.json --references references.json --protocol rrc

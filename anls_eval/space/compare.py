@@ -184,15 +184,17 @@ def build(page: gr.Blocks) -> None:
     chosen = example_buttons(COMPARISONS, [*files, protocol])
     ranking = gr.HTML(apply_default_css=False, js_on_load=None)
     with gr.Row():
-        first = gr.Dropdown([], label="First system", visible=False)
-        second = gr.Dropdown([], label="Second system", visible=False)
+        first = gr.Dropdown([], label="First system", visible=False, min_width=300)
+        second = gr.Dropdown([], label="Second system", visible=False, min_width=300)
     pair = gr.HTML(apply_default_css=False, js_on_load=None)
     report = gr.File(label="Report of the two", visible=False, interactive=False)
 
     gr.Markdown("## Which number is right?\nA paper says 0.82 and you get 0.79: find out what was done differently.")
     with gr.Row(equal_height=True):
-        reported = gr.Textbox(label="Reported number", placeholder="0.8912 or 89.12", max_length=40)
-        system = gr.Dropdown([], label="System that it is of", info="One of those above; the first if none is chosen.")
+        reported = gr.Textbox(label="Reported number", placeholder="0.8912 or 89.12", max_length=40, min_width=300)
+        system = gr.Dropdown(
+            [], label="System that it is of", info="One of those above; the first if none is chosen.", min_width=300
+        )
     find = gr.Button("Find out")
     diagnosis = gr.HTML(apply_default_css=False, js_on_load=None)
 

@@ -154,9 +154,19 @@ def build(page: gr.Blocks) -> None:
     what = gr.HTML(apply_default_css=False, js_on_load=None)
     with gr.Row(equal_height=False):
         protocol = gr.Dropdown(
-            protocol_choices() + protocol_choices(of_trees=True, boards=False), value="standard", label="Protocol"
+            protocol_choices() + protocol_choices(of_trees=True, boards=False),
+            value="standard",
+            label="Protocol",
+            min_width=300,
         )
-        by = gr.Dropdown([], multiselect=True, label="Break down by", info="Columns of the files.")
+        by = gr.Dropdown(
+            [],
+            multiselect=True,
+            allow_custom_value=True,
+            label="Break down by",
+            info="Columns of the files.",
+            min_width=300,
+        )
     with gr.Accordion("More options", open=False):
         # No gr.Number: without a value the browser would show 0 and send it.
         threshold = gr.Textbox(label="Threshold", info="From 0 to 1. Empty means the protocol's.", max_length=20)

@@ -317,6 +317,7 @@ def test_can_be_read_in_both_schemes_and_on_a_phone(browser: Browser, url: str, 
             if name == "Submission":
                 page.get_by_role("button", name="DUDE's demonstration").click()
                 expect(page.locator("#submission-score")).to_be_visible(timeout=60_000)
+                page.locator("iframe.report").scroll_into_view_if_needed()  # it is drawn when it is seen
             if name == "Compare":
                 page.get_by_role("button", name="The two best").click()
                 expect(page.locator("#pair-heading")).to_be_visible(timeout=60_000)
