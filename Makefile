@@ -4,12 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test lint peers app bench clean
+.PHONY: help demo test test-harness test-lowest lint peers app bench bench-torchmetrics fuzz clean
 
 help:
 	@echo "make demo    score the real DocVQA submission in examples/docvqa"
 	@echo "make test    lint, type check and every test"
+	@echo "make test-harness  the tests inside torchmetrics, lm-eval, Inspect and other tools, which it installs (5 GB)"
+	@echo "make test-lowest   the core tests with the lowest versions allowed"
 	@echo "make app     the web app on this machine"
+	@echo "make fuzz    hostile inputs for MINUTES=10, with SEED=1"
 	@echo "make bench   timings beside the other implementations"
 	@echo "make clean   remove what the commands above installed and wrote"
 
@@ -40,6 +43,34 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The tools that the metric works in have environments of their own: with them installed, evaluate loads torch and
+# transformers at each start, and pyarrow is an older one.
+TOOLS := .venv-tools
+LMMS := .venv-lmms
+IN_LMMS := test_lmms_eval.py
+
+test-harness: $(TOOLS)/.installed $(LMMS)/.installed
+	$(TOOLS)/bin/python -m pytest tests/integrations anls_eval/integrations --ignore tests/integrations/$(IN_LMMS)
+	$(LMMS)/bin/python -m pytest tests/integrations/$(IN_LMMS)
+
+# The lowest versions that pyproject.toml allows. Typer of then warns of click of now.
+test-lowest: .venv-lowest/.installed
+	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning -k 'not BruteForce' \
+		tests/test_anls.py tests/test_anls_star.py tests/test_protocols.py tests/test_metric.py \
+		tests/test_metric_trees.py tests/test_formats.py tests/test_submission.py
+
+.venv-lowest/.installed: pyproject.toml tests/lowest.txt | peers
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip --disable-pip-version-check install --quiet --constraint tests/lowest.txt \
+		--editable '.[eval]' pytest hypothesis cloudpickle
+	@touch $@
+
+.venv-%/.installed: tests/integrations/%.txt pyproject.toml
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip --disable-pip-version-check install --quiet --editable . -r $<
+	.venv-$*/bin/python -m pip --disable-pip-version-check uninstall --quiet --yes torchvision # lmms-eval brings one for graphics cards, which fails beside this torch
+	@touch $@
+
 app: $(VENV)/.space
 	$(BIN)/python app.py
 
@@ -52,10 +83,19 @@ peers: .peers/.installed
 		phonenumberslite==9.0.42 stickler-eval==1.0.0
 	@touch $@
 
+# Every input follows from the seed, which is printed: the time of the start unless it is given.
+MINUTES ?= 10
+fuzz: $(VENV)/.test
+	PYTHONPATH=.:tests $(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
 bench: $(VENV)/.test peers
 	$(BIN)/python benchmarks/flat.py
 	$(BIN)/python benchmarks/tree.py
 	$(BIN)/python benchmarks/intervals.py
+	$(BIN)/python benchmarks/submission.py
+
+bench-torchmetrics: $(TOOLS)/.installed
+	$(TOOLS)/bin/python benchmarks/torchmetrics_peer.py
 
 clean:
-	rm -rf $(VENV) .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) $(LMMS) .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -2823,6 +2823,10 @@ class ANLS(evaluate.Metric):
         {'anls_score': 0.9285714285714286}
     """
 
+    writer: Any  # these three are evaluate.Metric's, for several processes
+    filelock: Any
+    rendez_vous_lock: Any
+
     def __init__(self, config_name: str | Protocol | None = None, **options: Any) -> None:
         unknown = options.keys() - inspect.signature(evaluate.Metric.__init__).parameters.keys()
         if unknown:
@@ -2936,12 +2940,16 @@ class ANLS(evaluate.Metric):
         _check_choice("missing", missing, _MISSING)
         _check_choice("unknown", unknown, _UNKNOWN)
         self._join_pending()
-        before = len(self)
+        before, added = len(self), (list(self._tables), self._with_ids)
         if predictions is not None or references is not None:
             self.add_batch(predictions=predictions, references=references)
             self._join_pending()
         after = len(self)
-        table, with_ids = self._gather(), self._with_ids
+        try:
+            table, with_ids = self._gather(), self._with_ids
+        except ValueError:
+            self._tables, self._with_ids = added
+            raise
         self._with_ids = None
         if self.process_id > 0:
             return None
@@ -2991,13 +2999,24 @@ class ANLS(evaluate.Metric):
     def _exchange(self) -> list[pa.Table]:
         """Write the rows of this process to a file; in the first process, read and remove the files of all."""
         self.selected_feature_format = datasets.Features.from_arrow_schema(self._schema)
-        self._init_writer()
-        for table in self._tables:
-            self.writer.write_table(table, max(1, table.num_rows))
-        self._finalize()
-        tables = []
+        try:
+            self._init_writer()
+            for table in self._tables:
+                self.writer.write_table(table, max(1, table.num_rows))
+            self._finalize()
+            tables = list(map(_read_table, self.file_paths)) if self.process_id == 0 else []
+        except (ValueError, OSError) as error:  # pa.ArrowInvalid, of a file that is not whole, is a ValueError
+            for lock in (self.filelock, self.rendez_vous_lock):
+                if lock is not None:
+                    lock.release()
+            self.writer = self.cache_file_name = self.filelock = self.rendez_vous_lock = None
+            raise ValueError(
+                f"process {self.process_id} of {self.num_process} did not get together with the others: "
+                f"{str(error).rstrip('.')}. One of them has ended or is late: see its own messages. They wait "
+                f"timeout={self.timeout} seconds for one another, an option of evaluate.load. What was added here "
+                f"stays in place, and what the others wrote in {self.data_dir}."
+            ) from None
         if self.process_id == 0:
-            tables = list(map(_read_table, self.file_paths))
             self.data = None  # unmaps the files
             for lock, path in zip(self.filelocks, self.file_paths, strict=True):
                 os.remove(path)

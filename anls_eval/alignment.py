@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +36,10 @@ class Alignment:
         missing: A question without a prediction is an ``"error"``, or has a null in its place by ``"zero"``.
         unknown: A prediction without a question is an ``"error"``, or is left out by ``"ignore"``.
 
+    Attributes:
+        lacking: Afterwards, the ids of questions without a prediction.
+        surplus: Afterwards, the ids of predictions without a question.
+
     Iterating gives tables with the columns ``question_id``, ``prediction``, ``answers``, ``is_missing`` and the others,
     in the order of the references as long as no more than `WAITING_ROWS` rows wait.
 
@@ -49,10 +54,9 @@ class Alignment:
     ) -> None:
         self._sides = iter(predictions), iter(references)
         self._options = missing, unknown
-        self._fingerprints: tuple[list[np.ndarray], list[np.ndarray]] = [], []
+        self._fingerprints: tuple[list[npt.NDArray[np.uint64]], list[npt.NDArray[np.uint64]]] = [], []
         self._rows = [0, 0]
-        self.missing = self.unknown = 0
-        self.notes: list[str] = []
+        self.lacking = self.surplus = pa.array([], anls._BYTES)
 
     def __iter__(self) -> Iterator[pa.Table]:
         waiting: list[pa.Table | None] = [None, None]
@@ -81,20 +85,24 @@ class Alignment:
                 left, right = _without(left, right), _without(right, left)
                 waiting, most = [left, right], max(WAITING_ROWS, 2 * left.num_rows, 2 * right.num_rows)
         self._refuse_repeats()
-        if not sum(self._rows):
+        if waiting == [None, None]:
             raise ValueError("nothing to score: predictions and references are empty")
         if any(table is not None and table.num_rows for table in waiting):
             yield from self._rest(*waiting)
+
+    @property
+    def fingerprints(self) -> npt.NDArray[np.uint64]:
+        """Those of the questions that have passed, in order; none where they have no ids."""
+        return _in_order(self._fingerprints[1])
 
     def _note(self, side: int, table: pa.Table) -> None:
         self._rows[side] += table.num_rows
         ids = table["question_id"]
         if not ids.null_count:
-            self._fingerprints[side].append(pd.util.hash_array(ids.to_numpy(), categorize=False))
+            self._fingerprints[side].append(fingerprints_of(ids))
 
     def _refuse_repeats(self) -> None:
-        for blocks in self._fingerprints:
-            ordered = np.sort(np.concatenate([np.zeros(0, dtype=np.uint64), *blocks]))
+        for ordered in map(_in_order, self._fingerprints):
             if (ordered[1:] == ordered[:-1]).any():
                 raise RepeatedIdError
 
@@ -108,11 +116,21 @@ class Alignment:
                 f"{self._rows[0]} predictions but {self._rows[1]} references, and no question_ids; "
                 "expected as many, in the same order."
             )
-        surplus, lacking = (_without(own, other)["question_id"] for own, other in ((left, right), (right, left)))
-        self.notes += anls._unmatched(lacking, surplus, self._rows[1], *self._options)
-        self.missing, self.unknown = len(lacking), len(surplus)
+        self.lacking = _without(right, left)["question_id"].combine_chunks()
+        self.surplus = _without(left, right)["question_id"].combine_chunks()
+        anls._unmatched(self.lacking, self.surplus, self._rows[1], *self._options)  # raises what is an error
         if right.num_rows:
             yield _joined(left.take(pc.index_in(right["question_id"], value_set=left["question_id"])), right)
+
+
+def fingerprints_of(ids: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
+    """Hash question_ids to 64 bits, in every process and on every machine to the same."""
+    hashes: npt.NDArray[np.uint64] = pd.util.hash_array(ids.to_numpy(), categorize=False)
+    return hashes
+
+
+def _in_order(blocks: list[npt.NDArray[np.uint64]]) -> npt.NDArray[np.uint64]:
+    return np.sort(np.concatenate([np.zeros(0, dtype=np.uint64), *blocks]))
 
 
 def _check_ids(predictions: pa.Table, references: pa.Table) -> None:
@@ -140,13 +158,12 @@ def _joined(predictions: pa.Table, references: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
-def without_repeats(table: pa.Table, side: str, notes: list[str]) -> pa.Table:
+def without_repeats(table: pa.Table, side: str) -> pa.Table:
     """Drop the rows that repeat an id with the same content, as samplers that pad the last batch do.
 
     Args:
         table: All rows of one side, as in `Alignment`.
         side: ``"predictions"`` or ``"references"``, for messages.
-        notes: What was dropped is added here.
 
     Returns:
         The table with each id once.
@@ -157,5 +174,5 @@ def without_repeats(table: pa.Table, side: str, notes: list[str]) -> pa.Table:
     ids, values = (table[name].combine_chunks() for name in ("question_id", "value"))
     if ids.null_count:
         return table
-    kept, _ = anls._without_repeats(ids, values, side, notes)
+    kept, _ = anls._without_repeats(ids, values, side, [])
     return table.take(pc.index_in(kept, value_set=ids))

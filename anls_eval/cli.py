@@ -6,7 +6,9 @@ What a command needs is imported where it runs, so that the help is there at onc
 from __future__ import annotations
 
 import contextlib
+import io
 import json
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,8 +19,11 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
+from anls_eval.control_characters import escaped, escaped_json
+
 if TYPE_CHECKING:
     from anls_eval.formats import Reader
+    from anls_eval.submission import SubmissionScore
 
 app = typer.Typer(
     name="anls",
@@ -28,6 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+_INTERRUPTED = 130  # typer's exit status for Ctrl-C, which it raises from the KeyboardInterrupt
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -59,18 +65,30 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor
 
 
 def main() -> None:
-    """Run the command line: what is wrong goes to stderr in words, with exit status 2."""
+    """Run the command line: what is wrong goes to stderr in words, with exit status 2, or 130 after Ctrl-C."""
     warnings.showwarning = _show_note
     warnings.simplefilter("always", UserWarning)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # whatever a text or a file name holds
     try:
         app()
+    except SystemExit as stop:
+        if stop.code == _INTERRUPTED and stop.__context__ is not None:
+            _say("; ".join(filter(None, ("interrupted", str(stop.__context__.__cause__)))), err)
+        raise
     except (ValueError, TypeError, OSError) as error:
-        err.print(f"error: {error}", markup=False)
+        _say(f"error: {error}", err)
         raise SystemExit(2) from None
 
 
 def _show_note(message: Warning | str, *_: Any, **__: Any) -> None:
-    err.print(f"note: {message}", markup=False)
+    _say(f"note: {message}", err)
+
+
+def _say(text: str, console: Console = out) -> None:
+    """Print a text, in which anything from a file may be."""
+    console.print(escaped(text), markup=False)
 
 
 def _print_table(table: Table) -> None:
@@ -83,7 +101,7 @@ def _print_table(table: Table) -> None:
 
 
 def _print_json(value: Any) -> None:
-    out.out(json.dumps(value, ensure_ascii=False, indent=2))
+    out.out(escaped_json(json.dumps(value, ensure_ascii=False, indent=2)))
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -104,7 +122,7 @@ def protocols(
     elif name is None:
         out.print(terminal.protocol_table())
     else:
-        out.print(terminal.protocol_text(name), markup=False)
+        _say(terminal.protocol_text(name))
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -152,7 +170,7 @@ def explain(
     if as_json:
         _print_json(plain)
     else:
-        out.print(shown, markup=False)
+        _say(shown)
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -162,7 +180,9 @@ def explain(
 
 @app.command()
 def score(
-    predictions: Annotated[str, typer.Argument(help="The file with the predictions.")],
+    predictions: Annotated[
+        str, typer.Argument(help="The file with the predictions; with --out, also a folder or a pattern of files.")
+    ],
     references: OptionalReferences = None,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
@@ -172,6 +192,10 @@ def score(
     ] = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report of it all, which opens offline.")] = None,
+    confidence: Annotated[
+        str | None, typer.Option(help="For --report: the column with the confidence of each prediction, from 0 to 1.")
+    ] = None,
     eval_results: Annotated[
         Path | None, typer.Option(help="Write .eval_results/*.yaml, as the Hub shows it, into this folder.")
     ] = None,
@@ -182,6 +206,17 @@ def score(
     ] = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
+    out_folder: Annotated[
+        Path | None, typer.Option("--out", help="Score many files by Dask; the folder for the scores of each question.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="For --out: processes on this machine; by default one a processor.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="For --out: a Dask cluster that is there, in place of these.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="For --out: keep what an earlier run finished.")] = False,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="For --out: leave out files that are damaged.")] = False,
     format_name: Format = None,
     columns: Columns = None,
     as_json: AsJson = False,
@@ -193,37 +228,89 @@ def score(
 
     if eval_results is not None and not (dataset_id and task_id):
         raise ValueError("--eval-results needs --dataset-id and --task-id, as in lmms-lab/DocVQA and docvqa_val")
+    if confidence is not None and report is None:
+        raise ValueError("--confidence needs --report, which shows how far the confidences can be trusted")
     if push is not None and eval_results is None:
         raise ValueError("--push needs --eval-results, the folder for the file that is uploaded")
+    if out_folder is None and (workers or scheduler or resume or skip_bad):
+        raise ValueError("--workers, --scheduler, --resume and --skip-bad need --out, the folder for the results")
+    if out_folder is not None and (per_question is not None or cluster_by is not None):
+        raise ValueError("--out goes with neither --per-question nor --cluster-by; it gets the scores of each question")
 
-    sides = _open(predictions, references, format_name, columns, quiet or as_json)
-    with _progress(sides[1].rows, quiet) as advance:
-        result = score_submission(
+    asked: dict[str, Any] = {
+        "protocol": protocol,
+        "threshold": threshold,
+        "by": by or [],
+        "seed": seed,
+        "missing": missing,
+        "unknown": unknown,
+    }
+    if out_folder is None:
+        sides = _open(predictions, references, format_name, columns, quiet or as_json)
+        with _progress(sides[1].rows, quiet) as advance:
+            result = score_submission(
+                *sides, **asked, cluster_by=cluster_by, per_question=per_question, on_progress=advance
+            )
+    else:
+        asked |= {"format": format_name, "columns": dict(map(_role, columns or []))}
+        asked |= {"out": out_folder, "resume": resume, "skip_bad": skip_bad}
+        result = _score_dataset(predictions, references, workers, scheduler, quiet, asked)
+    for note in result.notes:
+        _show_note(note)
+    if report is not None:
+        from anls_eval.report import read_system, write_report
+
+        system = read_system(
             *sides,
             protocol=protocol,
             threshold=threshold,
-            by=by or [],
+            by=tuple(by or ()),
             cluster_by=cluster_by,
             seed=seed,
+            confidence=confidence,
             missing=missing,
             unknown=unknown,
-            per_question=per_question,
-            on_progress=advance,
         )
-    for note in result.notes:
-        _show_note(note)
+        write_report(report, system)
     if eval_results is not None and dataset_id and task_id:
         from anls_eval.integrations import hub
 
         entry = hub.eval_result(result, dataset_id=dataset_id, task_id=task_id)
         path = hub.write_eval_result(eval_results, entry)
         if push is not None:
-            err.print(f"uploaded: {hub.push_eval_result(path, push)}", markup=False)
+            _say(f"uploaded: {hub.push_eval_result(path, push)}", err)
     if as_json:
         _print_json(result.to_dict())
     else:
         _print_table(terminal.submission_table(result))
-        out.print(f"\n{result.signature}", markup=False)
+        _say(f"\n{result.signature}")
+
+
+def _score_dataset(
+    predictions: str,
+    references: str | None,
+    workers: int | None,
+    scheduler: str | None,
+    quiet: bool,
+    asked: dict[str, Any],
+) -> SubmissionScore:
+    """Score files by Dask; exit status 1 where some of them are bad."""
+    try:
+        from anls_eval import distributed
+    except ModuleNotFoundError as error:
+        raise ValueError(f"--out needs {error.name}: pip install 'anls-metric[dask]'") from None
+
+    with contextlib.ExitStack() as stack:
+        advance = stack.enter_context(_progress(None, quiet))
+        client = stack.enter_context(distributed.connected(workers, scheduler))
+        try:
+            found = distributed.score_dataset(predictions, references, client=client, on_progress=advance, **asked)
+        except distributed.BadPartsError as error:
+            err.print(f"error: {error}", markup=False)
+            raise typer.Exit(1) from None
+    if found.resumed and not quiet:
+        err.print(f"{found.resumed} of {found.parts} parts were finished before", markup=False)
+    return found.submission
 
 
 @app.command()
@@ -234,6 +321,7 @@ def compare(
     threshold: Threshold = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
+    report: Annotated[Path | None, typer.Option(help="Of two systems, write an HTML report side by side.")] = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     format_name: Format = None,
@@ -247,6 +335,8 @@ def compare(
 
     if len(systems) < 2:
         raise ValueError("expected two systems or more; for one there is `anls score`")
+    if report is not None and len(systems) > 2:
+        raise ValueError(f"--report compares two systems, and {len(systems)} are given; pick two")
     of_references, open_system = _open_sides(references, format_name, columns, quiet or as_json)
     found = score_systems(
         systems,
@@ -259,6 +349,19 @@ def compare(
         unknown=unknown,
     )
     ranking = found.rank(seed)
+    if report is not None:
+        from anls_eval.report import System, write_report
+
+        first, second = (
+            System(
+                name=name,
+                scored=own,
+                clusters=None if cluster_by is None else [each for [each] in own.columns[cluster_by]],
+                seed=seed,
+            )
+            for name, own in found.systems.items()
+        )
+        write_report(report, first, second)
     for note in found.notes:
         _show_note(note)
     if as_json:
@@ -267,7 +370,7 @@ def compare(
         _print_table(terminal.ranking_table(ranking))
         out.print()
         _print_table(terminal.comparison_table(ranking))
-        out.print(f"\n{found.signature}", markup=False)
+        _say(f"\n{found.signature}")
 
 
 @app.command()
@@ -313,11 +416,11 @@ def leaderboard(
         _print_json(leaderboard_as_json(ranking, found.skipped, found.signature))
     else:
         _print_table(terminal.ranking_table(ranking))
-        out.print(f"\n{found.signature}", markup=False)
+        _say(f"\n{found.signature}")
     for note in found.notes if not quiet else ():
         _show_note(note)
     for path, why in found.skipped.items():
-        err.print(f"skipped: {path}: {why}", markup=False)
+        _say(f"skipped: {path}: {why}", err)
 
 
 def _systems_in(folder: Path, references: str) -> list[str]:
@@ -354,7 +457,7 @@ def _show_detected(reader: Reader, quiet: bool) -> None:
     if not quiet:
         read_as = ", ".join(f"{role}={name}" for role, name in own.columns.items())
         compression = f", {own.compression}" if own.compression else ""
-        err.print(f"{own.path}: {own.format}{compression}; {read_as}", markup=False)
+        _say(f"{own.path}: {own.format}{compression}; {read_as}", err)
 
 
 @app.command()
@@ -379,7 +482,7 @@ def diagnose(
     if as_json:
         _print_json(terminal.diagnosis_as_json(found))
     else:
-        out.print(terminal.diagnosis_text(found), markup=False)
+        _say(terminal.diagnosis_text(found))
 
 
 @app.command()
@@ -404,12 +507,12 @@ def check(
     report = left = check_submission(predictions, references, format=format_name, columns=roles)
     shown = report.to_dict()
     if not as_json:
-        out.print(terminal.check_text(report), markup=False)
+        _say(terminal.check_text(report))
     if fix is not None and report.is_readable:
         left = mend_submission(predictions, fix, references, format=format_name, columns=roles)
         shown["mended"] = left.to_dict()
         if not as_json:
-            out.print(f"\n{terminal.mended_text(report, left)}", markup=False)
+            _say(f"\n{terminal.mended_text(report, left)}")
     if as_json:
         _print_json(shown)
     if left.refused:

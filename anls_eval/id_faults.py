@@ -204,6 +204,9 @@ def is_rounded(text: str) -> bool:
     return _is_long(text) and int(text) >= _EXACT and int(float(text)) == int(text)
 
 
-def as_integer(text: str) -> int | str:
-    """The integer that a text writes without leading zeros, or the text."""
-    return int(text) if _INTEGER.fullmatch(text) and len(text) <= _MOST_DIGITS else text
+def as_integer(value: Any) -> Any:
+    """The integer that a text writes without leading zeros, or that a cell holds as a float; else the value."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    is_integer = isinstance(value, str) and _INTEGER.fullmatch(value) and len(value) <= _MOST_DIGITS
+    return int(value) if is_integer else value

@@ -74,8 +74,14 @@ def _markdown(ranking: Ranking, skipped: Mapping[str, str], signature: str) -> s
 def _csv(ranking: Ranking, skipped: Mapping[str, str], signature: str) -> str:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    writer.writerows([(*COLUMNS, "signature"), *((*row, signature) for row in table_rows(ranking))])
+    rows = [tuple(map(_no_formula, row)) for row in table_rows(ranking)]
+    writer.writerows([(*COLUMNS, "signature"), *((*row, signature) for row in rows)])
     return text.getvalue()
+
+
+def _no_formula(text: str) -> str:
+    """A cell that a spreadsheet shows: names of files are those of other people, and could begin a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def _html(ranking: Ranking, skipped: Mapping[str, str], signature: str) -> str:

@@ -28,6 +28,7 @@ from rapidfuzz.process import cpdist
 from scipy.optimize import linear_sum_assignment
 
 import anls
+from anls_eval.tally import Tally
 
 __all__ = [
     "LEADERBOARDS",
@@ -122,6 +123,7 @@ def _items(value: Any, where: str, unreadable: Callable[[str, str], list[Any]]) 
     """
     value = _plain(value)
     if isinstance(value, (list, tuple)):
+        _refuse_unwritable(value, where)
         return list(value)
     text = anls._text(value, where, "a list or one string")
     if text is None:
@@ -133,6 +135,17 @@ def _items(value: Any, where: str, unreadable: Callable[[str, str], list[Any]]) 
     except ValueError as error:
         return unreadable(text, str(error))
     return parsed if isinstance(parsed, list) else [parsed]
+
+
+def _refuse_unwritable(value: Any, where: str) -> None:
+    """Raise a ValueError for a list whose items cannot be taken as texts."""
+    try:
+        repr(value)
+    except (RecursionError, ValueError):
+        raise ValueError(
+            f"{where} is a list that is nested too deeply, or holds an integer of too many digits, to be taken as "
+            "texts; expected a list of texts."
+        ) from None
 
 
 def _reference_items(question: _Question) -> list[Any]:
@@ -916,25 +929,43 @@ def leaderboard_summary(
                 *lengths
             )
         )
-    mean = math.fsum(values) / len(values)
+    return summarised(Tally.of(values), *answerable_scores(values, *sides), board)
+
+
+def answerable_scores(
+    scores: Sequence[float] | _Floats, predictions: Sequence[Any], references: Sequence[Any]
+) -> tuple[Tally, int]:
+    """Give what the F1 is made of: the scores of answerable questions, and how many questions were answered."""
+    points = [float(score) for score, own in zip(scores, references, strict=True) if not _declines(own)]
+    return Tally.of(points), sum(not _declines(own) for own in predictions)
+
+
+def summarised(scores: Tally, answerable: Tally, answered: int, board: Leaderboard) -> LeaderboardSummary:
+    """Sum up tallies of scores as a leaderboard does.
+
+    Args:
+        scores: Those of all questions.
+        answerable: Those of the answerable ones.
+        answered: How many questions were answered.
+        board: The leaderboard.
+    """
     least = board.correct_from
-    accuracy = mean if least is None else sum(score >= least for score in values) / len(values)
+    correct = sum(count for score, count in scores.counts.items() if least is not None and score >= least)
+    accuracy = scores.mean if least is None else correct / scores.n
     return LeaderboardSummary(
         protocol=board.name,
-        n=len(values),
-        mean=mean,
+        n=scores.n,
+        mean=scores.mean,
         accuracy=accuracy if "accuracy" in board.reports else None,
-        f1=_f1(values, *sides) if "f1" in board.reports else None,
+        f1=_f1(answerable, answered) if "f1" in board.reports else None,
     )
 
 
-def _f1(scores: list[float], predictions: Sequence[Any], references: Sequence[Any]) -> float:
-    answerable = [not _declines(reference) for reference in references]
-    answered = sum(not _declines(prediction) for prediction in predictions)
-    points = math.fsum(score for score, counts in zip(scores, answerable, strict=True) if counts)
+def _f1(answerable: Tally, answered: int) -> float:
+    points = float(answerable.total)
     if not (points and answered):
         return 0.0
-    recall, precision = points / sum(answerable), points / answered
+    recall, precision = points / answerable.n, points / answered
     return 2 * recall * precision / (recall + precision)
 
 

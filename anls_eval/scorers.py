@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -16,25 +15,22 @@ import pyarrow as pa
 
 import anls
 from anls_eval.closest import ClosestPairs, closest_pairs, measure
-from anls_eval.leaderboards import LEADERBOARDS, get_leaderboard, leaderboard_summary, noted_scores
+from anls_eval.leaderboards import LEADERBOARDS, answerable_scores, get_leaderboard, noted_scores, summarised
 from anls_eval.losses import question_classes
+from anls_eval.summary import Summary
 
 _Floats = npt.NDArray[np.float64]
 _Where = Callable[[int], str]
 
 
 class Scorer(abc.ABC):
-    """Scores one submission, block by block, and remembers what its user must be told.
+    """Scores questions block by block. What its user must be told is kept in a `Summary`.
 
     Attributes:
         metric: What the score is called in results.
-        unanswered: How many predictions are None.
     """
 
     metric = "anls_score"
-
-    def __init__(self) -> None:
-        self.unanswered = 0
 
     @abc.abstractmethod
     def stored(self, values: Any, side: str, where: _Where, with_ids: bool) -> pa.Array:
@@ -55,22 +51,31 @@ class Scorer(abc.ABC):
         """Give the predictions and answers of questions that `alignment.Alignment` gave, as the metric takes them."""
 
     @abc.abstractmethod
-    def score(self, questions: pa.Table, detailed: bool) -> tuple[_Floats, dict[str, pa.Array]]:
-        """Score questions that `alignment.Alignment` gave, with columns of what else there is to say, if asked for."""
+    def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, dict[str, pa.Array]]:
+        """Score questions that `alignment.Alignment` gave, with columns of what else there is to say, if asked for.
+
+        Args:
+            questions: The questions.
+            detailed: Whether there are columns.
+            summary: Of the questions before these. What a user must be told is added to it; the scores are not.
+
+        Returns:
+            The scores, and the columns by name.
+        """
 
     @abc.abstractmethod
-    def notes(self, n: int, mean: float) -> list[str]:
+    def notes(self, summary: Summary) -> list[str]:
         """What the user must be told about the score."""
 
     @abc.abstractmethod
     def signature(self, n: int, missing: str) -> str:
         """The line that says how the score was computed."""
 
-    def figures(self) -> dict[str, float]:
+    def figures(self, summary: Summary) -> dict[str, float]:
         """What is reported besides the mean."""
         return {}
 
-    def key_scores(self) -> dict[str, Any] | None:
+    def key_scores(self, summary: Summary) -> dict[str, Any] | None:
         """The mean score of each key, for trees."""
         return None
 
@@ -118,11 +123,7 @@ class TextScorer(Scorer):
     """Scores texts by a protocol of `anls.PROTOCOLS`."""
 
     def __init__(self, rules: anls.Protocol) -> None:
-        super().__init__()
         self.rules = rules
-        self._first_unanswered: list[str] = []
-        self.padded = 0
-        self.padding_gain = Fraction(0)
 
     def stored(self, values: Any, side: str, where: _Where, with_ids: bool) -> pa.Array:
         """Texts, or lists of them."""
@@ -138,15 +139,15 @@ class TextScorer(Scorer):
         texts = anls._decoded(questions["prediction"].combine_chunks(), anls._TEXTS)
         return texts, anls._decoded(questions["answers"].combine_chunks(), anls._TEXT_LISTS)
 
-    def score(self, questions: pa.Table, detailed: bool) -> tuple[_Floats, dict[str, pa.Array]]:
+    def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, dict[str, pa.Array]]:
         """Score texts; the details are the closest answer, how far it is, and the class of loss."""
         texts, options = self.read(questions)
         if not detailed:
             scored = anls._score(texts, options, self.rules)
-            self._remember(scored, questions)
+            _note_texts(summary, scored, questions)
             return scored.scores, {}
         pairs = closest_pairs(texts, options, self.rules)
-        self._remember(pairs.scored, questions)
+        _note_texts(summary, pairs.scored, questions)
         return pairs.scores, self._details(pairs)
 
     def _details(self, pairs: ClosestPairs) -> dict[str, pa.Array]:
@@ -166,24 +167,29 @@ class TextScorer(Scorer):
             "loss": pa.array(question_classes(pairs, self.rules)),
         }
 
-    def _remember(self, scored: anls._Scored, questions: pa.Table) -> None:
-        missing = anls._bools(questions["is_missing"].combine_chunks())
-        unanswered = [row for row in scored.unanswered if not missing[row]]
-        for row in unanswered[: 5 - len(self._first_unanswered)]:
-            own = anls._id_list(questions["question_id"][row : row + 1].combine_chunks())[0]
-            self._first_unanswered.append(repr(own) if own is not None else str(self.unanswered + row))
-        self.unanswered += len(unanswered)
-        self.padded += scored.padded
-        self.padding_gain += Fraction(scored.padding_gain)
-
-    def notes(self, n: int, mean: float) -> list[str]:
+    def notes(self, summary: Summary) -> list[str]:
         """Predictions that are None, and padding that raised the score."""
-        first = f"question_id {', '.join(self._first_unanswered)}"
-        return anls._notes_on(n, mean, self.unanswered, first, self.padded, float(self.padding_gain), self.rules)
+        first = f"question_id {', '.join(summary.first.get('unanswered', []))}"
+        gain = float(summary.at("padding gain").total)
+        counts, n = summary.counts, summary.n
+        return anls._notes_on(n, summary.scores.mean, counts["unanswered"], first, counts["padded"], gain, self.rules)
 
     def signature(self, n: int, missing: str) -> str:
         """As `anls.signature` gives it."""
         return anls.signature(self.rules, n=n, missing=missing)
+
+
+def _note_texts(summary: Summary, scored: anls._Scored, questions: pa.Table) -> None:
+    missing = anls._bools(questions["is_missing"].combine_chunks())
+    unanswered = [row for row in scored.unanswered if not missing[row]]
+    if unanswered:
+        ids = anls._id_list(questions["question_id"].take(unanswered[:5]).combine_chunks())
+        rows = zip(ids, unanswered, strict=False)
+        names = [str(summary.n + row) if own is None else repr(own) for own, row in rows]
+        summary.note("unanswered", len(unanswered), names)
+    if scored.padded:
+        summary.counts["padded"] += scored.padded
+        summary.count(("padding gain",), {scored.padding_gain: 1})
 
 
 def _texts(values: Sequence[str | None]) -> pa.Array:
@@ -202,10 +208,7 @@ class TreeScorer(Scorer):
     metric = "anls_star_score"
 
     def __init__(self, rules: anls.Protocol) -> None:
-        super().__init__()
         self.rules = rules
-        self._counts = (0, 0)
-        self._key_scores = KeyScores()
 
     def stored(self, values: Any, side: str, where: _Where, with_ids: bool) -> pa.Array:
         """Trees as JSON text; with question_ids, a list of answers holds alternatives."""
@@ -218,20 +221,20 @@ class TreeScorer(Scorer):
         """Trees, with alternatives as ``{"$one_of": [...]}``."""
         return _from_json(questions)
 
-    def score(self, questions: pa.Table, detailed: bool) -> tuple[_Floats, dict[str, pa.Array]]:
+    def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, dict[str, pa.Array]]:
         """Score trees; the details are the closest references."""
         missing = anls._bools(questions["is_missing"].combine_chunks())
         trees = self.read(questions)
         pairs = list(zip(*trees, strict=True))
-        counts = anls._tree_counts(*trees, self.rules)
-        self._counts = self._counts[0] + counts[0], self._counts[1] + counts[1]
+        options, unparsed = anls._tree_counts(*trees, self.rules)
+        summary.counts.update({"options": options, "unparsed": unparsed})
         found = [
             None if absent else anls._explain_tree(*pair, self.rules)
             for pair, absent in zip(pairs, missing, strict=True)
         ]
         for own in found:
             if own is not None:
-                self._key_scores.add(own.key_scores)
+                _tally_keys(summary, own.key_scores)
         scores = np.array([0.0 if own is None else own.score for own in found])
         if not detailed:
             return scores, {}
@@ -243,17 +246,33 @@ class TreeScorer(Scorer):
             "closest_reference": _texts(closest),
         }
 
-    def notes(self, n: int, mean: float) -> list[str]:
+    def notes(self, summary: Summary) -> list[str]:
         """References taken as alternatives, and predictions that are JSON text."""
-        return anls._tree_notes_on(n, *self._counts)
+        return anls._tree_notes_on(summary.n, summary.counts["options"], summary.counts["unparsed"])
 
     def signature(self, n: int, missing: str) -> str:
         """As `anls.signature` gives it."""
         return anls.signature(self.rules, n=n, missing=missing)
 
-    def key_scores(self) -> dict[str, Any]:
-        """The mean score of each key over the documents in which it was compared."""
-        return self._key_scores.means()
+    def key_scores(self, summary: Summary) -> dict[str, Any]:
+        """For each key its mean ``anls_score``, in how many ``documents`` it was compared, and its ``children``."""
+        nodes: dict[tuple[str, ...], dict[str, Any]] = {(): {"children": {}}}
+        for (kind, *path), tally in summary.tallies.items():
+            if kind == "key":  # a key comes after the one that it is below
+                node = {"anls_score": tally.mean, "documents": tally.n, "children": {}}
+                nodes[tuple(path)] = nodes[tuple(path[:-1])]["children"][path[-1]] = node
+        keys: dict[str, Any] = nodes[()]["children"]
+        return keys
+
+
+def _tally_keys(summary: Summary, nodes: Mapping[str, anls.ScoreNode]) -> None:
+    """Add the key scores of one document."""
+    stack: list[tuple[tuple[str, ...], Mapping[str, anls.ScoreNode]]] = [(("key",), nodes)]
+    while stack:
+        above, given = stack.pop()
+        for key, node in given.items():
+            summary.count((*above, key), {float(node.anls_score or 0.0): 1})
+            stack.append(((*above, key), node.children))
 
 
 def _from_json(questions: pa.Table) -> tuple[list[Any], list[Any]]:
@@ -266,46 +285,11 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-class KeyScores:
-    """The scores of keys, document by document, of which the means are taken at the end."""
-
-    def __init__(self) -> None:
-        self._keys: dict[str, tuple[list[float], KeyScores]] = {}
-
-    def add(self, nodes: Mapping[str, anls.ScoreNode]) -> None:
-        """Add the key scores of one document."""
-        stack = [(self, nodes)]
-        while stack:
-            own, given = stack.pop()
-            for key, node in given.items():
-                scores, below = own._keys.setdefault(key, ([], KeyScores()))
-                scores.append(float(node.anls_score or 0.0))
-                stack.append((below, node.children))
-
-    def means(self) -> dict[str, Any]:
-        """Give for each key its ``anls_score``, in how many ``documents`` it was compared, and its ``children``."""
-        means: dict[str, Any] = {}
-        stack = [(self, means)]
-        while stack:
-            own, result = stack.pop()
-            for key, (scores, below) in own._keys.items():
-                children: dict[str, Any] = {}
-                mean = math.fsum(scores) / len(scores)
-                result[key] = {"anls_score": mean, "documents": len(scores), "children": children}
-                stack.append((below, children))
-        return means
-
-
 class LeaderboardScorer(Scorer):
     """Scores as a composite protocol does; its answer types are a column of the questions."""
 
     def __init__(self, protocol: str) -> None:
-        super().__init__()
         self.board = get_leaderboard(protocol)
-        self._scores: list[float] = []
-        self._predictions: list[Any] = []
-        self._references: list[Any] = []
-        self._notes: dict[str, None] = {}
 
     def stored(self, values: Any, side: str, where: _Where, with_ids: bool) -> pa.Array:
         """Texts and lists as JSON text."""
@@ -316,7 +300,7 @@ class LeaderboardScorer(Scorer):
         """Texts and lists."""
         return _from_json(questions)
 
-    def score(self, questions: pa.Table, detailed: bool) -> tuple[_Floats, dict[str, pa.Array]]:
+    def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, dict[str, pa.Array]]:
         """Score questions; the details are the predictions and references."""
         missing = anls._bools(questions["is_missing"].combine_chunks())
         predictions, references = self.read(questions)
@@ -330,26 +314,26 @@ class LeaderboardScorer(Scorer):
                 )
             types = [own[0] if own else None for own in labels]
         scores, notes = noted_scores(predictions, references, self.board.name, types)
-        self._notes |= dict.fromkeys(notes)
+        summary.notes |= dict.fromkeys(notes)
         scores[missing] = 0.0
-        self._scores += scores.tolist()
-        self._predictions += predictions
-        self._references += references
+        answerable, answered = answerable_scores(scores, predictions, references)
+        summary.count(("answerable",), answerable.counts)
+        summary.counts["answered"] += answered
         details = {"prediction": _texts(list(map(_json, predictions))), "answers": _texts(list(map(_json, references)))}
         return scores, details if detailed else {}
 
-    def notes(self, n: int, mean: float) -> list[str]:
-        """What `leaderboard_scores` warns of."""
-        return list(self._notes)
+    def notes(self, summary: Summary) -> list[str]:
+        """What `leaderboard_scores` warns of, which is among the notes of the summary."""
+        return []
 
     def signature(self, n: int, missing: str) -> str:
         """The name of the leaderboard in the form of `anls.signature`."""
         return f"anls|protocol:{self.board.name}|aggregate:mean|missing:{missing}|n:{n}|version:{anls.__version__}"
 
-    def figures(self) -> dict[str, float]:
+    def figures(self, summary: Summary) -> dict[str, float]:
         """The accuracy and F1 that the leaderboard reports."""
-        summary = leaderboard_summary(self._scores, self._predictions, self._references, protocol=self.board.name)
-        return {name: value for name in ("accuracy", "f1") if (value := getattr(summary, name)) is not None}
+        found = summarised(summary.scores, summary.at("answerable"), summary.counts["answered"], self.board)
+        return {name: value for name in ("accuracy", "f1") if (value := getattr(found, name)) is not None}
 
 
 PROTOCOL_NAMES = (*anls.PROTOCOLS, *LEADERBOARDS)

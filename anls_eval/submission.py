@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 import anls
-from anls_eval.alignment import Alignment, RepeatedIdError, without_repeats
-from anls_eval.formats import Batch, Reader, write_rows
+from anls_eval.alignment import RepeatedIdError
+from anls_eval.formats import Reader, write_rows
 from anls_eval.scorers import LeaderboardScorer, Scorer, exact_threshold, is_leaderboard, make_scorer
+from anls_eval.scoring import BY, SIDES, Options, Pass, sides_of
 from anls_eval.statistics import Interval, confidence_interval
+from anls_eval.summary import Summary
 from anls_eval.tally import Tally
-
-_LABELS = pa.large_list(pa.large_string())
-_BY = "by "  # before the names of columns to group by, which can be any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,20 +147,21 @@ def score_submission(
     """
     anls._check_choice("missing", missing, anls._MISSING)
     anls._check_choice("unknown", unknown, anls._UNKNOWN)
-    options = _Options(tuple(by), cluster_by, seed, (), missing, unknown)
-    sides = _sides(predictions, references, protocol, options.names)
+    options = Options(tuple(by), cluster_by, (), missing, unknown)
+    scorer = make_scorer(protocol, threshold)
+    readers = sides_with(predictions, references, protocol, options.names)
+    advance = on_progress or (lambda done: None)
 
     def score(whole: bool) -> SubmissionScore:
-        run = _Run(sides, make_scorer(protocol, threshold), options, whole)
-        blocks = run.rows(per_question is not None, on_progress or (lambda done: None))
+        run = Pass(sides_of(readers, scorer, options.names), scorer, options, whole)
         if per_question is None:
-            for _ in blocks:
+            for _ in run.scored(False, advance):
                 pass
         else:
-            write_rows(per_question, blocks)
-        return run.result(missing)
+            write_rows(per_question, run.rows(True, advance))
+        return _result(run, options, seed)
 
-    return _in_a_stream_or_whole(score)
+    return in_a_stream_or_whole(score)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,15 +193,16 @@ def read_questions(predictions: Reader, references: Reader) -> Questions:
     Raises:
         ValueError: Files that cannot be read, rows that are no texts, or ids that come twice with different content.
     """
+    readers, scorer = (predictions, references), make_scorer("standard")
+    options = Options(missing="zero", unknown="ignore")
 
     def read(whole: bool) -> Questions:
-        run = _Run(
-            (predictions, references), make_scorer("standard"), _Options(missing="zero", unknown="ignore"), whole
-        )
+        run = Pass(sides_of(readers, scorer, ()), scorer, options, whole)
         table = pa.concat_tables(run.questions()).combine_chunks()
-        return Questions(_id_texts(table), *run.scorer.read(table), run.notes)
+        notes = _notes(run.summary, table.num_rows, options.missing, options.unknown)
+        return Questions(_id_texts(table), *scorer.read(table), (*run.summary.notes, *notes))
 
-    return _in_a_stream_or_whole(read)
+    return in_a_stream_or_whole(read)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -283,33 +281,34 @@ def score_questions(
     """
     anls._check_choice("missing", missing, anls._MISSING)
     anls._check_choice("unknown", unknown, anls._UNKNOWN)
-    options = _Options(tuple(by), cluster_by, seed, tuple(columns), missing, unknown)
-    sides = _sides(predictions, references, protocol, options.names)
+    options = Options(tuple(by), cluster_by, tuple(columns), missing, unknown)
+    scorer = make_scorer(protocol, threshold)
+    readers = sides_with(predictions, references, protocol, options.names)
 
     def score(whole: bool) -> ScoredQuestions:
-        run = _Run(sides, make_scorer(protocol, threshold), options, whole)
+        run = Pass(sides_of(readers, scorer, options.names), scorer, options, whole)
         blocks = list(run.scored(False, on_progress or (lambda done: None)))
         table = pa.concat_tables([questions for questions, _, _ in blocks]).combine_chunks()
-        given, expected = run.scorer.read(table)
-        of_leaderboard = isinstance(run.scorer, LeaderboardScorer)
+        given, expected = scorer.read(table)
+        of_leaderboard = isinstance(scorer, LeaderboardScorer)
         return ScoredQuestions(
-            submission=run.result(missing),
+            submission=_result(run, options, seed),
             protocol=None if of_leaderboard else anls._rules(protocol, exact_threshold(threshold), of_trees=None),
             question_ids=_id_texts(table),
             predictions=given,
             answers=expected,
             is_missing=anls._bools(table["is_missing"].combine_chunks()),
             scores=np.concatenate([scores for _, scores, _ in blocks]),
-            columns={name: table[_BY + name].to_pylist() for name in options.names},
+            columns={name: table[BY + name].to_pylist() for name in options.names},
         )
 
-    return _in_a_stream_or_whole(score)
+    return in_a_stream_or_whole(score)
 
 
 _Result = TypeVar("_Result")
 
 
-def _in_a_stream_or_whole(read: Callable[[bool], _Result]) -> _Result:
+def in_a_stream_or_whole(read: Callable[[bool], _Result]) -> _Result:
     """Read the files in a stream, or where an id seems to come twice, once more as a whole."""
     try:
         return read(False)
@@ -317,13 +316,7 @@ def _in_a_stream_or_whole(read: Callable[[bool], _Result]) -> _Result:
         return read(True)
 
 
-def _id_texts(table: pa.Table) -> list[str]:
-    """The ids, or else the numbers of the rows."""
-    ids = anls._decoded(table["question_id"].combine_chunks(), anls._TEXTS)
-    return [str(row) if own is None else own for row, own in enumerate(anls._listed(ids))]
-
-
-def _sides(
+def sides_with(
     predictions: Reader, references: Reader, protocol: str | anls.Protocol, by: Sequence[str]
 ) -> tuple[Reader, Reader]:
     """Both readers, so that each column of `by` is read from one of them, and answers as a leaderboard reads them."""
@@ -339,170 +332,80 @@ def _sides(
     return predictions.also(of_predictions), references.also(of_references)
 
 
-class _Options(NamedTuple):
-    by: tuple[str, ...] = ()
-    cluster_by: str | None = None
-    seed: int = 0
-    columns: tuple[str, ...] = ()
-    missing: str = "error"
-    unknown: str = "error"
+def sum_up(
+    summary: Summary,
+    scorer: Scorer,
+    *,
+    by: Sequence[str] = (),
+    missing: str = "error",
+    unknown: str = "error",
+    interval: Interval | None = None,
+) -> SubmissionScore:
+    """Make the score of a submission from the summary of its questions.
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns to read beside the usual ones."""
-        clusters = [] if self.cluster_by is None else [self.cluster_by]
-        return tuple(dict.fromkeys((*self.by, *self.columns, *clusters)))
+    Args:
+        summary: Of all of them.
+        scorer: That scored them.
+        by: The columns that they are grouped by.
+        missing: As in `score_submission`.
+        unknown: The same.
+        interval: Of the mean; by default, that of independent questions.
 
-
-class _Run:
-    """One pass over both files."""
-
-    def __init__(
-        self,
-        sides: tuple[Reader, Reader],
-        scorer: Scorer,
-        options: _Options,
-        whole: bool,
-    ) -> None:
-        self.scorer, self._options = scorer, options
-        self._clustered: list[tuple[npt.NDArray[np.float64], list[str]]] = []
-        self._detected = dict.fromkeys(note for reader in sides for note in reader.detected.notes)
-        self._repeats: list[str] = []
-        streams = []
-        for reader, side in zip(sides, ("predictions", "references"), strict=True):
-            rows = self._rows(reader, side)
-            streams.append(self._whole(rows, side) if whole else rows)
-        self._alignment = Alignment(streams[0], streams[1], options.missing, options.unknown)
-        self._tally = Tally()
-        self._groups: dict[str, dict[str, Tally]] = {name: {} for name in options.by}
-
-    def _rows(self, reader: Reader, side: str) -> Iterator[pa.Table]:
-        for batch in reader.batches():
-            ids = batch.question_ids
-            columns = {
-                "question_id": pa.nulls(len(batch), anls._BYTES) if ids is None else _stored_ids(ids),
-                "value": self.scorer.stored(batch.values, side, _place(reader, batch, side), ids is not None),
-            }
-            columns |= {
-                _BY + name: _labels(batch.columns[name]) for name in self._options.names if name in batch.columns
-            }
-            if side == "references" and "answer_type" in batch.columns:
-                columns["answer_type"] = _labels(batch.columns["answer_type"])
-            yield pa.table(columns)
-
-    def _whole(self, rows: Iterable[pa.Table], side: str) -> Iterator[pa.Table]:
-        tables = list(rows)
-        if tables:
-            yield without_repeats(pa.concat_tables(tables), side, self._repeats)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a user must be told about the rows, after all of them."""
-        return (*self._detected, *self._repeats, *self._alignment.notes)
-
-    def questions(self) -> Iterator[pa.Table]:
-        """The questions, block by block."""
-        return iter(self._alignment)
-
-    def scored(
-        self, detailed: bool, on_progress: Callable[[int], None]
-    ) -> Iterator[tuple[pa.Table, npt.NDArray[np.float64], dict[str, pa.Array]]]:
-        """Score block by block; the details are columns of what else there is to say, if asked for."""
-        for questions in self._alignment:
-            scores, details = self.scorer.score(questions, detailed)
-            self._tally += Tally.of(scores)
-            for name, groups in self._groups.items():
-                for value, tally in _grouped(questions[_BY + name].combine_chunks(), scores):
-                    groups[value] = groups.get(value, Tally()) + tally
-            if self._options.cluster_by is not None:
-                self._clustered.append((scores, _one_label(questions, self._options.cluster_by)))
-            on_progress(self._tally.n)
-            yield questions, scores, details
-
-    def rows(self, detailed: bool, on_progress: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
-        """Score block by block, and give the rows for a file."""
-        for questions, scores, details in self.scored(detailed, on_progress):
-            if detailed:
-                ids = anls._decoded(questions["question_id"].combine_chunks(), anls._TEXTS)
-                columns = {"question_id": ids, **details, "score": pa.array(scores)}
-                for name in self._options.by:
-                    columns[_BY + name if name in columns else name] = _shown_labels(questions[_BY + name])
-                yield pa.record_batch(columns)
-
-    def result(self, missing: str) -> SubmissionScore:
-        """Sum up, after all blocks."""
-        n, score, interval = self._tally.n, self._tally.mean, self._interval()
-        return SubmissionScore(
-            metric=self.scorer.metric,
-            score=score,
-            interval=interval,
-            n=n,
-            missing=self._alignment.missing,
-            unknown=self._alignment.unknown,
-            unanswered=self.scorer.unanswered,
-            signature=self.scorer.signature(n, missing),
-            tally=self._tally,
-            figures=self.scorer.figures(),
-            by={
-                name: {value: Group(own.n, own.mean) for value, own in sorted(groups.items())}
-                for name, groups in self._groups.items()
-            },
-            key_scores=self.scorer.key_scores(),
-            notes=(*self.notes, *self.scorer.notes(n, score), *interval.notes),
-        )
-
-    def _interval(self) -> Interval:
-        if self._options.cluster_by is None:
-            return confidence_interval(self._tally, seed=self._options.seed)
-        scores = np.concatenate([scores for scores, _ in self._clustered])
-        labels = [label for _, own in self._clustered for label in own]
-        return confidence_interval(scores, clusters=labels, seed=self._options.seed)
+    Raises:
+        ValueError: There is no question, or ids do not match and that is an error.
+    """
+    notes = _notes(summary, summary.n, missing, unknown)
+    interval = interval or confidence_interval(summary.scores)
+    groups: dict[str, dict[str, Group]] = {name: {} for name in by}
+    for (kind, *path), tally in sorted(summary.tallies.items()):
+        if kind == "by":
+            name, value = path
+            groups[name][value] = Group(tally.n, tally.mean)
+    return SubmissionScore(
+        metric=scorer.metric,
+        score=summary.scores.mean,
+        interval=interval,
+        n=summary.n,
+        missing=summary.counts["missing"],
+        unknown=summary.counts["unknown"],
+        unanswered=summary.counts["unanswered"],
+        signature=scorer.signature(summary.n, missing),
+        tally=summary.scores,
+        figures=scorer.figures(summary),
+        by=groups,
+        key_scores=scorer.key_scores(summary),
+        notes=(*summary.notes, *notes, *scorer.notes(summary), *interval.notes),
+    )
 
 
-def _place(reader: Reader, batch: Batch, side: str) -> Callable[[int], str]:
-    def place(row: int) -> str:
-        own = "" if batch.question_ids is None else f" (question_id {str(batch.question_ids[row])!r})"
-        return f"{reader.detected.path}, row {batch.first_row + row}{own}: the {side.removesuffix('s')}"
-
-    return place
-
-
-def _stored_ids(ids: Any) -> pa.Array:
-    return ids.cast(anls._BYTES) if isinstance(ids, pa.Array) else anls._stored_ids(ids)
-
-
-def _labels(column: Any) -> pa.Array:
-    """The values of a column as lists of texts, most of them of one."""
-    if isinstance(column, pa.Array) and not pa.types.is_nested(column.type):
-        ends = np.cumsum(np.concatenate([[0], anls._bools(column.is_valid())]))
-        return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), column.drop_null().cast(pa.large_string()))
-    values = anls._listed(column)
-    return pa.array([list(map(str, own)) if isinstance(own, list) else _label(own) for own in values], _LABELS)
+def _notes(summary: Summary, n: int, missing: str, unknown: str) -> list[str]:
+    """What a user must be told about the ids."""
+    lacking, surplus = summary.noted_ids("missing"), summary.noted_ids("unknown")
+    repeated = {side: summary.counts[f"repeated {side}"] for side in SIDES}
+    return [
+        f"{number} repeated rows of {side} (same question_id, same content): left out"
+        for side, number in repeated.items()
+        if number
+    ] + anls._unmatched(lacking, surplus, n, missing, unknown)
 
 
-def _label(value: Any) -> list[str]:
-    return [] if anls._is_missing(value) else [str(value)]
+def _result(run: Pass, options: Options, seed: int) -> SubmissionScore:
+    if options.cluster_by is None:
+        interval = confidence_interval(run.summary.scores, seed=seed)
+    else:
+        scores, clusters = run.clusters()
+        interval = confidence_interval(scores, clusters=clusters, seed=seed)
+    return sum_up(
+        run.summary,
+        run.scorer,
+        by=options.by,
+        missing=options.missing,
+        unknown=options.unknown,
+        interval=interval,
+    )
 
 
-def _one_label(questions: pa.Table, name: str) -> list[str]:
-    labels = questions[_BY + name].to_pylist()
-    for row, own in enumerate(labels):
-        if not own or len(own) > 1:
-            [id_] = anls._id_list(questions["question_id"][row : row + 1].combine_chunks())
-            found = "several values" if own else "no value"
-            raise ValueError(f"question_id {id_!r} has {found} in {name!r}; expected the document that it is about")
-    return [own[0] for own in labels]
-
-
-def _shown_labels(labels: pa.ChunkedArray) -> pa.Array:
-    shown = [None if not own else own[0] if len(own) == 1 else json.dumps(own) for own in labels.to_pylist()]
-    return pa.array(shown, pa.large_string())
-
-
-def _grouped(labels: pa.Array, scores: Any) -> Iterator[tuple[str, Tally]]:
-    """The scores of the questions that have each label."""
-    owners = pc.list_parent_indices(labels)
-    table = pa.table({"label": labels.flatten(), "score": pa.array(scores).take(owners)})
-    counted = table.group_by(["label", "score"]).aggregate([([], "count_all")])
-    for label, score, count in zip(*(counted[name].to_pylist() for name in counted.column_names), strict=True):
-        yield label, Tally(Counter({score: count}))
+def _id_texts(table: pa.Table) -> list[str]:
+    """The ids, or else the numbers of the rows."""
+    ids = anls._decoded(table["question_id"].combine_chunks(), anls._TEXTS)
+    return [str(row) if own is None else own for row, own in enumerate(anls._listed(ids))]

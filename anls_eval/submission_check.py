@@ -10,7 +10,7 @@ from typing import Any
 
 from anls_eval.formats import FormatError
 from anls_eval.submission_findings import Finding, find_all
-from anls_eval.submission_rows import Rows, read_references, read_rows
+from anls_eval.submission_rows import References, Rows, read_references, read_rows
 
 MOST_SHOWN = 20
 """How many problems of one code a report holds; all are counted."""
@@ -165,6 +165,7 @@ def check_submission(
 
     Raises:
         FormatError: The references cannot be read.
+        ValueError: The predictions have ids and the references have none.
 
     Example:
         >>> import pathlib, tempfile
@@ -179,26 +180,25 @@ def check_submission(
         [0] 7 answer-list ['Lima'] True
         [1] 8 answer-blanks ' Oslo' True
     """
-    return examine(predictions_path, references_path, format=format, columns=columns)[0]
+    references = None if references_path is None else read_references(references_path, format, columns or {})
+    return examine(os.fspath(predictions_path), references, format, columns or {})[0]
 
 
 def examine(
-    predictions_path: str | os.PathLike[str],
-    references_path: str | os.PathLike[str] | None,
-    *,
-    format: str | None,  # noqa: A002
-    columns: Mapping[str, str] | None,
+    path: str, references: References | None, format_name: str | None, columns: Mapping[str, str]
 ) -> tuple[CheckReport, Rows | None, list[Finding]]:
     """As `check_submission`, with the rows, unless the file cannot be read, and the findings that have a mend."""
-    path, roles = os.fspath(predictions_path), dict(columns or {})
-    references = None if references_path is None else read_references(references_path, format, roles)
-    roles.pop("answers", None)
     try:
-        rows = read_rows(path, format, roles)
+        rows = read_rows(path, format_name, columns)
     except FormatError as error:
         kind = KINDS["unreadable"]
         problem = Problem("unreadable", "refused", None, error.place, None, str(error), kind.remedy, certain=False)
         return CheckReport(path, "", None, 0, {"unreadable": 1}, {}, 1, (problem,)), None, []
+    if references is not None and references.ids is None and rows.ids is not None:
+        raise ValueError(
+            f"{path} has question ids and the references have none, so that nothing can be compared; name their column "
+            "with columns={'question_id': ...}"
+        )
     ids, found = find_all(rows, references)
     sure = references is not None
     counts: Counter[str] = Counter()

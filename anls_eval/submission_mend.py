@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from anls_eval.formats import FormatError
-from anls_eval.formats.source import ABSENT, KEY, VALUE
+from anls_eval.formats.errors import shown
+from anls_eval.formats.source import ABSENT
 from anls_eval.formats.values import listed_column
 from anls_eval.formats.write import whole_file
 from anls_eval.id_faults import as_integer
-from anls_eval.submission_check import CheckReport, check_submission, examine
+from anls_eval.submission_check import CheckReport, examine
 from anls_eval.submission_findings import Finding
-from anls_eval.submission_rows import Rows
+from anls_eval.submission_rows import Rows, read_references
 
 
 def mend_submission(
@@ -33,8 +34,8 @@ def mend_submission(
     r"""Write a submission in the form that its portal takes, with every mend that is certain and no other.
 
     Ids get their right type and lose blanks and ".0"; answers lose the blanks around them, become text and are decoded
-    rightly; rows that repeat another are left out, and so are rows that no reference has if no reference lacks one. An
-    answer is never guessed, and none is cut out of a sentence. All else in a row stays as it is.
+    rightly; rows that repeat the id and the answer of another are left out, and so are rows of unknown questions once
+    all questions are answered. An answer is never guessed, and none is cut out of a sentence. All else in a row stays.
 
     Args:
         predictions_path: The submission, as for `submission_check.check_submission`.
@@ -49,6 +50,7 @@ def mend_submission(
 
     Raises:
         FormatError: A file or a row cannot be read, or the file cannot be written.
+        ValueError: The predictions have ids and the references have none.
 
     Example:
         >>> import pathlib, tempfile
@@ -61,7 +63,8 @@ def mend_submission(
         '[\n{"questionId": 7, "answer": "Lima"},\n{"questionId": 8, "answer": "Answer: 3"}\n]\n'
     """
     path, out = os.fspath(predictions_path), Path(out_path)
-    report, rows, mends = examine(path, references_path, format=format, columns=columns)
+    references = None if references_path is None else read_references(references_path, format, columns or {})
+    report, rows, mends = examine(path, references, format, columns or {})
     if rows is None:
         raise FormatError(path, "", f"cannot be mended: {report.problems[0].found}")
     if rows.faults:
@@ -77,8 +80,9 @@ def mend_submission(
         for text in write(_mended(rows, mends, names), [names.new(name) for name in rows.source.names]):
             # JSON's escape for a lone surrogate, which UTF-8 cannot hold.
             stream.write(text.encode("utf-8", "backslashreplace"))
-    roles = {role: name for role, name in (columns or {}).items() if role not in ("question_id", "prediction")}
-    return check_submission(out, references_path, format=format, columns=roles)
+    roles = {"question_id": names.right[0]} if rows.id_key else {}
+    portal = rows.portal.name if rows.portal else None
+    return examine(str(out), references, portal, {**roles, "prediction": names.right[1]})[0]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,9 +96,10 @@ class _Names:
     def of(cls, rows: Rows) -> _Names:
         if rows.portal:
             return cls((rows.id_key, rows.answer_key), (rows.portal.question_id, rows.portal.answer))
-        question_id = "question_id" if rows.id_key in (None, KEY) else rows.id_key
-        answer = "prediction" if rows.answer_key in (VALUE, "answers") else rows.answer_key
-        return cls((rows.id_key, rows.answer_key), (question_id, answer))
+        if rows.source.layout == "values":  # without names of its own
+            return cls((rows.id_key, rows.answer_key), ("question_id", "prediction"))
+        answer = "prediction" if rows.answer_key == "answers" else rows.answer_key
+        return cls((rows.id_key, rows.answer_key), (rows.id_key or "", answer))
 
     def new(self, name: str) -> str:
         return dict(zip(self.old, self.right, strict=True)).get(name, name)
@@ -158,7 +163,11 @@ def _cell(value: Any) -> Any:
 
 
 def _dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, default=_refuse)
+
+
+def _refuse(value: Any) -> None:
+    raise ValueError(f"{shown(value)}: a {type(value).__name__} cannot be written as JSON. Leave its column out.")
 
 
 _WRITERS: dict[str, Callable[[_Objects, Sequence[str]], Iterator[str]]] = {

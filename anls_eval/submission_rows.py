@@ -106,18 +106,20 @@ def read_references(path: str | os.PathLike[str], format_name: str | None, colum
 
 def _accepted(reference: Any) -> tuple[str, ...] | None:
     parts = reference if isinstance(reference, list) else [reference]
+    if set(map(type, parts)) == {str}:
+        return tuple(parts)
     if any(isinstance(own, (dict, list)) for own in parts):
         return None
     return tuple([str(own) for own in parts if own is not None])
 
 
-def read_rows(path: str, format_name: str | None, columns: dict[str, str]) -> Rows:
+def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) -> Rows:
     """Read a submission without a check of its rows.
 
     Args:
         path: The file.
         format_name: A name in `formats.FORMATS`; None detects it.
-        columns: Columns of the file by role.
+        columns: Columns of both files by role.
 
     Returns:
         All rows, those that cannot be read without values.
@@ -128,29 +130,28 @@ def read_rows(path: str, format_name: str | None, columns: dict[str, str]) -> Ro
     faults: dict[str, FormatError] = {}
     source, compression = open_source(path, format_name, None, faults)
     layout = source.layout or (format_name if format_name in LAYOUTS else None)
-    found = _columns(source, layout, columns, path)
+    given = {role: name for role, name in columns.items() if role != "answers"}
+    found = _columns(source, layout, given, path)
     portal = PORTALS.get(format_name or (found.layout.name if source.container in ("json", "jsonl") else ""))
     if portal:
         own = {"question_id": portal.question_id, "prediction": portal.answer}
-        found = _columns(
-            source, layout, {role: key for role, key in own.items() if key in source.names} | columns, path
-        )
+        usual = {role: key for role, key in own.items() if key in source.names}
+        found = _columns(source, layout, {**usual, **given}, path)
     others = [name for name in _ANSWER_KEYS if name in source.names and name != found.value]
     confidence = [portal.confidence] if portal and portal.confidence in source.names else []
     ids: list[Any] = []
     answers: list[Any] = []
-    other_keys: dict[int, str] = {}
+    beside = dict.fromkeys(others, False)
+    instead: dict[str, dict[int, Any]] = {name: {} for name in others}
     confidences: list[Any] = []
     starts, places = [], []
     wanted = dict.fromkeys((*found.question_id, found.value, *others, *confidence))
     for block in source.read(list(wanted), 16_384):
-        values = list(listed_column(block.columns[found.value]))
-        absent = [row for row, value in enumerate(values) if value is ABSENT] if others else []
+        values = listed_column(block.columns[found.value])
         for name in others:
-            column = listed_column(block.columns[name]) if absent else []
-            for row in absent:
-                if values[row] is ABSENT and column[row] is not ABSENT:
-                    values[row], other_keys[len(answers) + row] = column[row], name
+            given_too = [(row, own) for row, own in enumerate(listed_column(block.columns[name])) if own is not ABSENT]
+            beside[name] = beside[name] or any(values[row] is not ABSENT for row, _ in given_too)
+            instead[name] |= {len(answers) + row: own for row, own in given_too if not beside[name]}
         parts = [listed_column(block.columns[name]) for name in found.question_id]
         ids += parts[0] if len(parts) == 1 else [": ".join(map(str, own)) for own in zip(*parts, strict=True)]
         starts.append(len(answers))
@@ -158,6 +159,10 @@ def read_rows(path: str, format_name: str | None, columns: dict[str, str]) -> Ro
         in_lists = portal is not None and portal.lists and source.in_cells
         answers += [_listed(value) for value in values] if in_lists else values
         confidences += [value for name in confidence for value in listed_column(block.columns[name])]
+    # A key that some row has beside its answer is something else, such as the accepted answers.
+    other_keys = {row: name for name in others if not beside[name] for row in instead[name]}
+    for row, name in other_keys.items():
+        answers[row] = instead[name][row]
     return Rows(
         path=path,
         source=source,

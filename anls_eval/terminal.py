@@ -6,12 +6,13 @@ import dataclasses
 import textwrap
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 import anls
 from anls_eval.answers import AnswersExplanation
 from anls_eval.characters import aligned_lines
+from anls_eval.control_characters import escaped
 from anls_eval.diagnosis import Diagnosis
 from anls_eval.leaderboards import LEADERBOARDS, Leaderboard, get_leaderboard
 from anls_eval.protocol_docs import in_words
@@ -19,6 +20,11 @@ from anls_eval.scorers import PROTOCOL_NAMES, is_leaderboard
 from anls_eval.statistics import Ranking
 from anls_eval.submission import SubmissionScore
 from anls_eval.submission_check import CheckReport
+
+
+def _cell(text: str) -> Text:
+    """A text from a file as one line of a table, in which brackets are no markup."""
+    return Text(escaped(text).replace("\n", "\\n"))
 
 
 def _table(*columns: str) -> Table:
@@ -128,14 +134,14 @@ def submission_table(result: SubmissionScore) -> Table:
             table.add_row(name, f"{getattr(result, name):,}")
     for column, groups in result.by.items():
         table.add_row("", "")
-        table.add_row(f"by {column}", "")
+        table.add_row(_cell(f"by {column}"), "")
         for value, group in groups.items():
-            table.add_row(f"  {value}", f"{group.score:.6f}  of {group.n:,}")
+            table.add_row(_cell(f"  {value}"), f"{group.score:.6f}  of {group.n:,}")
     if result.key_scores:
         table.add_row("", "")
         table.add_row("by key", "")
         for path, node in _key_rows(result.key_scores):
-            table.add_row(f"  {path}", f"{node['anls_score']:.6f}  of {node['documents']:,}")
+            table.add_row(_cell(f"  {path}"), f"{node['anls_score']:.6f}  of {node['documents']:,}")
     return table
 
 
@@ -184,7 +190,7 @@ def ranking_table(ranking: Ranking) -> Table:
     table = _table("rank", "group", "system", "score", "95% interval")
     for own in ranking.systems:
         interval = f"{own.interval.low:.4f} to {own.interval.high:.4f}"
-        table.add_row(str(own.rank), str(own.rank_group), escape(own.name), f"{own.score:.6f}", interval)
+        table.add_row(str(own.rank), str(own.rank_group), _cell(own.name), f"{own.score:.6f}", interval)
     return table
 
 
@@ -194,7 +200,7 @@ def comparison_table(ranking: Ranking) -> Table:
     for pair in ranking.comparisons:
         own = pair.comparison
         table.add_row(
-            escape(f"{pair.a} - {pair.b}"),
+            _cell(f"{pair.a} - {pair.b}"),
             f"{own.difference:.4f}",
             f"{own.interval.low:.4f} to {own.interval.high:.4f}",
             f"{own.p_value:.4f}",

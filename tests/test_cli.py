@@ -400,6 +400,33 @@ class TestLeaderboard:
         assert "no system could be scored; " in refused(run("leaderboard", tmp_path / "empty", "-r", GOLD))
 
 
+class TestReport:
+    def test_of_one_system(self, run: Any, tmp_path: Path) -> None:
+        path = tmp_path / "report.html"
+        folder = DATA / "dude"
+        submission = folder / "DUDE_demo_submission_imperfect.json"
+        arguments = ["score", submission, "-r", folder / "DUDE_demo_gt.json", "-p", "dude", "--by", "answer_type"]
+        found = run(*arguments, "--report", path, "--json")
+        text = path.read_text(encoding="utf-8")
+        assert json.loads(found.out)["anls_score"] == pytest.approx(0.765946, abs=1e-6)
+        for part in ("0.7659", "not answerable", "Brier"):
+            assert part in text
+        assert "has the column 'sure'" in refused(run(*arguments, "--report", path, "--confidence", "sure", "-q"))
+
+    def test_of_two(self, run: Any, tmp_path: Path) -> None:
+        path = tmp_path / "report.html"
+        runs = sorted(FOLDER.glob("pred_qwen2*.json"))
+        run("compare", *runs[:2], "-r", GOLD, "--report", path)
+        text = path.read_text(encoding="utf-8")
+        assert all(own.stem in text for own in runs[:2])
+        assert "--report compares two systems, and 3 are given" in refused(
+            run("compare", *runs, "-r", GOLD, "--report", path)
+        )
+
+    def test_a_confidence_without_report(self, run: Any) -> None:
+        assert "--confidence needs --report" in refused(run("score", RUN, "-r", GOLD, "--confidence", "sure"))
+
+
 class TestEvalResults:
     def test_the_hub_reads_them(self, run: Any, tmp_path: Path) -> None:
         arguments = ["--eval-results", tmp_path, "--dataset-id", "lmms-lab/DocVQA", "--task-id", "docvqa val"]

@@ -216,6 +216,15 @@ class TestRules:
             assert leaderboard_score(text, ["q", "r"], protocol=protocol, answer_type=kind) == 0.0
         assert leaderboard_score(text, ["q", "r"], protocol="dude", answer_type="list/extractive") == 0.0
 
+    @pytest.mark.parametrize("protocol", ["mmlongbench", "mmesgbench", "mmesgbench_documented"])
+    def test_lists_that_python_cannot_write(self, protocol: str) -> None:
+        deep: Any = "x"
+        for _ in range(100_000):
+            deep = [deep]
+        for item in (deep, 10**5000):
+            with pytest.raises(ValueError, match="nested too deeply, or holds an integer of too many digits"):
+                leaderboard_score([item], ["q"], protocol=protocol, answer_type="List")
+
     def test_odd_escapes_in_a_list_do_not_warn(self) -> None:
         with pytest.warns(UserWarning, match="None or NaN") as caught:  # and nothing else
             leaderboard_scores([r"['\d']", None], [["x"], ["y"]], protocol="mmlongbench", answer_types=["List", "List"])

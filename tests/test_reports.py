@@ -13,6 +13,8 @@ import evaluate
 import pytest
 
 from anls import anls_scores, get_protocol
+from anls_eval.formats import open_predictions, open_references
+from anls_eval.submission import SubmissionScore, score_submission
 
 REPORTS = {
     report["id"]: report
@@ -99,3 +101,25 @@ def test_r71_composed_and_decomposed() -> None:
 
 def columns(given: dict[str, Any]) -> dict[str, Any]:
     return {"predictions": given["predictions"], "answers": given["references"]}
+
+
+@pytest.mark.parametrize("report_id", ["R34", "R36", "R38", "R40"])
+def test_submission(report_id: str, tmp_path: Path) -> None:
+    """Through files of the portal's form, read and scored as a whole."""
+    given, expected = (REPORTS[report_id][name] for name in ("input", "expected"))
+    for name in ("gold", "submission"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(given[name]), encoding="utf-8")
+
+    def score(**options: str) -> SubmissionScore:
+        sides = open_predictions(tmp_path / "submission.json"), open_references(tmp_path / "gold.json")
+        return score_submission(*sides, **options)  # type: ignore[arg-type]
+
+    if "anls" in expected:
+        result = score()
+        assert (result.score, result.n) == (expected["anls"], expected["n"])
+        return
+    with pytest.raises(ValueError, match=r"\w") as error:
+        score()
+    assert all(part in str(error.value) for part in expected["message_has"])
+    if "option" in expected:
+        assert score(missing="zero", unknown="ignore").score == pytest.approx(1 / 3)

@@ -1,7 +1,9 @@
 """Submissions in two files: the score, groups, rows by question, and what is refused."""
 
+import datetime
 import json
 import math
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +300,32 @@ def test_read_questions(tmp_path: Path) -> None:
 def test_lone_surrogates(tmp_path: Path) -> None:
     sides = written(tmp_path, [{"id": 1, "prediction": "a\ud800b"}], [{"id": 1, "answers": ["a\ud800b"]}])
     assert score_submission(*sides, per_question=tmp_path / "rows.csv").score == 1.0
+
+
+def test_lone_surrogates_in_groups(tmp_path: Path) -> None:
+    predictions = [{"id": 1, "prediction": "a"}, {"id": 2, "prediction": "x"}]
+    references = [{"id": 1, "answers": ["a"], "kind": "\ud800"}, {"id": 2, "answers": ["a"], "kind": ["\udfff", "k"]}]
+    found = score_submission(*written(tmp_path, predictions, references), by=["kind"])
+    assert found.by == {"kind": {"\\ud800": Group(1, 1.0), "\\udfff": Group(1, 0.0), "k": Group(1, 0.0)}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        (pa.string_view(), "a", "a"),
+        (pa.duration("s"), datetime.timedelta(seconds=7), "7"),
+        (pa.binary(), b"\xff", "b'\\xff'"),
+        (pa.decimal128(5, 2), Decimal("1.50"), "1.50"),
+        (pa.date32(), datetime.date(2024, 1, 2), "2024-01-02"),
+    ],
+)
+def test_groups_of_arrow_types(tmp_path: Path, kind: pa.DataType, value: Any, text: str) -> None:
+    column = pa.array([value, None], kind)
+    path = tmp_path / "both.arrow"
+    table = pa.table({"id": [1, 2], "prediction": ["a", "b"], "answers": ["a", "a"], "kind": column})
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    assert score_submission(*opened(path, path), by=["kind"]).by == {"kind": {text: Group(1, 1.0)}}
 
 
 @pytest.mark.parametrize("option", [{"missing": "skip"}, {"unknown": "zero"}, {"threshold": "2"}, {"threshold": "x"}])

@@ -13,6 +13,8 @@ from anls_eval.formats.errors import FormatError
 
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _BUFFER = 1 << 20
+_PLAUSIBLE = 1 << 28  # bytes that any compressed file may expand to
+_DENSEST = 100  # beyond that, how often its own size: answers and ids expand to 3 to 30 times
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +65,17 @@ class File:
                 self.path, "", f"over the limit of {self.max_bytes:,} bytes after decompression. Split the file."
             )
 
+    def check_expansion(self, size: int) -> None:
+        """Raise FormatError if a compressed file expands to this many bytes and is a bomb by that."""
+        self.check_size(size)
+        if size > _PLAUSIBLE and size > _DENSEST * (own := Path(self.path).stat().st_size):
+            raise FormatError(
+                self.path,
+                "",
+                f"its {own:,} bytes expand to more than {_PLAUSIBLE:,}, over {_DENSEST} times as many: so do files "
+                "that are made to fill the memory. If it is right, unpack it first.",
+            )
+
 
 def find_file(path: str, max_bytes: int | None, faults: dict[str, FormatError] | None = None) -> File:
     """The file of a path and how it is compressed, which its first bytes tell.
@@ -102,7 +115,10 @@ class _Decompressed(io.RawIOBase):
                 f"cannot be read further: {error}. The file is cut off or damaged: fetch or compress it again.",
             ) from None
         self._size += len(data)
-        self._file.check_size(self._size)
+        if self._file.compression:
+            self._file.check_expansion(self._size)
+        else:
+            self._file.check_size(self._size)
         buffer[: len(data)] = data
         return len(data)
 

@@ -116,7 +116,7 @@ def _sheet_rows(file: File) -> _Rows:
         try:
             with zipfile.ZipFile(stream) as archive:
                 size = sum(part.file_size for part in archive.infolist())
-            file.check_size(size)
+            file.check_expansion(size)
             with warnings.catch_warnings():  # openpyxl's, of styles and extensions that it leaves out
                 warnings.simplefilter("ignore")
                 sheet = openpyxl.load_workbook(stream, read_only=True).worksheets[0]

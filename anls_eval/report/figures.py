@@ -205,7 +205,8 @@ def nice_ticks(low: float, high: float) -> list[float]:
         >>> nice_ticks(0, 37)
         [0.0, 10.0, 20.0, 30.0, 40.0]
     """
-    span = high - low if high > low else max(abs(high), 1) / 10
+    scale = max(abs(high), 1)
+    span = high - low if high - low > 1e-9 * scale else scale / 10
     power = 10.0 ** math.floor(math.log10(span / 5))
     step = min((own * power for own in (1, 2, 5, 10)), key=lambda own: abs(span / own - 5))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)

@@ -6,7 +6,6 @@ import base64
 import datetime
 import hashlib
 import os
-import uuid
 from importlib import resources
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from markupsafe import Markup
 
 from anls_eval.answers import AnswerComparison
 from anls_eval.characters import visible
+from anls_eval.formats.write import whole_file
 from anls_eval.report import figures
 from anls_eval.report.content import Report, collect
 from anls_eval.report.systems import System
@@ -57,8 +57,8 @@ def write_report(
         date: The date to print; by default today's.
 
     Raises:
-        ValueError: The two systems were scored by different protocols, or on different questions.
-        OSError: The file cannot be written.
+        ValueError: The two systems were scored by different protocols, or on different questions; or the file cannot
+            be written.
 
     Example:
         >>> import tempfile
@@ -74,12 +74,8 @@ def write_report(
     """
     path = Path(path)
     html = render_report(system, other, date=date)
-    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
+    with whole_file(path) as unfinished:
         unfinished.write_text(html, encoding="utf-8", newline="\n")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def render_report(

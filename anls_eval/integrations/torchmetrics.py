@@ -1,0 +1,326 @@
+"""ANLS, ANLS* and the normalized Levenshtein similarity as torchmetrics: in batches, on several devices, exactly.
+
+Sums are kept as integers, so that the value has the last bit of `anls` whatever the batches and processes were.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torchmetrics import Metric
+from torchmetrics.utilities.data import dim_zero_cat
+
+import anls as _anls
+
+_Floats = npt.NDArray[np.float64]
+
+_WORD = 32  # bits: 2**31 questions may be added up before a word of the sum overflows
+_WORDS = 36  # 1 and 35 behind the point: all bits that a float64 can have
+
+
+def _words(scores: _Floats) -> torch.Tensor:
+    """The exact sum of scores as words of a fixed-point number, int64 of shape (_WORDS,)."""
+    words = np.zeros(_WORDS, dtype=np.int64)
+    rest = scores
+    for place in range(_WORDS):
+        whole = np.floor(rest)
+        words[place] = whole.astype(np.int64).sum()
+        rest = np.ldexp(rest - whole, _WORD)
+        if not rest.any():
+            break
+    return torch.from_numpy(words)
+
+
+def _total(words: torch.Tensor) -> float:
+    """The float64 nearest to the sum, as `math.fsum` gives it."""
+    whole = sum(word << (_WORD * (_WORDS - 1 - place)) for place, word in enumerate(words.tolist()))
+    return float(Fraction(whole, 1 << (_WORD * (_WORDS - 1))))
+
+
+class _Scores(Metric):
+    """Scores from 0 to 1: their exact sum and number, or every one of them."""
+
+    is_differentiable = False
+    higher_is_better = True
+    full_state_update = False
+    plot_lower_bound = 0.0
+
+    total: torch.Tensor
+    n: torch.Tensor
+    scores: list[torch.Tensor]
+
+    def __init__(self, rules: _anls.Protocol, keep_each: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rules = rules
+        self._keeps_each = keep_each
+        if keep_each:
+            self.add_state("scores", default=[], dist_reduce_fx="cat")
+            self.set_dtype(torch.float64)  # of the empty tensor that a process without data sends to the others
+        else:
+            self.add_state("total", default=torch.zeros(_WORDS, dtype=torch.int64), dist_reduce_fx="sum")
+            self.add_state("n", default=torch.tensor(0), dist_reduce_fx="sum")
+        # MetricCollection updates only one of several metrics whose states are about equal after the first batch: the
+        # states of different rules must never be.
+        digest = hashlib.sha256(_anls.signature(rules).encode()).digest()
+        self.add_state("rules_id", default=torch.tensor(list(digest)), dist_reduce_fx="max")
+
+    def _add(self, scores: _Floats) -> None:
+        if self._keeps_each:
+            self.scores.append(torch.from_numpy(scores).to(self.device))
+        else:
+            self.total += _words(scores).to(self.total.device)
+            self.n += len(scores)
+
+    def _sum_over(self, divisor: int) -> torch.Tensor:
+        return torch.tensor(_total(self.total) / divisor, dtype=torch.float64, device=self.total.device)
+
+    def plot(self, val: Any = None, ax: Any = None) -> Any:
+        """Plot one value, several, or what `compute` gives; returns a Matplotlib figure and axis."""
+        return self._plot(val, ax)
+
+
+class _MeanScore(_Scores):
+    plot_upper_bound = 1.0
+
+    @property
+    def signature(self) -> str:
+        """The line that names every choice behind the value, as `anls.signature` gives it."""
+        return _anls.signature(self.rules, n=int(self.n))
+
+    def compute(self) -> torch.Tensor:
+        """Give the mean score, a float64 from 0 to 1.
+
+        Raises:
+            ValueError: Nothing was added.
+        """
+        if not self.n:
+            raise ValueError(f"{type(self).__name__} has nothing to score; call update(preds, target) before compute()")
+        return self._sum_over(int(self.n))
+
+
+class ANLS(_MeanScore):
+    """ANLS: the mean similarity of predictions to their closest accepted answer.
+
+    `update` takes ``preds``, n texts, and ``target``, n lists of accepted answers, in any form that `anls.anls_scores`
+    takes. `compute` gives a float64 tensor from 0 to 1.
+
+    Args:
+        protocol: A name or alias in `anls.PROTOCOLS`, or an `anls.Protocol`.
+        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        **kwargs: Those of `torchmetrics.Metric`.
+
+    Raises:
+        ValueError: An unknown protocol, one of trees, or a threshold outside 0 to 1.
+
+    Example:
+        >>> metric = ANLS()
+        >>> metric.update(["Denver Broncos", "12/15/89"], [["Denver Broncos"], ["12/15/88"]])
+        >>> metric.compute()
+        tensor(0.9375, dtype=torch.float64)
+    """
+
+    def __init__(
+        self,
+        protocol: str | _anls.Protocol = "standard",
+        threshold: float | Fraction | Decimal | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(_anls._rules(protocol, threshold, of_trees=False), **kwargs)
+
+    def update(self, preds: Any, target: Any) -> None:
+        """Add n predictions and their accepted answers.
+
+        Raises:
+            ValueError: What `anls.anls_scores` refuses. Nothing is added.
+        """
+        self._add(_anls.anls_scores(preds, target, protocol=self.rules))
+
+
+class ANLSStar(_MeanScore):
+    """ANLS*: the mean score of n trees, such as extracted JSON.
+
+    `update` takes ``preds``, n trees, and ``target``, n reference trees, as `anls.anls_star_scores` takes them.
+    `compute` gives a float64 tensor from 0 to 1.
+
+    Args:
+        protocol: ``anls_star``, ``anls_star_paper``, or an `anls.Protocol` made of one of them.
+        threshold: The least similarity of two leaves that counts, from 0 to 1, in place of the protocol's.
+        **kwargs: Those of `torchmetrics.Metric`.
+
+    Raises:
+        ValueError: An unknown protocol, one of texts, or a threshold outside 0 to 1.
+
+    Example:
+        >>> metric = ANLSStar()
+        >>> metric([{"total": "17.9", "items": ["pen", "ink"]}], [{"total": "17.99", "items": ["ink", "pen"]}])
+        tensor(0.9333, dtype=torch.float64)
+    """
+
+    def __init__(
+        self,
+        protocol: str | _anls.Protocol = "anls_star",
+        threshold: float | Fraction | Decimal | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(_anls._rules(protocol, threshold, of_trees=True), **kwargs)
+
+    def update(self, preds: Sequence[Any], target: Sequence[Any]) -> None:
+        """Add n trees and their references.
+
+        Raises:
+            TypeError: An object that is no tree, as `anls.anls_star_scores` says it. Nothing is added.
+            ValueError: What `anls.anls_star_scores` refuses. Nothing is added.
+        """
+        self._add(_anls.anls_star_scores(preds, target, protocol=self.rules))
+
+
+_REDUCTIONS = ("mean", "sum", "none", None)
+
+
+class NormalizedLevenshteinSimilarity(_Scores):
+    """The similarity ``1 - distance / length`` of pairs of texts as they are, without a threshold.
+
+    `update` takes ``preds`` and ``target``, each a text or n texts. `compute` gives float64 values from 0 to 1. Two
+    empty texts have the similarity 1. It is 0 where a `substitution_cost` above 1 makes the distance exceed the length.
+
+    Args:
+        substitution_cost: The cost of replacing a character; inserting and deleting cost 1.
+        reduction: ``"mean"`` or ``"sum"`` over the pairs, or ``"none"`` or None for one value a pair, of shape (n,)
+            (which torchmetrics makes a scalar if n is 1). Without pairs, ``"mean"`` and ``"sum"`` give 0.
+        **kwargs: Those of `torchmetrics.Metric`.
+
+    Raises:
+        ValueError: A reduction that is none of these, or a cost that is not an integer of at least 0.
+
+    Example:
+        >>> metric = NormalizedLevenshteinSimilarity(reduction=None)
+        >>> metric(["rain", "lnaguaeg"], ["shine", "language"])
+        tensor([0.4000, 0.5000], dtype=torch.float64)
+        >>> metric = NormalizedLevenshteinSimilarity()
+        >>> metric(["rain", "lnaguaeg"], ["shine", "language"])
+        tensor(0.4500, dtype=torch.float64)
+
+    Source: Z. Yuan, "Implementing ANLS", 2024, a class of this name on top of torchmetrics' EditDistance.
+    """
+
+    def __init__(self, substitution_cost: int = 1, reduction: str | None = "mean", **kwargs: Any) -> None:
+        if reduction not in _REDUCTIONS:
+            raise ValueError(f"reduction={reduction!r}: expected one of {', '.join(map(repr, _REDUCTIONS))}")
+        rules = dataclasses.replace(_anls.get_protocol("unthresholded"), substitution_cost=substitution_cost)
+        super().__init__(rules, keep_each=reduction in ("none", None), **kwargs)
+        self.reduction = reduction
+
+    def update(self, preds: str | Sequence[str], target: str | Sequence[str]) -> None:
+        """Add pairs of texts.
+
+        Raises:
+            ValueError: Sides of different length, or something that is not a text. Nothing is added.
+        """
+        left, right = ([own] if isinstance(own, str) else list(own) for own in (preds, target))
+        if len(left) != len(right):
+            raise ValueError(f"preds has {len(left)} texts but target has {len(right)}; expected pairs")
+        self._add(_anls.anls_scores(left, [[text] for text in right], protocol=self.rules))
+
+    def compute(self) -> torch.Tensor:
+        """Give the similarity as `reduction` says."""
+        if self._keeps_each:
+            if isinstance(self.scores, list) and not self.scores:
+                return torch.zeros(0, dtype=torch.float64, device=self.device)
+            return dim_zero_cat(self.scores)
+        return self._sum_over(max(1, int(self.n)) if self.reduction == "mean" else 1)
+
+
+def anls(
+    preds: Any,
+    target: Any,
+    protocol: str | _anls.Protocol = "standard",
+    threshold: float | Fraction | Decimal | None = None,
+) -> torch.Tensor:
+    """Give the value of `ANLS` for one batch.
+
+    Args:
+        preds: n texts.
+        target: n lists of accepted answers.
+        protocol: As in `ANLS`.
+        threshold: As in `ANLS`.
+
+    Returns:
+        A float64 tensor from 0 to 1.
+
+    Raises:
+        ValueError: What `ANLS` refuses, or nothing to score.
+
+    Example:
+        >>> anls(["ab", "12 %"], [["ac"], ["12%"]], protocol="paper")
+        tensor(0.3750, dtype=torch.float64)
+    """
+    metric = ANLS(protocol, threshold)
+    metric.update(preds, target)
+    return metric.compute()
+
+
+def anls_star(
+    preds: Sequence[Any],
+    target: Sequence[Any],
+    protocol: str | _anls.Protocol = "anls_star",
+    threshold: float | Fraction | Decimal | None = None,
+) -> torch.Tensor:
+    """Give the value of `ANLSStar` for one batch.
+
+    Args:
+        preds: n trees.
+        target: n reference trees.
+        protocol: As in `ANLSStar`.
+        threshold: As in `ANLSStar`.
+
+    Returns:
+        A float64 tensor from 0 to 1.
+
+    Raises:
+        TypeError: An object that is no tree.
+        ValueError: What `ANLSStar` refuses, or nothing to score.
+
+    Example:
+        >>> anls_star([{"a": "x"}, ["y"]], [{"a": "x", "b": "z"}, ["y"]])
+        tensor(0.7500, dtype=torch.float64)
+    """
+    metric = ANLSStar(protocol, threshold)
+    metric.update(preds, target)
+    return metric.compute()
+
+
+def normalized_levenshtein_similarity(
+    preds: str | Sequence[str],
+    target: str | Sequence[str],
+    substitution_cost: int = 1,
+    reduction: str | None = "mean",
+) -> torch.Tensor:
+    """Give the value of `NormalizedLevenshteinSimilarity` for one batch.
+
+    Args:
+        preds: A text, or n texts.
+        target: The same.
+        substitution_cost: As in `NormalizedLevenshteinSimilarity`.
+        reduction: As in `NormalizedLevenshteinSimilarity`.
+
+    Returns:
+        A float64 tensor, of shape (n,) if the reduction is ``"none"`` or None.
+
+    Raises:
+        ValueError: What `NormalizedLevenshteinSimilarity` refuses.
+
+    Example:
+        >>> normalized_levenshtein_similarity("rain", "shine")
+        tensor(0.4000, dtype=torch.float64)
+    """
+    metric = NormalizedLevenshteinSimilarity(substitution_cost, reduction)
+    metric.update(preds, target)
+    return metric.compute()
