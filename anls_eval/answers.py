@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import anls
 from anls_eval.characters import Span, align_characters
-from anls_eval.leaderboards import get_leaderboard, leaderboard_score
+from anls_eval.leaderboards import get_leaderboard, noted_score
 from anls_eval.scorers import exact_threshold, is_leaderboard, make_scorer
 
 
@@ -102,34 +101,32 @@ def explain_answers(
         1 of 9 characters differs: similarity 0.8889, at least the threshold 0.5, so it counts 0.8889.
         8 of 8 characters differ: similarity 0, below the threshold 0.5, so it counts 0.
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        if isinstance(protocol, str) and is_leaderboard(protocol):
-            found = _of_leaderboard(prediction, answers, protocol, threshold, answer_type)
-        elif answer_type is not None:
-            raise ValueError(f"answer_type={answer_type!r}: protocol {protocol!r} has no answer types; leave it out")
-        else:
-            found = _of_texts(prediction, answers, anls._rules(protocol, exact_threshold(threshold), of_trees=False))
-    return dataclasses.replace(found, notes=tuple(dict.fromkeys(str(warning.message) for warning in caught)))
+    if isinstance(protocol, str) and is_leaderboard(protocol):
+        return _of_leaderboard(prediction, answers, protocol, threshold, answer_type)
+    if answer_type is not None:
+        raise ValueError(f"answer_type={answer_type!r}: protocol {protocol!r} has no answer types; leave it out")
+    return _of_texts(prediction, answers, anls._rules(protocol, exact_threshold(threshold), of_trees=False))
 
 
 def _of_leaderboard(
     prediction: Any, answers: Any, protocol: str, threshold: Any, answer_type: str | None
 ) -> AnswersExplanation:
     scorer, board = make_scorer(protocol, threshold), get_leaderboard(protocol)
-    score = leaderboard_score(prediction, answers, protocol=board.name, answer_type=answer_type)
-    return AnswersExplanation(score, board.name, None, (), board.description, scorer.signature(1, "error"))
+    score, notes = noted_score(prediction, answers, board.name, answer_type)
+    return AnswersExplanation(
+        score, board.name, None, (), board.description, scorer.signature(1, "error"), tuple(dict.fromkeys(notes))
+    )
 
 
 def _of_texts(prediction: Any, answers: Any, rules: anls.Protocol) -> AnswersExplanation:
-    score = anls.anls_score(prediction, answers, protocol=rules)
     text, options = anls._text(prediction, "prediction", "one string"), anls._answers(answers, "answers")
+    score, closest = anls._score_one(text, options, rules)
+    notes = tuple(anls._notes_of_one(text, options, score, rules))
     signature = anls.signature(rules, n=1)
     if text is None:
-        return AnswersExplanation(score, rules.name, None, (), "", signature)
-    _, closest = anls._score_one(text, options, rules)
+        return AnswersExplanation(score, rules.name, None, (), "", signature, notes)
     comparisons = tuple(_compare(text, answer, rules) for answer in options)
-    return AnswersExplanation(score, rules.name, closest, comparisons, "", signature)
+    return AnswersExplanation(score, rules.name, closest, comparisons, "", signature, notes)
 
 
 def _compare(prediction: str, answer: str, rules: anls.Protocol) -> AnswerComparison:

@@ -722,12 +722,17 @@ def leaderboard_score(prediction: Any, reference: Any, *, protocol: str, answer_
 
     Source: the code named in `LEADERBOARDS`.
     """
-    board = get_leaderboard(protocol)
-    questions = [_Question(prediction, reference, _answer_type(answer_type, board, ""), "")]
-    scores, notes = _scored(questions, board)
+    score, notes = noted_score(prediction, reference, protocol, answer_type)
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
-    return scores[0]
+    return score
+
+
+def noted_score(prediction: Any, reference: Any, protocol: str, answer_type: str | None) -> tuple[float, list[str]]:
+    """What `leaderboard_score` gives, and what it warns of, which threads share otherwise."""
+    board = get_leaderboard(protocol)
+    scores, notes = _scored([_Question(prediction, reference, _answer_type(answer_type, board, ""), "")], board)
+    return scores[0], notes
 
 
 def leaderboard_scores(predictions: Any, references: Any, *, protocol: str, answer_types: Any = None) -> _Floats:
@@ -751,6 +756,14 @@ def leaderboard_scores(predictions: Any, references: Any, *, protocol: str, answ
 
     Source: as `leaderboard_score`.
     """
+    scores, notes = noted_scores(predictions, references, protocol, answer_types)
+    for note in notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return scores
+
+
+def noted_scores(predictions: Any, references: Any, protocol: str, answer_types: Any) -> tuple[_Floats, list[str]]:
+    """What `leaderboard_scores` gives, and what it warns of."""
     board = get_leaderboard(protocol)
     left, right = anls._column(predictions, "predictions"), anls._column(references, "references")
     anls._check_lengths(left, right, "references")
@@ -762,9 +775,7 @@ def leaderboard_scores(predictions: Any, references: Any, *, protocol: str, answ
         for row, (prediction, reference, answer_type) in enumerate(zip(left, right, given, strict=True))
     ]
     scores, notes = _scored(questions, board)
-    for note in notes:
-        warnings.warn(note, UserWarning, stacklevel=2)
-    return np.array(scores, dtype=np.float64)
+    return np.array(scores, dtype=np.float64), notes
 
 
 def _answer_type(answer_type: Any, board: Leaderboard, row: str) -> str:

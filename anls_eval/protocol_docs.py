@@ -104,7 +104,7 @@ def document() -> str:
     """
     texts = [rules for rules in PROTOCOLS.values() if not rules.tree]
     trees = [rules for rules in PROTOCOLS.values() if rules.tree]
-    parts = [_INTRODUCTION, _facts(), "## Texts", *map(_section, texts), "## Trees", _TREES, *map(_section, trees)]
+    parts = [_INTRODUCTION, facts(), "## Texts", *map(_section, texts), "## Trees", _TREES, *map(_section, trees)]
     boards = ["## Leaderboards", _LEADERBOARDS, *map(_leaderboard_section, LEADERBOARDS.values())]
     return "\n\n".join([*parts, *boards]) + "\n"
 
@@ -125,7 +125,7 @@ _LEADERBOARDS = """These need more than texts: an answer type, a list or a date.
 `leaderboard_score(prediction, reference, protocol=NAME, answer_type=TYPE)`."""
 
 
-def _facts() -> str:
+def facts() -> str:
     """What to know before comparing two numbers; those in it are computed here."""
     few, more, many = (f"{_score_of_wrong_answers('rrc', blanks):.2f}" for blanks in (0, 10, 100))
     stripped = f"{_score_of_wrong_answers('standard', 100):.2f}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import json
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -16,7 +15,7 @@ import pyarrow as pa
 
 import anls
 from anls_eval.closest import ClosestPairs, closest_pairs, measure
-from anls_eval.leaderboards import LEADERBOARDS, answerable_scores, get_leaderboard, leaderboard_scores, summarised
+from anls_eval.leaderboards import LEADERBOARDS, answerable_scores, get_leaderboard, noted_scores, summarised
 from anls_eval.losses import question_classes
 from anls_eval.summary import Summary
 
@@ -328,10 +327,8 @@ class LeaderboardScorer(Scorer):
                     f"{', '.join(self.board.answer_types)}; name its column with --columns answer_type=NAME"
                 )
             types = [own[0] if own else None for own in labels]
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UserWarning)
-            scores = leaderboard_scores(predictions, references, protocol=self.board.name, answer_types=types)
-        summary.notes |= {str(warning.message): None for warning in caught}
+        scores, notes = noted_scores(predictions, references, self.board.name, types)
+        summary.notes |= dict.fromkeys(notes)
         scores[missing] = 0.0
         answerable, answered = answerable_scores(scores, predictions, references)
         summary.count(("answerable",), answerable.counts)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -122,3 +123,11 @@ def test_thresholds(threshold: Any) -> None:
 def test_trees_are_for_explain() -> None:
     with pytest.raises(ValueError, match="scores trees"):
         explain_answers("a", ["a"], protocol="anls_star")
+
+
+def test_threads_do_not_mix_their_notes() -> None:
+    def notes(row: int) -> int:
+        return len(explain_answers(" x ab", ["xcb  "], protocol=("rrc", "due")[row % 2]).notes)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(notes, range(200))) == [1, 0] * 100

@@ -90,10 +90,10 @@ class TestFrontMatter:
     front = yaml.safe_load(README.split("---\n")[1])
 
     def test_is_that_of_a_metric_space(self) -> None:
-        assert set(self.front["tags"]) == {"evaluate", "metric"}
+        assert set(self.front["tags"]) == {"evaluate", "metric", "mcp-server"}
         assert (self.front["sdk"], self.front["app_file"], self.front["pinned"]) == ("gradio", "app.py", False)
         assert {"title", "emoji", "colorFrom", "colorTo", "description", "license", "python_version"} <= set(self.front)
         assert (ROOT / self.front["app_file"]).exists()
 
     def test_gradio_is_the_tested_one(self) -> None:
-        assert f'"gradio=={self.front["sdk_version"]}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+        assert f'"gradio[mcp]=={self.front["sdk_version"]}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")

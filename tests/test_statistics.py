@@ -217,7 +217,8 @@ def test_one_cluster_is_one_unit() -> None:
     assert (interval.low, interval.high) == pytest.approx((0.0125, 0.9875))
     assert interval.clusters == 1
     assert interval.notes == (
-        "all clusters have the same score, which says little about others: the interval is one that holds for any scores",
+        "all clusters have the same score, which says little about others: the interval is one that holds for any "
+        "scores",
     )
 
 

@@ -111,7 +111,7 @@ def render(report: Report) -> str:
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    template = _environment().get_template("report.html")
+    template = environment().get_template("report.html")
     return template.render(
         report=report,
         figures=figures,
@@ -126,7 +126,8 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
+    """The templates of the report, with the filters that they use."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("anls_eval.report"),
         autoescape=True,

@@ -1,176 +1,166 @@
-"""The page that scores one answer, and the same as the API endpoint ``score_answer``."""
+"""The tab that scores one answer, and the same as the endpoint ``score_answer``."""
 
-import dataclasses
-import html
-import threading
-import warnings
-from typing import TypedDict
+from __future__ import annotations
+
+from typing import Any
 
 import gradio as gr
 from gradio.events import api
 
 import anls
-
-_CSS = """
-.score {font-size: 4rem; font-weight: 600; line-height: 1.2}
-.note {border-left: 4px solid var(--color-accent); padding-left: var(--spacing-lg)}
-dt {color: var(--body-text-color-subdued); margin-top: var(--spacing-xl)}
-dd {margin: 0; overflow-wrap: anywhere; white-space: pre-wrap}
-"""
-
-# Python keeps one list of warnings for all threads, and gradio runs every call in a thread of its own.
-_warnings_lock = threading.Lock()
-
-
-class ScoredAnswer(TypedDict):
-    """What `score_answer` finds."""
-
-    score: float
-    closest_answer: str
-    similarity: float  # to the closest answer, before the threshold
-    why: str
-    signature: str
-    notes: list[str]
+from anls_eval.leaderboards import LEADERBOARDS, get_leaderboard
+from anls_eval.scorers import is_leaderboard
+from anls_eval.space.answer_view import explain, view
+from anls_eval.space.controls import example_buttons, link, refusals
+from anls_eval.space.examples import ANSWERS
+from anls_eval.space.page import alert, html
 
 
 def score_answer(
-    prediction: str, answers: str | list[str], protocol: str = "standard", threshold: float | None = None
-) -> ScoredAnswer:
-    """Score one prediction against its accepted answers, and say why it gets this score.
+    prediction: str,
+    answers: str | list[str],
+    protocol: str = "standard",
+    threshold: float | None = None,
+    answer_type: str | None = None,
+) -> dict[str, Any]:
+    """Score one prediction against its accepted answers by ANLS, and say why it gets this score.
 
     Args:
         prediction: The predicted text.
         answers: The accepted answers, one a line or as a list. Blank lines are skipped.
-        protocol: A name or alias in `anls.PROTOCOLS`.
+        protocol: A name of the list on the page, such as standard, rrc (DocVQA), stvqa, dude or mmlongbench.
         threshold: The least similarity that counts, from 0 to 1; none means the protocol's.
+        answer_type: For the protocols that need one, such as dude and mmlongbench.
 
     Returns:
-        The score, the closest answer and its similarity, the reason, the signature, and notes about the input.
+        The score from 0 to 1, the number of the closest answer, for each answer its distance, length, similarity and
+        the reason in words, the signature of the score, and notes about the input.
 
     Raises:
         gr.Error: No answer, an unknown protocol, a threshold outside 0 to 1, or something that is not text.
 
     Example:
-        >>> score_answer("Denver Bronco", ["Denver Broncos", "Broncos"])["why"]
-        '7.14% of the characters differ: similarity 0.9286, at least the threshold 0.5, so it counts 0.9286.'
+        >>> score_answer("Denver Bronco", ["Denver Broncos", "Broncos"])["comparisons"][0]["sentence"]
+        '1 of 14 characters differs: similarity 0.9286, at least the threshold 0.5, so it counts 0.9286.'
     """
-    if isinstance(answers, str):
-        answers = [line.removesuffix("\r") for line in answers.split("\n") if line.strip()]
-    if not isinstance(answers, list) or not answers:
-        raise gr.Error("There is no accepted answer: enter at least one, one a line.", print_exception=False)
-    try:
-        rules = anls.get_protocol(protocol)
-        if rules.tree:
-            raise gr.Error(f"The protocol {rules.name!r} scores trees; choose one of texts.", print_exception=False)
-        if threshold is not None and threshold != rules.threshold:  # the page always sends one
-            rules = dataclasses.replace(rules, threshold=threshold)
-        with _warnings_lock, warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            score = anls.anls_score(prediction, answers, protocol=rules)
-            notes = [str(warning.message) for warning in caught]
-            reached = dataclasses.replace(rules, zero_predictions=())
-            any_similarity = dataclasses.replace(reached, threshold=0, keep=">=")
-            similarities = [anls.anls_score(prediction, [own], protocol=any_similarity) for own in answers]
-            similarity = max(similarities)
-            closest = answers[similarities.index(similarity)]
-            is_kept = anls.anls_score(prediction, [closest], protocol=reached) > 0
-    except ValueError as error:
-        raise gr.Error(str(error), print_exception=False) from None
-    return {
-        "score": score,
-        "closest_answer": str(closest),
-        "similarity": similarity,
-        "why": _why(score, similarity, is_kept, rules),
-        "signature": anls.signature(rules, n=1),
-        "notes": notes,
-    }
+    with refusals():
+        listed = _lines(answers) if isinstance(answers, str) else answers
+        if not isinstance(listed, list):
+            raise ValueError(f"answers is a {type(answers).__name__}; expected a text with one a line, or a list")
+        return explain(prediction, listed, protocol, threshold, answer_type).to_dict()
 
 
-def _why(score: float, similarity: float, is_kept: bool, rules: anls.Protocol) -> str:
-    if similarity == 1:
-        difference = "The texts are equal as this protocol compares them"
-    elif similarity > 0:
-        difference = f"{100 * (1 - similarity):.3g}% of the characters differ"
-    else:
-        difference = "The texts have nothing in common"
-    # Four digits can hide on which side of the threshold a similarity is.
-    shown = f"{similarity:.4g}" if round(similarity, 4) != round(rules.threshold, 4) else str(similarity)
-    if rules.threshold == 0 and rules.keep == ">=":
-        verdict = "and there is no threshold"
-    else:
-        word = {">=": ("below", "at least"), ">": ("not above", "above")}[rules.keep][is_kept]
-        verdict = f"{word} the threshold {rules.threshold}"
-    if is_kept and score == 0:
-        end = f"but this protocol gives the prediction {' or '.join(map(repr, rules.zero_predictions))} always 0"
-    else:
-        end = f"so it counts {shown if is_kept else 0}"
-    return f"{difference}: similarity {shown}, {verdict}, {end}."
+def _lines(text: str) -> list[str]:
+    return [line.removesuffix("\r") for line in text.split("\n") if line.strip()]
 
 
-def card(prediction: str, answers: str, protocol: str, threshold: float | None) -> str:
+def card(
+    prediction: str, answers: str, protocol: str, threshold: float | None, answer_type: str | None
+) -> tuple[str, str]:
     """Show what `score_answer` finds, or what is wrong with the input.
 
     Args:
         prediction: The predicted text.
         answers: The accepted answers, one a line.
-        protocol: A name in `anls.PROTOCOLS`.
-        threshold: The least similarity that counts; none means the protocol's.
+        protocol: As in `score_answer`.
+        threshold: The same; None means the protocol's. Left aside by leaderboards, which have their own.
+        answer_type: Left aside by protocols that need none.
 
     Returns:
-        HTML in which all text is escaped. It is escaped here and not by a template of `gr.HTML`, which would
-        run ``${...}`` in the text as JavaScript.
+        HTML of the score, and of the thresholds and protocols.
     """
     try:
-        found = score_answer(prediction, answers, protocol, threshold)
-    except gr.Error as error:
-        return f'<p role="alert" class="note">{html.escape(error.message)}</p>'
-    notes = "".join(f'<p class="note">Note: {html.escape(note)}.</p>' for note in found["notes"])
-    return (
-        f'<div role="status"><div class="score">{found["score"]:.4f}</div><p>{html.escape(found["why"])}</p>{notes}'
-        f"<dl><dt>Closest accepted answer</dt><dd>{html.escape(found['closest_answer'])}</dd>"
-        f"<dt>Signature</dt><dd><code>{html.escape(found['signature'])}</code></dd></dl></div>"
-    )
+        typed = answer_type if _answer_types(protocol) else None
+        limit = None if is_leaderboard(protocol) else threshold
+        shown = view(prediction or "", _lines(answers or ""), protocol, limit, typed)
+    except ValueError as error:
+        return alert(str(error)), ""
+    own_link = link("answer", prediction=prediction, answers=answers, protocol=protocol, threshold=threshold)
+    return html("answer.html", found=shown.found, link=own_link), html("answer_protocols.html", shown=shown)
 
 
-def build() -> None:
-    """Add the page to the `gr.Blocks` that is open."""
-    with gr.Row():
-        with gr.Column():
-            prediction = gr.Textbox("Denver Bronco", label="Prediction")
-            answers = gr.Textbox("Denver Broncos\nBroncos", label="Accepted answers, one a line", lines=4)
+def build(page: gr.Blocks) -> None:
+    """Add the tab to the page that is open."""
+    start = next(iter(ANSWERS.values()))
+    with gr.Row(equal_height=False):
+        with gr.Column(scale=2, min_width=300):
+            prediction = gr.Textbox(start[0], label="Prediction", lines=1, max_lines=6)
+            answers = gr.Textbox(start[1], label="Accepted answers, one a line", lines=3, max_lines=12)
             protocol = gr.Dropdown(
-                [
-                    (": ".join(filter(None, [name, ", ".join(row.leaderboards)])), name)
-                    for name, row in anls.PROTOCOLS.items()
-                    if not row.tree
-                ],
-                value="standard",
+                protocol_choices(),
+                value=start[2],
                 label="Protocol",
                 info="Each with the leaderboards that compute ANLS so.",
             )
             threshold = gr.Number(
-                _threshold("standard"),  # without a value the browser would show 0 and send it
+                start[3],  # without a value the browser would show 0 and send it
                 label="Threshold",
                 info="The least similarity that counts. Empty means the protocol's.",
+                minimum=0,
+                maximum=1,
                 step=0.05,
             )
-            button = gr.Button("Score", variant="primary")
-        inputs = [prediction, answers, protocol, threshold]
-        with gr.Column():
-            result = gr.HTML(card(*(field.value for field in inputs)), css_template=_CSS, js_on_load=None)
+            answer_type = gr.Dropdown(
+                [], label="Answer type", info="This protocol scores each type by its own rule.", visible=False
+            )
+            fields: list[Any] = [prediction, answers, protocol, threshold, answer_type]
+            example_buttons(ANSWERS, fields[:4])
+        with gr.Column(scale=3, min_width=300):
+            first, more = card(*start, None)
+            result = gr.HTML(first, apply_default_css=False, js_on_load=None)
+    below = gr.HTML(more, apply_default_css=False, js_on_load=None)
+    # Not `input`, which text that is pasted does not set off.
     gr.on(
-        [button.click, prediction.submit, answers.submit, threshold.submit],
+        [field.change for field in fields],
         card,
-        inputs,
-        result,
-        api_name="card",
-        api_visibility="undocumented",
+        fields,
+        [result, below],
+        show_progress="hidden",
+        trigger_mode="always_last",
+        concurrency_limit=8,
+        api_visibility="private",
     )
-    protocol.input(_threshold, protocol, threshold, api_visibility="private").then(
-        card, inputs, result, api_visibility="private"
-    )
-    api(score_answer, api_name="score_answer")
+    protocol.input(_threshold, protocol, threshold, show_progress="hidden", api_visibility="private")
+    protocol.change(_answer_type, protocol, answer_type, show_progress="hidden", api_visibility="private")
+    page.load(_from_link, None, fields[:4], show_progress="hidden", api_visibility="private")
+    api(score_answer, api_name="score_answer", concurrency_limit=8)
 
 
-def _threshold(protocol: str) -> float:
-    return float(anls.get_protocol(protocol).threshold)
+def protocol_choices(of_trees: bool = False, boards: bool = True) -> list[tuple[str, str]]:
+    """The protocols with their leaderboards, for a `gr.Dropdown`."""
+    found = [
+        (": ".join(filter(None, [name, ", ".join(row.leaderboards)])), name)
+        for name, row in anls.PROTOCOLS.items()
+        if bool(row.tree) == of_trees
+    ]
+    return found + [
+        (f"{name}: {board.source.partition(',')[0]}", name) for name, board in LEADERBOARDS.items() if boards
+    ]
+
+
+def _answer_types(protocol: str) -> tuple[str, ...]:
+    return get_leaderboard(protocol).answer_types if is_leaderboard(protocol) else ()
+
+
+def _threshold(protocol: str) -> float | None:
+    """The threshold of a protocol; a leaderboard has its own."""
+    return None if is_leaderboard(protocol) else float(anls.get_protocol(protocol).threshold)
+
+
+def _answer_type(protocol: str) -> Any:
+    types = _answer_types(protocol)
+    return gr.Dropdown(choices=list(types), value=types[0] if types else None, visible=bool(types))
+
+
+def _from_link(request: gr.Request) -> list[Any]:
+    """The example that a link carries; without one, what is there stays."""
+    given = request.query_params
+    if "answers" not in given:
+        return [gr.skip()] * 4
+    protocol = given.get("protocol", "standard")
+    try:
+        own = _threshold(protocol)
+        threshold = float(given["threshold"]) if given.get("threshold") else own
+    except ValueError:
+        protocol, threshold = "standard", _threshold("standard")
+    return [given.get("prediction", ""), given["answers"], protocol, threshold]

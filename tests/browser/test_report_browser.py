@@ -9,6 +9,7 @@ from typing import Any
 
 import docvqa_runs
 import pytest
+from browser_checks import LEAST_CONTRAST
 from playwright.sync_api import Browser, Page
 from report_systems import docvqa, of_pairs, of_rows
 
@@ -35,41 +36,6 @@ ALL_FIGURES = [
     "figure-reliability",
     "figure-risk",
 ]
-
-# The least contrast of all texts to what is behind them, and the text that has it. AA asks for 4.5.
-LEAST_CONTRAST = """() => {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const bytes = (colour) => {
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = colour;
-    canvas.fillRect(0, 0, 1, 1);
-    return Array.from(canvas.getImageData(0, 0, 1, 1).data);
-  };
-  const luminance = (rgb) => {
-    const [r, g, b] = rgb.slice(0, 3).map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = (element) => {
-    for (; element; element = element.parentElement) {
-      const colour = bytes(getComputedStyle(element).backgroundColor);
-      if (colour[3] === 255) return colour;
-    }
-    return [255, 255, 255];
-  };
-  let least = [21, ""];
-  const walker = document.createTreeWalker(document.querySelector(".page"), NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement;
-    if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
-    if (element.closest(".unseen, title, desc")) continue;
-    const style = getComputedStyle(element);
-    const inPicture = element instanceof SVGElement;
-    const pair = [luminance(bytes(inPicture ? style.fill : style.color)), luminance(behind(element))].sort();
-    const contrast = (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
-    if (contrast < least[0]) least = [contrast, walker.currentNode.data];
-  }
-  return least;
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +141,7 @@ def test_can_be_read_in_both_schemes_and_on_a_phone(
     opened = open_report(
         browser, pages, folder / f"{name}.html", color_scheme=scheme, viewport={"width": width, "height": 844}
     )
-    contrast, text = opened.page.evaluate(LEAST_CONTRAST)
+    contrast, text = opened.page.evaluate(LEAST_CONTRAST, ".page")
     assert contrast >= 4.5, text
     assert opened.page.evaluate("document.documentElement.scrollWidth") == width
     too_small = opened.page.evaluate(
@@ -248,7 +214,7 @@ def test_prints_without_what_paper_cannot_do(browser: Browser, pages: list[Page]
     assert not opened.page.locator("nav").is_visible()
     assert not opened.page.locator("#question-table").is_visible()
     assert opened.page.get_by_text("The table is in the file, not on paper.").is_visible()
-    contrast, text = opened.page.evaluate(LEAST_CONTRAST)
+    contrast, text = opened.page.evaluate(LEAST_CONTRAST, ".page")
     assert contrast >= 4.5, text
     opened.page.screenshot(path=SHOTS / "two-print.png", full_page=True)
     sheets = opened.page.pdf(path=SHOTS / "two.pdf", format="A4")
