@@ -131,7 +131,7 @@ def measure(block: Block, protocols: Sequence[Protocol], *, first: bool = False)
         first: Whether to give what was measured to the first answers as well.
 
     Returns:
-        Up to three parts. Each question with a prediction is in one of them. Where a protocol does not keep the
+        Up to four parts. Each question with a prediction is in one of them. Where a protocol does not keep the
         similarity, its distance may be less than the true one, though never so little that it would be kept.
 
     Example:
@@ -144,6 +144,39 @@ def measure(block: Block, protocols: Sequence[Protocol], *, first: bool = False)
         rows = np.array([row for row, text in enumerate(block.texts) if text is not None], dtype=np.int64)
         rules = [_on_any_text(own) for own in protocols]
         return [_measured_one_by_one(block, rows, rules, first)] if len(rows) else []
+    if first:
+        return _measured_by_kind(block, protocols, first)
+    settled = _settled(block, protocols)
+    rows, rest = np.flatnonzero(settled), np.flatnonzero(~settled)
+    others = Block(block.rows[rest], block.texts.take(pa.array(rest)), block.options.take(pa.array(rest)))
+    parts = [part._replace(rows=rest[part.rows]) for part in _measured_by_kind(others, protocols, first)]
+    if len(rows):
+        equal = Measured(np.zeros(len(rows), dtype=np.int64), np.ones(len(rows), dtype=np.int64))
+        parts.append(Part(rows=rows, which=[0] * len(protocols), closest=[equal], first=[]))
+    return parts
+
+
+def _settled(block: Block, protocols: Sequence[Protocol]) -> _Bools:
+    """The questions whose prediction is plain text and, as it is, one of the answers: every protocol finds it equal."""
+    counts = _counts(block.options)
+    if any(len(set(_steps(_on_plain_text(rules)))) > 1 for rules in protocols):  # capitals on one side only
+        return np.zeros(len(counts), dtype=bool)
+    owner, starts = np.repeat(np.arange(len(counts)), counts), np.cumsum(counts) - counts
+    equal = anls._equal(block.texts, block.options.flatten(), owner)
+    rows = np.flatnonzero(np.logical_or.reduceat(equal, starts))
+    texts = block.texts.take(pa.array(rows))
+    is_plain = anls._bools(pc.match_substring_regex(texts, _PLAIN)) & (anls._ints(pc.binary_length(texts)) > 0)
+    zero = [text.lower() for rules in protocols for text in rules.zero_predictions if not _SURROGATE.search(text)]
+    is_plain &= ~anls._bools(pc.is_in(pc.ascii_lower(texts), value_set=pa.array(zero, anls._TEXTS)))
+    settled = np.zeros(len(counts), dtype=bool)
+    settled[rows[is_plain]] = True
+    return settled
+
+
+def _measured_by_kind(block: Block, protocols: Sequence[Protocol], first: bool) -> list[Part]:
+    """Questions of which all texts are plain, all are ASCII, or any are not: the plainer, the more protocols agree."""
+    if not len(block.rows):
+        return []
     plain = _where(block, lambda texts: pc.match_substring_regex(texts, _PLAIN))
     in_ascii = _where(block, pc.string_is_ascii)
     kinds = (
