@@ -198,16 +198,16 @@ def build(page: gr.Blocks) -> None:
     find = gr.Button("Find out")
     diagnosis = gr.HTML(apply_default_css=False, js_on_load=None)
 
-    for upload in files:
-        gr.on(
-            [upload.upload, upload.clear],
-            lambda *paths: detected(*paths)[0],
-            files,
-            what,
-            show_progress="hidden",
-            api_visibility="private",
-            **QUEUE,
-        )
+    gr.on(
+        [event for upload in files for event in (upload.upload, upload.clear)],
+        lambda *paths: detected(*paths)[0],
+        files,
+        what,
+        show_progress="hidden",
+        api_visibility="private",
+        trigger_mode="always_last",  # as in the tab of one submission
+        **QUEUE,
+    )
     predictions.change(_names, predictions, system, show_progress="hidden", api_visibility="private")
     outputs = [ranking, pair, report, first, second, system]
     for event in (button.click, *(one.then for one in chosen)):

@@ -184,16 +184,16 @@ def build(page: gr.Blocks) -> None:
     shown = gr.HTML(apply_default_css=False, js_on_load=None)
     fields = [predictions, references, protocol, threshold, by, zero, ignore, dataset_id, task_id]
     outputs = [summary, shown, files]
-    for upload in (predictions, references):
-        gr.on(
-            [upload.upload, upload.clear],
-            detected,
-            [predictions, references],
-            [what, by],
-            show_progress="hidden",
-            api_visibility="private",
-            **QUEUE,
-        )
+    gr.on(
+        [event for upload in (predictions, references) for event in (upload.upload, upload.clear)],
+        detected,
+        [predictions, references],
+        [what, by],
+        show_progress="hidden",
+        api_visibility="private",
+        trigger_mode="always_last",  # what was found in fewer files must not come last
+        **QUEUE,
+    )
     button.click(score_and_report, fields, outputs, show_progress_on=summary, api_visibility="private", **QUEUE)
     for event in chosen:
         event.then(score_and_report, fields, outputs, show_progress_on=summary, api_visibility="private", **QUEUE).then(

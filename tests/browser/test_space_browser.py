@@ -24,7 +24,7 @@ TABS = ["Answer", "Document", "Submission", "Compare", "About"]
 GOLD = docvqa_runs.FOLDER / "gold.json"
 RUN = docvqa_runs.FOLDER / "pred_qwen2_vl_7b_instruct.json"
 OTHER = docvqa_runs.FOLDER / "pred_llama_nemotron.json"
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=60_000)
 HOSTILE = [
     "<script>window.pwned = 1</script>",
     "<img src=x onerror='window.pwned = 1'>",
