@@ -118,9 +118,8 @@ class Pass:
             self.summary.tally(("score",), scores)
             for name in self._options.by:
                 labels = questions[BY + name].combine_chunks()
-                self.summary.counts[NO_VALUE + name] += int(
-                    np.count_nonzero(anls._ints(pc.list_value_length(labels)) == 0)
-                )
+                lengths = anls._ints(pc.fill_null(pc.list_value_length(labels), 0))
+                self.summary.counts[NO_VALUE + name] += int(np.count_nonzero(lengths == 0))
                 for value, counts in _grouped(labels, scores):
                     self.summary.count(("by", name, value), counts)
             if self._options.cluster_by is not None:

@@ -310,7 +310,7 @@ def test_a_cluster_that_is_there(data: Path, expected: SubmissionScore, client: 
     ("options", "message"),
     [
         (["--workers", "2"], "--workers, --scheduler, --resume and --skip-bad need --out"),
-        (["--out", "x", "--cluster-by", "model"], "--out goes with neither --per-question nor --cluster-by"),
+        (["--out", "x", "--cluster-by", "model"], "--out goes with none of --per-question, --cluster-by and --report"),
     ],
 )
 def test_options_of_the_command(options: list[str], message: str, data: Path) -> None:

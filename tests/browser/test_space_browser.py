@@ -228,6 +228,7 @@ def test_compare(opened: Opened) -> None:
     expect(page.locator("#pair-heading")).to_contain_text("pred_qwen2_vl_7b_instruct and pred_llama_nemotron")
     page.get_by_label("First system").click()
     page.get_by_role("option", name="pred_llama_nemotron").click()
+    expect(page.get_by_role("option")).to_have_count(0)
     expect(page.get_by_role("alert")).to_contain_text("Choose two different systems")
     page.get_by_label("Second system").click()
     page.get_by_role("option", name="pred_qwen2_vl_7b_instruct").click()
