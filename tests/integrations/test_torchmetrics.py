@@ -46,6 +46,7 @@ def mean(scores: Any) -> float:
     return math.fsum(scores.tolist()) / len(scores)
 
 
+@pytest.mark.filterwarnings("ignore:protocol 'rrc' divides by raw lengths:UserWarning")  # that is not its subject
 @pytest.mark.parametrize("protocol", ["standard", "rrc", "paper", "mistral_evals"])
 @pytest.mark.parametrize("run", RUNS[:2])
 def test_real_answers_in_batches(run: str, protocol: str) -> None:
@@ -225,6 +226,7 @@ def test_plot(metric: Any) -> None:
     plt.close(figure)
 
 
+@pytest.mark.filterwarnings("ignore:protocol 'rrc' divides by raw lengths:UserWarning")  # that is not its subject
 def test_two_processes_give_the_value_of_one() -> None:
     done = subprocess.run([sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=True)
     values = json.loads(done.stdout)
