@@ -267,17 +267,7 @@ def score(
     if report is not None:
         from anls_eval.report import read_system, write_report
 
-        system = read_system(
-            *sides,
-            protocol=protocol,
-            threshold=threshold,
-            by=tuple(by or ()),
-            cluster_by=cluster_by,
-            seed=seed,
-            confidence=confidence,
-            missing=missing,
-            unknown=unknown,
-        )
+        system = read_system(*sides, **asked, cluster_by=cluster_by, confidence=confidence)
         write_report(report, system)
     if eval_results is not None and dataset_id and task_id:
         from anls_eval.integrations import hub

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -46,7 +47,7 @@ def read_system(
     name: str | None = None,
     protocol: str | anls.Protocol = "standard",
     threshold: float | str | Fraction | Decimal | None = None,
-    by: tuple[str, ...] = (),
+    by: Sequence[str] = (),
     cluster_by: str | None = None,
     seed: int = 0,
     confidence: str | None = None,
