@@ -347,7 +347,8 @@ def _paired(engine: _Engine, files: _Files, has_ids: bool, skip_bad: bool) -> _F
 
 def _have_repeats(engine: _Engine, parts: Sequence[Part]) -> bool:
     """Whether an id seems to be in two parts, in shares of all fingerprints that fit in memory."""
-    shares = 1 + engine.scored // _CHECKED_AT_ONCE
+    workers = max(1, len(engine.client.ncores()))
+    shares = workers * (1 + engine.scored // (workers * _CHECKED_AT_ONCE))  # as many for each
     bounds = [(number << 64) // shares for number in range(shares + 1)]
     found: list[bool] = []
     engine.each(
