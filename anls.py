@@ -1913,18 +1913,183 @@ def _steps(comparison: _Comparison, reference: _Node, prediction: _Node) -> list
     return steps
 
 
-def _exact_score(steps: list[_Step]) -> tuple[float, int]:
-    """The score, from the exact sum of fractions, and its length: no order of the parts can change a bit."""
-    length = sum(step.length for step in steps)
+# Of some parts: their length, how many count as 1, and distance and length of each text that counts less.
+_Credit = tuple[int, int, list[tuple[int, int]]]
+
+
+def _counted(steps: list[_Step]) -> _Credit:
     counted = [step for step in steps if step.why == "" and step.length]
-    partial = [step for step in counted if step.distance]
+    partial = [(step.distance, step.longest) for step in counted if step.distance]
+    return sum([step.length for step in steps]), len(counted) - len(partial), partial
+
+
+def _exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> float:
+    """The score, from the exact sum of fractions: no order of the parts can change a bit."""
     if not length:
-        return 1.0, 0
+        return 1.0
     if length == len(partial) == 1:
-        return 1 - partial[0].distance / partial[0].longest, 1  # as anls_score has it, to the last bit
-    denominator = math.lcm(*{step.longest for step in partial})
-    lost = sum(step.distance * (denominator // step.longest) for step in partial)
-    return (len(counted) * denominator - lost) / (denominator * length), length
+        return 1 - partial[0][0] / partial[0][1]  # as anls_score has it, to the last bit
+    denominator = math.lcm(*[longest for _, longest in partial])
+    kept = sum([(longest - distance) * (denominator // longest) for distance, longest in partial])
+    return (full * denominator + kept) / (denominator * length)
+
+
+# ---------------------------------------------------------------------------------------------------
+# ANLS*: many trees
+# ---------------------------------------------------------------------------------------------------
+
+_NO_VALUE = object()
+_SCALARS = frozenset({str, int, float, bool})
+_MAX_DICTS = 10_000  # in one document: more of them may be a dict that holds itself
+
+
+class _Documents:
+    """Pairs of trees whose texts are compared in one batch.
+
+    What only dicts lead to has its partner under the same keys and needs no search: so it is in most documents. Lists,
+    alternatives and whatever is unusual are compared as `_Comparison` does it.
+    """
+
+    def __init__(self, rules: Protocol) -> None:
+        self.rules = rules
+        self.equal_is_full = rules.prediction_steps == rules.answer_steps and bool(_is_kept(0, 1, rules))
+        self.lengths: list[int] = []
+        self.full: list[int] = []
+        self.partial: list[tuple[int, int, int]] = []  # document, distance and length of texts compared in a search
+        self.predictions: list[str] = []  # texts that differ from those of the references
+        self.references: list[str] = []
+        self.ends: list[int] = []  # of each document, in these
+
+    def add(self, prediction: Any, reference: Any) -> None:
+        """Take the next document.
+
+        Raises:
+            TypeError: A part that is of no tree; its path begins there.
+            ValueError: The same.
+        """
+        if type(prediction) is not dict or type(reference) is not dict:
+            self.close(*_counted(_compared(prediction, reference, self.rules)))
+            return
+        length = full = 0
+        partial: list[tuple[int, int]] = []
+        rest: list[tuple[Any, Any]] = []
+        dicts = [(reference, prediction)]
+        for g, p in dicts:
+            if len(dicts) > _MAX_DICTS or not (
+                set(map(type, g)) | set(map(type, p)) <= {str} and "$one_of" not in g and "$literal" not in g
+            ):
+                rest.append((g, p))
+                continue
+            shared = 0
+            for key, child in g.items():
+                other = p.get(key, _NO_VALUE)
+                shared += other is not _NO_VALUE
+                if type(child) is type(other) is str:
+                    length += 1
+                    if child == other and self.equal_is_full:
+                        full += 1
+                    else:
+                        self.predictions.append(other)
+                        self.references.append(child)
+                elif type(child) is type(other) is dict:
+                    dicts.append((child, other))
+                else:
+                    rest.append((child, other))
+            if shared < len(p):
+                rest += [(_NO_VALUE, child) for key, child in p.items() if key not in g]
+        for g, p in rest:
+            own = self.other(g, p)
+            length, full = length + own[0], full + own[1]
+            partial += own[2]
+        self.close(length, full, partial)
+
+    def other(self, g: Any, p: Any) -> _Credit:
+        """What a part counts that is not two texts."""
+        if self.rules.tree == "paper":
+            g, p = (_NO_VALUE if value is None or _is_missing(value) else value for value in (g, p))
+        if g is p:
+            return (0, 0, []) if g is _NO_VALUE else (1, 1, []) if g is None else self.searched(g, p)
+        if type(g) in _SCALARS and type(p) in _SCALARS and g == g and p == p:
+            self.predictions.append(str(p))
+            self.references.append(str(g))
+            return 1, 0, []
+        if g is _NO_VALUE or p is _NO_VALUE:
+            node = _compile(p, "prediction", self.rules) if g is _NO_VALUE else _compile(g, "reference", self.rules)
+            return node.missing[1], int(p is _NO_VALUE and node.missing[0] > 0), []
+        return self.searched(g, p)
+
+    def searched(self, g: Any, p: Any) -> _Credit:
+        nodes = _compile(g, "reference", self.rules), _compile(p, "prediction", self.rules)
+        return _counted(_steps(_Comparison(self.rules, prefer_equal=False), *nodes))
+
+    def close(self, length: int, full: int, partial: list[tuple[int, int]]) -> None:
+        """The document is complete, but for its texts."""
+        self.partial += [(len(self.lengths), *own) for own in partial]
+        self.lengths.append(length)
+        self.full.append(full)
+        self.ends.append(len(self.predictions))
+
+    def scores(self) -> _Floats:
+        """The scores of all documents."""
+        owners = np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+        distances, longest = self.compared()
+        kept = _is_kept(distances, longest, self.rules)
+        full = np.array(self.full, np.int64) + np.bincount(owners[kept & (distances == 0)], minlength=len(self.ends))
+        kept &= distances > 0
+        texts = np.stack([owners, distances, longest], axis=1)[kept]
+        partial = np.concatenate([texts, np.array(self.partial, np.int64).reshape(-1, 3)])
+        return _exact_scores(np.array(self.lengths, np.int64), full, partial[np.argsort(partial[:, 0], kind="stable")])
+
+    def compared(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Distances and lengths of all texts that differ."""
+        left, left_sizes = _normalised(self.predictions, self.rules.prediction_steps)
+        right, right_sizes = _normalised(self.references, self.rules.answer_steps)
+        weights = {"weights": _weights(self.rules)}
+        distances = cpdist(left, right, scorer=Levenshtein.distance, scorer_kwargs=weights, dtype=np.int64)
+        return distances, np.maximum(np.maximum(left_sizes, right_sizes), 1)
+
+
+def _normalised(texts: list[str], steps: tuple[str, ...]) -> tuple[Any, npt.NDArray[np.int64]]:
+    """Texts after the steps, and their lengths."""
+    try:
+        prepared = _prepare(pa.array(texts, _TEXTS), steps, "compared")
+    except UnicodeEncodeError:  # Arrow has no lone surrogates
+        done = list(map(_normaliser(steps), texts))
+        return done, np.array(list(map(len, done)), np.int64)
+    return prepared.compared.to_numpy(zero_copy_only=False), prepared.sizes
+
+
+def _exact_scores(lengths: _Matrix, full: _Matrix, partial: _Matrix) -> _Floats:
+    """`_exact_score` of many documents. The rows of `partial` begin with the number of their document, in order."""
+    owners, distances, longest = partial.T
+    products, denominators = np.ones(len(lengths)), np.ones(len(lengths), np.int64)
+    np.multiply.at(products, owners, longest)
+    np.multiply.at(denominators, owners, longest)
+    exact = products * lengths < 2**53  # what float64 holds exactly, it divides with one rounding, as Python does
+    denominators[~exact] = 1
+    kept = full * denominators
+    np.add.at(kept, owners, (longest - distances) * (denominators[owners] // longest))
+    scores = np.where(lengths, kept / np.maximum(lengths * denominators, 1), 1.0)
+    one = lengths[owners] == 1
+    scores[owners[one]] = 1 - distances[one] / longest[one]
+    for row in np.flatnonzero(~exact).tolist():
+        start, end = np.searchsorted(owners, [row, row + 1])
+        scores[row] = _exact_score(int(lengths[row]), int(full[row]), partial[start:end, 1:].tolist())
+    return scores
+
+
+def _score_trees(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> _Floats:
+    documents = _Documents(rules)
+    for row, pair in enumerate(zip(predictions, references, strict=True)):
+        try:
+            documents.add(*pair)
+        except (TypeError, ValueError):
+            try:
+                _compared(*pair, rules)  # raises, too, and knows the path from the root
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"row {row}: {error}") from None
+            raise
+    return documents.scores()
 
 
 def anls_star_score(
@@ -2010,11 +2175,13 @@ def _tree_notes(predictions: Sequence[Any], references: Sequence[Any], rules: Pr
 
 
 def _tree_counts(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> tuple[int, int]:
-    pairs = list(zip(predictions, references, strict=True))
-    unparsed = sum(
-        isinstance(p, str) and isinstance(g, (dict, list, tuple)) and p.lstrip()[:1] in ("{", "[") for p, g in pairs
-    )
-    return sum(_is_list_of_options(*pair, rules) for pair in pairs), unparsed
+    options = unparsed = 0
+    for prediction, reference in zip(predictions, references, strict=True):
+        if not isinstance(prediction, (dict, list)):
+            options += _is_list_of_options(prediction, reference, rules)
+            is_json = isinstance(prediction, str) and prediction.lstrip()[:1] in ("{", "[")
+            unparsed += is_json and isinstance(reference, (dict, list, tuple))
+    return options, unparsed
 
 
 def _tree_notes_on(n: int, options: int, unparsed: int) -> list[str]:
@@ -2060,17 +2227,7 @@ def _compared(prediction: Any, reference: Any, rules: Protocol, explained: bool 
 
 
 def _score_tree(prediction: Any, reference: Any, rules: Protocol) -> float:
-    return _exact_score(_compared(prediction, reference, rules))[0]
-
-
-def _score_trees(predictions: list[Any], references: list[Any], rules: Protocol) -> _Floats:
-    scores = np.zeros(len(predictions))
-    for row, (prediction, reference) in enumerate(zip(predictions, references, strict=True)):
-        try:
-            scores[row] = _score_tree(prediction, reference, rules)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"row {row}: {error}") from None
-    return scores
+    return _exact_score(*_counted(_compared(prediction, reference, rules)))
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -2210,7 +2367,8 @@ def explain(
 
 def _explain_tree(prediction: Any, reference: Any, rules: Protocol) -> Explanation:
     steps = _compared(prediction, reference, rules, explained=True)
-    score, length = _exact_score(steps)
+    credit = _counted(steps)
+    score, length = _exact_score(*credit), credit[0]
     parts: list[list[int]] = [[] for _ in steps]
     for number, step in enumerate(steps[1:], start=1):
         parts[step.parent].append(number)
@@ -3074,8 +3232,9 @@ def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: st
     notes = _tree_notes([p for p, _ in pairs], [g for _, g in pairs], rules)
     n = len(pairs)
     if not detailed:
-        scores = [0.0 if row in absent else _score_tree(*pair, rules) for row, pair in enumerate(pairs)]
-        return {"anls_star_score": math.fsum(scores) / n}, aligned.notes + notes
+        given = [pair for row, pair in enumerate(pairs) if row not in absent]
+        total = math.fsum(_score_trees([p for p, _ in given], [g for _, g in given], rules).tolist())
+        return {"anls_star_score": total / n}, aligned.notes + notes
     found = [None if row in absent else _explain_tree(*pair, rules) for row, pair in enumerate(pairs)]
     scores = [0.0 if own is None else own.score for own in found]
     result = {

@@ -87,6 +87,30 @@ def trees(with_options: bool, filled: bool = False) -> st.SearchStrategy[Any]:
 REFERENCES, PREDICTIONS = trees(with_options=True), trees(with_options=False)
 
 
+def documents() -> st.SearchStrategy[Any]:
+    """Dicts in dicts, most of whose leaves are texts, and some keys and leaves that people have, too."""
+    unusual = st.sampled_from([None, "", float("nan"), 0, 1.0, True, decimal.Decimal("1.50"), np.int64(1), pd.NA])
+    texts = st.sampled_from(["Total ", "totel", "tot\u00e9l", "\ud800total", " 1.5", "x y", "x  Y"])
+    leaves = texts | texts | unusual | st.lists(texts, max_size=2)
+    keys = st.sampled_from(["a", "b", "c", "d", "$one_ofs", 1])
+    return st.recursive(
+        st.dictionaries(keys, leaves, max_size=5),
+        lambda below: (
+            st.dictionaries(keys, leaves | below, max_size=4) | st.builds(lambda content: {"$literal": content}, below)
+        ),
+        max_leaves=4,
+    )
+
+
+DOCUMENTS = documents()
+PROTOCOLS_OF_TREES = [
+    *map(get_protocol, ("anls_star", "anls_star_paper")),
+    dataclasses.replace(get_protocol("anls_star"), name="above", keep=">", threshold=1),
+    dataclasses.replace(get_protocol("anls_star"), name="one-side", prediction_steps=("strip",)),
+    dataclasses.replace(get_protocol("anls_star_paper"), name="indel", substitution_cost=2, threshold=0.25),
+]
+
+
 class TestEqualsBruteForce:
     @settings(max_examples=2500, deadline=None)
     @given(reference=REFERENCES, prediction=PREDICTIONS, paper=st.booleans(), seed=st.integers(0, 2**32))
@@ -285,13 +309,47 @@ class TestProperties:
             if isinstance(child, str):
                 assert anls_star_score({**tree, key: child + "zzzz"}, tree) < 1
 
-    @settings(max_examples=200, deadline=None)
-    @given(pairs=st.lists(st.tuples(REFERENCES, PREDICTIONS), min_size=1, max_size=5))
-    def test_whatever_the_batch(self, pairs: list[tuple[Any, Any]]) -> None:
+    @settings(max_examples=500, deadline=None)
+    @given(
+        pairs=st.lists(st.tuples(REFERENCES | DOCUMENTS, PREDICTIONS | DOCUMENTS), min_size=1, max_size=5),
+        protocol=st.sampled_from(PROTOCOLS_OF_TREES),
+    )
+    def test_whatever_the_batch(self, pairs: list[tuple[Any, Any]], protocol: anls.Protocol) -> None:
+        """Many documents are compared in one batch, by other code than one alone: the bits are the same."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scores = anls_star_scores([p for _, p in pairs], [g for g, _ in pairs])
-            assert scores.tolist() == [anls_star_score(p, g) for g, p in pairs]
+            scores = anls_star_scores([p for _, p in pairs], [g for g, _ in pairs], protocol=protocol)
+            assert scores.tolist() == [anls_star_score(p, g, protocol=protocol) for g, p in pairs]
+
+    def test_a_batch_of_fractions_beyond_float64(self) -> None:
+        """Sums of fractions whose common denominator float64 cannot hold are taken in integers of any size."""
+        texts = ["x" * length for length in (7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)]
+        reference = {str(number): text for number, text in enumerate(texts)}
+        prediction = {key: text[:-1] + "y" for key, text in reference.items()}
+        exact = sum(Fraction(len(text) - 1, len(text)) for text in texts) / len(texts)
+        for n in (1, 12, 13):
+            first = {key: reference[key] for key in list(reference)[:n]}
+            scores = anls_star_scores([prediction, prediction], [reference, first])
+            assert scores.tolist() == [float(exact), anls_star_score(prediction, first)]
+
+    @pytest.mark.parametrize("side", ["prediction", "reference"])
+    def test_a_batch_with_a_dict_that_holds_itself(self, side: str) -> None:
+        circle: dict[str, Any] = {"a": {"b": "x"}}
+        circle["a"]["c"] = circle
+        with pytest.raises(ValueError, match="^row 1: reference holds itself"):
+            anls_star_scores([{}, circle], [{}, circle])
+        pair = {"prediction": {"a": {}}, "reference": {"a": {}}} | {side: circle}
+        with pytest.raises(ValueError, match=f"^row 0: {side} holds itself"):
+            anls_star_scores([pair["prediction"]], [pair["reference"]])
+
+    def test_a_batch_of_deep_dicts(self) -> None:
+        def nested(text: str) -> Any:
+            tree: Any = text
+            for _ in range(20_000):
+                tree = {"a": tree, "b": "x"}
+            return tree
+
+        assert anls_star_scores([nested("ab")], [nested("ac")]).tolist() == [20_000.5 / 20_001]
 
     @given(
         prediction=st.text("abc ", max_size=6), answers=st.lists(st.text("abc ", max_size=6), min_size=1, max_size=3)
