@@ -504,6 +504,8 @@ _Floats = npt.NDArray[np.float64]
 
 def _similarity(distance: _Ints, length: _Ints, rules: Protocol) -> Any:
     """1 - distance / length; a length of 0 means two empty strings."""
+    if length.all() if isinstance(length, np.ndarray) else length:
+        return 1 - distance / length
     empty = length == 0
     return 1 - distance / (length + empty) - empty * (1 - rules.both_empty)
 
@@ -511,7 +513,7 @@ def _similarity(distance: _Ints, length: _Ints, rules: Protocol) -> Any:
 def _is_kept(distance: _Ints, length: _Ints, rules: Protocol) -> Any:
     """Whether the similarity reaches the threshold, compared in integers."""
     exact = rules.exact_threshold
-    length = length + (length == 0)
+    length = np.maximum(length, 1) if isinstance(length, np.ndarray) else length or 1
     if isinstance(length, np.ndarray) and exact.denominator * int(length.max(initial=1)) >= 2**62:
         distance, length = distance.astype(object), length.astype(object)  # thresholds of very many digits
     have, need = (length - distance) * exact.denominator, exact.numerator * length
@@ -1189,6 +1191,9 @@ def _compile(root: Any, side: str, rules: Protocol, identities: dict[Any, int] |
     inner: dict[int, _Inner] = {}
     seen: set[int] | None = set()
     for number, given in enumerate(objects):
+        if type(given) is str:  # as most values are: not asked what else they could be
+            nodes.append(_Node(_LEAF, normalise(given), 1, (0.0, 1), released and not given, given))
+            continue
         value, kind = given, _KINDS.get(type(given), -1)
         if kind < _NONE or (kind == _LEAF and value != value):  # NaN
             value = _usual(given, side, inner, number)
@@ -1403,6 +1408,7 @@ _NOISE = 1e-12  # what rounding can add to such a sum
 _FEW_PAIRS = 16  # of list elements, up to which one by one is faster than by matrices
 _FEW_WAYS = 24  # to match two lists, up to which trying each is faster than an assignment
 _MATRIX_CELLS = 4_000_000  # of one matrix, about
+_CACHED_CELLS = 15_000  # of what is needed for a moment: less than what is taken from the system and given back
 _MAX_PAIRS = 50_000_000  # of the values of two lists: 2 GB, and minutes of matching
 
 _Matrix = npt.NDArray[Any]
@@ -1568,18 +1574,21 @@ class _Comparison:
         rows, columns = _numbered([node.value for node in g]), _numbered([node.value for node in p])
         texts, others = list(rows), list(columns)
         s = np.empty((len(rows), len(columns)))
-        block = max(1, _MATRIX_CELLS // len(columns))
+        sizes, other_sizes = np.array(list(map(len, texts))), np.array(list(map(len, others)))
+        block, few = (max(1, cells // len(columns)) for cells in (_MATRIX_CELLS, _CACHED_CELLS))
         for start in range(0, len(rows), block):
-            longest = np.maximum.outer(list(map(len, texts[start : start + block])), list(map(len, others)))
             distances = cdist(
                 texts[start : start + block],
                 others,
                 scorer=Levenshtein.distance,
                 scorer_kwargs={"weights": _weights(self.rules)},
-                score_cutoff=_greatest_kept_distance(int(longest.max()), self.rules),
+                score_cutoff=_greatest_kept_distance(max(map(len, (*texts, *others))), self.rules),
                 dtype=np.int32,
             )
-            s[start : start + block] = _kept_similarity(distances.astype(np.int64), longest, self.rules)
+            for at in range(0, len(distances), few):
+                own = distances[at : at + few].astype(np.int64)
+                longest = np.maximum.outer(sizes[start + at : start + at + len(own)], other_sizes)
+                s[start + at : start + at + len(own)] = _kept_similarity(own, longest, self.rules)
         if len(rows) < len(g) or len(columns) < len(p):
             s = s[np.ix_([rows[node.value] for node in g], [columns[node.value] for node in p])]
         return s, np.broadcast_to(np.int64(1), s.shape)
@@ -1602,7 +1611,7 @@ class _Comparison:
                 s += own_s
                 lengths += own_lengths
                 continue
-            cells = np.ix_(rows, columns)
+            cells = _cells(rows, columns, s.shape)
             s[cells] += own_s - np.array([[child.missing[0]] for child in children])
             missing = [child.missing[1] for child in children], [other.missing[1] for other in others]
             lengths[cells] += own_lengths - np.add.outer(*missing)
@@ -1738,6 +1747,13 @@ def _by_key(nodes: list[_Node]) -> dict[str, tuple[list[int], list[_Node]]]:
             indexes.append(index)
             children.append(child)
     return found
+
+
+def _cells(rows: list[int], columns: list[int], shape: tuple[int, ...]) -> Any:
+    """The index of these rows and columns of a matrix; NumPy is faster where one of them is a slice of all."""
+    if len(rows) == shape[0]:
+        return slice(None), columns
+    return (rows, slice(None)) if len(columns) == shape[1] else np.ix_(rows, columns)
 
 
 def _by_length(nodes: list[_Node]) -> list[tuple[list[int], _Matrix]]:
@@ -2366,20 +2382,33 @@ def explain(
 
 
 def _explain_tree(prediction: Any, reference: Any, rules: Protocol) -> Explanation:
-    steps = _compared(prediction, reference, rules, explained=True)
-    credit = _counted(steps)
-    score, length = _exact_score(*credit), credit[0]
-    parts: list[list[int]] = [[] for _ in steps]
-    for number, step in enumerate(steps[1:], start=1):
-        parts[step.parent].append(number)
+    found = _Explained(prediction, reference, rules)
     return Explanation(
-        score=score,
-        length=length,
-        closest_reference=_closest_reference(steps, parts),
-        key_scores=_key_scores(steps, parts),
-        matches=_matches(steps),
+        score=found.score,
+        length=found.length,
+        closest_reference=found.closest_reference(),
+        key_scores=found.key_scores(),
+        matches=_matches(found.steps),
         signature=signature(rules, n=1),
     )
+
+
+class _Explained:
+    """A pair of trees, and what there is to say of it: in many documents, only what is asked for."""
+
+    def __init__(self, prediction: Any, reference: Any, rules: Protocol) -> None:
+        self.steps = _compared(prediction, reference, rules, explained=True)
+        credit = _counted(self.steps)
+        self.score, self.length = _exact_score(*credit), credit[0]
+        self.parts: list[list[int]] = [[] for _ in self.steps]  # of each step, the numbers of its parts
+        for number, step in enumerate(self.steps[1:], start=1):
+            self.parts[step.parent].append(number)
+
+    def closest_reference(self) -> Any:
+        return _closest_reference(self.steps, self.parts)
+
+    def key_scores(self) -> dict[str, ScoreNode]:
+        return _key_scores(self.steps, self.parts)
 
 
 def _explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explanation, list[str]]:
@@ -3235,7 +3264,7 @@ def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: st
         given = [pair for row, pair in enumerate(pairs) if row not in absent]
         total = math.fsum(_score_trees([p for p, _ in given], [g for _, g in given], rules).tolist())
         return {"anls_star_score": total / n}, aligned.notes + notes
-    found = [None if row in absent else _explain_tree(*pair, rules) for row, pair in enumerate(pairs)]
+    found = [None if row in absent else _Explained(*pair, rules) for row, pair in enumerate(pairs)]
     scores = [0.0 if own is None else own.score for own in found]
     result = {
         "anls_star_score": math.fsum(scores) / n,
@@ -3244,8 +3273,8 @@ def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: st
         "unknown": aligned.unknown,
         "scores": scores,
         "question_ids": None if aligned.question_ids is None else _id_list(aligned.question_ids),
-        "closest_references": [None if own is None else _plain_json(own.closest_reference) for own in found],
-        "key_scores": _run(_mean_key_scores([own.key_scores for own in found if own])),
+        "closest_references": [None if own is None else _plain_json(own.closest_reference()) for own in found],
+        "key_scores": _run(_mean_key_scores([own.key_scores() for own in found if own])),
         "signature": signature(rules, n=n, missing=missing),
     }
     return result, aligned.notes + notes

@@ -243,16 +243,15 @@ class TreeScorer(Scorer):
         options, unparsed = anls._tree_counts(*trees, self.rules)
         summary.counts.update({"options": options, "unparsed": unparsed})
         found = [
-            None if absent else anls._explain_tree(*pair, self.rules)
-            for pair, absent in zip(pairs, missing, strict=True)
+            None if absent else anls._Explained(*pair, self.rules) for pair, absent in zip(pairs, missing, strict=True)
         ]
         for own in found:
             if own is not None:
-                _tally_keys(summary, own.key_scores)
+                _tally_keys(summary, own.key_scores())
         scores = np.array([0.0 if own is None else own.score for own in found])
         if not detailed:
             return scores, {}
-        closest = [None if own is None else _json(anls._plain_json(own.closest_reference)) for own in found]
+        closest = [None if own is None else _json(anls._plain_json(own.closest_reference())) for own in found]
         return scores, {
             "prediction": _texts(
                 [None if text is None else text.decode() for text in questions["prediction"].to_pylist()]

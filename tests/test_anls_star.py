@@ -336,7 +336,7 @@ class TestProperties:
     def test_a_batch_with_a_dict_that_holds_itself(self, side: str) -> None:
         circle: dict[str, Any] = {"a": {"b": "x"}}
         circle["a"]["c"] = circle
-        with pytest.raises(ValueError, match="^row 1: reference holds itself"):
+        with pytest.raises(ValueError, match=r"^row 1: reference holds itself"):
             anls_star_scores([{}, circle], [{}, circle])
         pair = {"prediction": {"a": {}}, "reference": {"a": {}}} | {side: circle}
         with pytest.raises(ValueError, match=f"^row 0: {side} holds itself"):
