@@ -1956,6 +1956,7 @@ def _exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> 
 
 _NO_VALUE = object()
 _SCALARS = frozenset({str, int, float, bool})
+_MAX_PLAIN = 100_000  # values of one tree
 _MAX_DICTS = 10_000  # in one document: more of them may be a dict that holds itself
 
 
@@ -2778,8 +2779,10 @@ def _stored_trees(trees: list[Any], side: str, where: _Where, rules: Protocol) -
     texts: list[str] = []
     for row, tree in enumerate(trees):
         try:
-            _compile(tree, side, rules)
-            texts.append(json.dumps(_plain_json(tree)))
+            if not _is_plain_json(tree):
+                _compile(tree, side, rules)
+                tree = _plain_json(tree)
+            texts.append(json.dumps(tree))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{where(row)}: {error}") from None
         except RecursionError:
@@ -2787,6 +2790,25 @@ def _stored_trees(trees: list[Any], side: str, where: _Where, rules: Protocol) -
                 f"{where(row)}: nested more deeply than JSON can be written here; score it with anls_star_score"
             ) from None
     return pa.array(texts, _BYTES)
+
+
+def _is_plain_json(tree: Any) -> bool:
+    """Whether a tree is one that JSON can give, and not so large that it may hold itself."""
+    values = [tree]
+    for value in values:
+        kind = type(value)
+        if kind is dict and set(map(type, value)) <= {str} and "$one_of" not in value and "$literal" not in value:
+            values.extend(value.values())
+        elif kind is list:
+            values.extend(value)
+        elif kind is int:
+            if abs(value) > 2**63:  # of more digits, perhaps, than Python writes
+                return False
+        elif (kind not in _SCALARS or value != value) and value is not None:
+            return False
+        if len(values) > _MAX_PLAIN:
+            return False
+    return True
 
 
 def _is_same_tree(stored: bytes, other: bytes) -> bool:
@@ -3264,8 +3286,12 @@ def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: st
         given = [pair for row, pair in enumerate(pairs) if row not in absent]
         total = math.fsum(_score_trees([p for p, _ in given], [g for _, g in given], rules).tolist())
         return {"anls_star_score": total / n}, aligned.notes + notes
-    found = [None if row in absent else _Explained(*pair, rules) for row, pair in enumerate(pairs)]
-    scores = [0.0 if own is None else own.score for own in found]
+    scores, closest, keys = [0.0] * n, [None] * n, []
+    for row, pair in enumerate(pairs):
+        if row not in absent:
+            found = _Explained(*pair, rules)
+            scores[row], closest[row] = found.score, _plain_json(found.closest_reference())
+            keys.append(found.key_scores())
     result = {
         "anls_star_score": math.fsum(scores) / n,
         "n": n,
@@ -3273,8 +3299,8 @@ def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: st
         "unknown": aligned.unknown,
         "scores": scores,
         "question_ids": None if aligned.question_ids is None else _id_list(aligned.question_ids),
-        "closest_references": [None if own is None else _plain_json(own.closest_reference()) for own in found],
-        "key_scores": _run(_mean_key_scores([own.key_scores() for own in found if own])),
+        "closest_references": closest,
+        "key_scores": _run(_mean_key_scores(keys)),
         "signature": signature(rules, n=n, missing=missing),
     }
     return result, aligned.notes + notes

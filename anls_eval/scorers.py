@@ -242,16 +242,16 @@ class TreeScorer(Scorer):
         pairs = list(zip(*trees, strict=True))
         options, unparsed = anls._tree_counts(*trees, self.rules)
         summary.counts.update({"options": options, "unparsed": unparsed})
-        found = [
-            None if absent else anls._Explained(*pair, self.rules) for pair, absent in zip(pairs, missing, strict=True)
-        ]
-        for own in found:
-            if own is not None:
-                _tally_keys(summary, own.key_scores())
-        scores = np.array([0.0 if own is None else own.score for own in found])
+        scores = np.zeros(len(pairs))
+        closest: list[str | None] = [None] * len(pairs)
+        for row in np.flatnonzero(~missing).tolist():
+            found = anls._Explained(*pairs[row], self.rules)
+            scores[row] = found.score
+            _tally_keys(summary, found.key_scores())
+            if detailed:
+                closest[row] = _json(anls._plain_json(found.closest_reference()))
         if not detailed:
             return scores, {}
-        closest = [None if own is None else _json(anls._plain_json(own.closest_reference())) for own in found]
         return scores, {
             "prediction": _texts(
                 [None if text is None else text.decode() for text in questions["prediction"].to_pylist()]
