@@ -754,6 +754,7 @@ def _score_texts(
 # ---------------------------------------------------------------------------------------------------
 
 _Where = Callable[[int], str]  # names a row in a message
+_NO_VALUE = object()  # where None is a value
 
 
 def _is_missing(value: object) -> bool:
@@ -905,8 +906,7 @@ class _Scored(NamedTuple):
     scores: _Floats
     closest: list[str | None]  # empty unless asked for
     unanswered: list[int]  # rows whose prediction is None
-    padded: int  # questions whose score was raised by surplus blanks
-    padding_gain: float  # by how much, summed over the questions
+    padding_gains: list[float]  # by how much surplus blanks raised the score of each question where they did
 
 
 def _score(predictions: Any, answers: Any, rules: Protocol, closest: bool = False) -> _Scored:
@@ -925,7 +925,7 @@ def _score(predictions: Any, answers: Any, rules: Protocol, closest: bool = Fals
         )
         if closest:
             nearest += [None if i < 0 else own[i] for i, own in zip(best.tolist(), _listed(options), strict=True)]
-    return _Scored(scores, nearest, unanswered, len(gains), math.fsum(gains))
+    return _Scored(scores, nearest, unanswered, gains)
 
 
 def _block(predictions: Any, answers: Any, start: int) -> tuple[Any, Any]:
@@ -989,9 +989,10 @@ def _notes(scored: _Scored, rules: Protocol, names: Sequence[str] | None = None)
     n = len(scored.scores)
     first = [str(row) if names is None else repr(names[row]) for row in scored.unanswered[:5]]
     kind = "row" if names is None else "question_id"
-    mean = math.fsum(scored.scores.tolist()) / n if scored.padded else 0.0
+    gains = scored.padding_gains
+    mean = math.fsum(scored.scores.tolist()) / n if gains else 0.0
     shown = f"{kind} {', '.join(first)}"
-    return _notes_on(n, mean, len(scored.unanswered), shown, scored.padded, scored.padding_gain, rules)
+    return _notes_on(n, mean, len(scored.unanswered), shown, len(gains), math.fsum(gains), rules)
 
 
 def _notes_on(
@@ -1059,7 +1060,7 @@ def anls_score(
 
 def _notes_of_one(text: str | None, options: list[str], score: float, rules: Protocol) -> list[str]:
     gains = _padding_gains([text], [options], np.array([score]), rules)
-    scored = _Scored(np.array([score]), [], [0] if text is None else [], len(gains), math.fsum(gains))
+    scored = _Scored(np.array([score]), [], [0] if text is None else [], gains)
     return _notes(scored, rules)
 
 
@@ -1954,7 +1955,6 @@ def _exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> 
 # ANLS*: many trees
 # ---------------------------------------------------------------------------------------------------
 
-_NO_VALUE = object()
 _SCALARS = frozenset({str, int, float, bool})
 _MAX_PLAIN = 100_000  # values of one tree
 _MAX_DICTS = 10_000  # in one document: more of them may be a dict that holds itself
@@ -3080,7 +3080,12 @@ class ANLS(evaluate.Metric):
         return joined + max(self._pending_rows.values())
 
     def add(
-        self, *, prediction: Any = None, reference: Any = None, predictions: Any = None, references: Any = None
+        self,
+        *,
+        prediction: Any = _NO_VALUE,
+        reference: Any = _NO_VALUE,
+        predictions: Any = _NO_VALUE,
+        references: Any = _NO_VALUE,
     ) -> None:
         """Add one prediction and its reference, or with a question_id one of the two.
 
@@ -3094,10 +3099,14 @@ class ANLS(evaluate.Metric):
         Raises:
             ValueError: Input that cannot be scored; nothing is added.
         """
-        prediction = predictions if prediction is None else prediction
-        reference = references if reference is None else reference
-        reference_alone = prediction is None and _is_row(reference)
-        prediction_alone = reference is None and (_is_row(prediction) or not self.protocol.tree)  # None is a tree
+        prediction = predictions if prediction is _NO_VALUE else prediction
+        reference = references if reference is _NO_VALUE else reference
+        if prediction is reference is _NO_VALUE:
+            raise ValueError("add got neither prediction nor reference")
+        # None is an answer that was not given, and a tree; beside a row it is nothing.
+        reference_alone = prediction is _NO_VALUE or (prediction is None and _is_row(reference))
+        no_answers = reference is None and (_is_row(prediction) or not self.protocol.tree)
+        prediction_alone = reference is _NO_VALUE or no_answers
         given = None if reference_alone else [prediction], None if prediction_alone else [reference]
         self._take(_read_batch(*given, self.protocol))
 
@@ -3260,14 +3269,14 @@ def _result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: str) ->
             "missing": len(absent),
             "unknown": aligned.unknown,
             "unanswered": len(scored.unanswered),
-            "padded": scored.padded,
-            "padding_gain": scored.padding_gain / n,
+            "padded": len(scored.padding_gains),
+            "padding_gain": math.fsum(scored.padding_gains) / n,
             "scores": scores,
             "question_ids": None if aligned.question_ids is None else _id_list(aligned.question_ids),
             "closest_references": scored.closest,
             "signature": signature(rules, n=n, missing=missing),
         }
-    named = (scored.unanswered or scored.padded) and aligned.question_ids is not None
+    named = (scored.unanswered or scored.padding_gains) and aligned.question_ids is not None
     return result, aligned.notes + _notes(scored, rules, _id_list(aligned.question_ids) if named else None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import collections
 import json
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
@@ -201,9 +202,9 @@ def _note_texts(summary: Summary, scored: anls._Scored, questions: pa.Table) -> 
         rows = zip(ids, unanswered, strict=False)
         names = [str(summary.n + row) if own is None else repr(own) for own, row in rows]
         summary.note("unanswered", len(unanswered), names)
-    if scored.padded:
-        summary.counts["padded"] += scored.padded
-        summary.count(("padding gain",), {scored.padding_gain: 1})
+    if scored.padding_gains:
+        summary.counts["padded"] += len(scored.padding_gains)
+        summary.count(("padding gain",), collections.Counter(scored.padding_gains))
 
 
 def _texts(values: Sequence[str | None]) -> pa.Array:

@@ -313,6 +313,17 @@ class TestBatches:
             metric.add(reference=row)
         assert metric.compute() == {"anls_score": CARD_SCORE}
 
+    @pytest.mark.parametrize("protocol", ["standard", "anls_star"])
+    def test_add_nothing(self, metric_path: str, protocol: str) -> None:
+        """None is a tree, and is not what is taken for an argument that was forgotten."""
+        metric = evaluate.load(metric_path, protocol)
+        with pytest.raises(ValueError, match="add got neither prediction nor reference"):
+            metric.add()
+        with pytest.raises(ValueError, match="1 predictions but 0 references"):
+            metric.add(prediction="a")
+        with pytest.raises(ValueError, match="0 predictions but 1 references"):
+            metric.add(reference=["a"])
+
     def test_added_and_given(self, metric: Any) -> None:
         metric.add_batch(predictions=CARD_PREDICTIONS[:1], references=CARD_REFERENCES[:1])
         metric.add(prediction=CARD_PREDICTIONS[1], reference=CARD_REFERENCES[1])
