@@ -24,7 +24,7 @@ from anls_eval.diagnosis import compare_protocols, diagnose
 from anls_eval.formats import Reader, open_predictions, open_references
 from anls_eval.statistics import rank_systems
 from anls_eval.submission import score_questions, score_submission
-from benchmarks.tree import Workload, chain, nested, predicted, workloads
+from benchmarks.tree import Workload, chain, header, nested, predicted, workloads
 
 TEXTS = [name for name, rules in PROTOCOLS.items() if not rules.tree]
 RUN = "qwen2_vl_7b"
@@ -238,16 +238,53 @@ class TestTrees:
         assert (explained.matrices, explained.single) == (alone.matrices, alone.single), "it is compared once more"
         assert explained.steps == alone.steps
 
+
+def documents(n: int) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Predictions with slips, missing and invented keys, and their references."""
+    generator = random.Random(2)  # noqa: S311
+    references = [header(generator) for _ in range(n)]
+    return [predicted(generator, own) for own in references], references
+
+
+class TestManyDocuments:
+    """Documents of dicts, whose texts have their partners under the same keys."""
+
+    predictions, references = documents(300)
+    pairs = tuple(zip(predictions, references, strict=True))
+    differing = sum(p[key] != g[key] for p, g in pairs for key in g.keys() & p.keys())
+    lonely = sum(len(g.keys() ^ p.keys()) for p, g in pairs)
+
+    def test_texts_are_one_batch(self) -> None:
+        work = work_of(lambda: anls.anls_star_scores(self.predictions, self.references))
+        assert work.columns == [self.differing], "documents are compared one by one, or texts that are equal"
+        assert (work.single, work.matrices, work.assignments) == (0, [], [])
+        steps = {"lower": self.lonely, "collapse": self.lonely}
+        assert work.steps == steps, "texts are normalised one by one that have a partner"
+
+    def test_only_lists_are_matched_one_by_one(self) -> None:
+        prediction, reference = (
+            {**own, "pages": pages, "tags": ["a", "b"]} for pages, own in enumerate(self.references[:2], start=1)
+        )
+        work = work_of(lambda: anls.anls_star_scores([prediction] * 20, [reference] * 20))
+        assert work.columns == [20 * 4], "numbers are compared one by one"
+        assert work.steps == {"lower": 20 * 4, "collapse": 20 * 4}, "what is beside a list is normalised one by one"
+
+    def test_the_metric_scores_them_at_once(self) -> None:
+        def score() -> None:
+            metric = anls.ANLS("anls_star")
+            for prediction, reference in self.pairs:
+                metric.add(prediction=prediction, reference=reference)
+            metric.compute()
+
+        assert work_of(score).columns == [self.differing], "the metric scores documents one by one"
+
     def test_details_explain_each_document_once(self) -> None:
-        own = TREES["invoice of 5"]
-        metric = anls.ANLS("anls_star")
+        def score() -> None:
+            anls.ANLS("anls_star").compute(predictions=self.predictions, references=self.references, detailed=True)
 
-        def score(detailed: bool) -> Work:
-            return work_of(
-                lambda: metric.compute(predictions=[own.prediction], references=[own.reference], detailed=detailed)
-            )
-
-        assert score(True).steps == score(False).steps, "a document is scored once more for its details"
+        number = sum(map(len, (*self.predictions, *self.references)))
+        steps = {"lower": 2 * number, "collapse": 2 * number}  # when it is added, to check it, and when it is scored
+        assert work_of(score).steps == steps, "a document is scored once more for its details"
 
 
 class TestSubmission:
