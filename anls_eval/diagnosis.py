@@ -20,23 +20,16 @@ from anls import PROTOCOLS, Protocol
 from anls_eval import formatting
 from anls_eval.outcomes import Measured, measure, read_blocks
 from anls_eval.protocol_docs import in_words
+from anls_eval.tally import UNIT, exact_units
 
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
 
 _STANDARD = PROTOCOLS["standard"]
-_UNIT = 2**53  # a float64 from 0 to 1 that is 1 - d/L is a multiple of 1/_UNIT
-
-
-def _units(scores: _Floats, counts: _Ints | int = 1) -> int:
-    """The exact sum of the scores, each as often as its count says, in units: its order does not matter."""
-    units = (scores * _UNIT).astype(np.int64)
-    high, low = units >> 27, units & (2**27 - 1)  # so that no sum overflows
-    return (int((high * counts).sum()) << 27) + int((low * counts).sum())
 
 
 def _mean(units: int, n: int) -> float:
-    return units / _UNIT / n
+    return units / UNIT / n
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -121,7 +114,7 @@ def compare_protocols(
                 key: anls._kept_similarity(*part.closest[key[0]], own)
                 for key, own in dict(zip(keys, measured, strict=True)).items()
             }
-            units = {key: _units(own) for key, own in scores.items()}
+            units = {key: exact_units(own) for key, own in scores.items()}
             totals = [total + units[key] for total, key in zip(totals, keys, strict=True)]
             compared = [scores[key] for key in dict.fromkeys(keys[:-1])]
             spread[block.rows[part.rows]] = np.maximum.reduce(compared) - np.minimum.reduce(compared)
@@ -491,7 +484,7 @@ def _units_of(tally: _Tally, limit: Protocol, scoring: str) -> dict[bool, int]:
         scores = anls._kept_similarity(distances, lengths, limit)
     else:
         scores = anls._is_kept(distances, lengths, limit).astype(np.float64)
-    return {own: _units(scores[is_answerable == own], counts[is_answerable == own]) for own in (True, False)}
+    return {own: exact_units(scores[is_answerable == own], counts[is_answerable == own]) for own in (True, False)}
 
 
 def _fits(candidate: _Candidate, reported: float, decimals: int) -> bool:

@@ -9,7 +9,33 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-_SCALE = 1074  # every float64 is a whole number of 2**-1074
+_SCALE = 1074 + 53  # every float64 is a whole number of 2**-1074, and its mantissa one of 2**-53
+UNIT = 1 << _SCALE
+"""A sum of scores is held as a whole number of 1 / UNIT, which is exact."""
+
+
+def exact_units(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64] | int = 1) -> int:
+    """Add up scores without rounding: their order does not matter.
+
+    Args:
+        scores: Of shape (n,).
+        counts: How often each occurs: of shape (n,), or one number for all.
+
+    Returns:
+        The sum times `UNIT`.
+
+    Example:
+        >>> exact_units(np.array([0.5, 0.25]), np.array([2, 4])) == 2 * UNIT
+        True
+    """
+    mantissas, exponents = np.frexp(scores)
+    whole = (mantissas * 2**53).astype(np.int64)
+    high, low = (whole >> 27) * counts, (whole & (2**27 - 1)) * counts  # so that no sum overflows
+    total = 0
+    for exponent in np.unique(exponents).tolist():
+        own = exponents == exponent
+        total += (int(high[own].sum()) << 27) + int(low[own].sum()) << exponent + 1074
+    return total
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,11 +80,8 @@ class Tally:
     @property
     def total(self) -> Fraction:
         """The exact sum of the scores."""
-        scaled = 0
-        for score, count in self.counts.items():
-            numerator, denominator = score.as_integer_ratio()  # of a float, a power of 2
-            scaled += count * numerator << _SCALE + 1 - denominator.bit_length()
-        return Fraction(scaled, 1 << _SCALE)
+        scores, counts = (np.array(list(own)) for own in (self.counts.keys(), self.counts.values()))
+        return Fraction(exact_units(scores, counts), UNIT)
 
     @property
     def mean(self) -> float:
