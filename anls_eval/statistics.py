@@ -162,7 +162,7 @@ def confidence_interval(
 
     Raises:
         ValueError: There is no score; a score is not in [0, 1]; clusters of another length, without a name in a row,
-            or beside a tally; a level outside (0, 1); fewer than 1,000 resamples.
+            or beside a tally; a level outside (0, 1); fewer than 1,000 resamples; a seed below 0.
 
     Example:
         >>> interval = confidence_interval([1.0] * 80 + [0.5] * 15 + [0.0] * 5)
@@ -171,7 +171,7 @@ def confidence_interval(
         >>> round(confidence_interval([1.0]).low, 3)
         0.025
     """
-    _check_options(level, resamples)
+    _check_options(level, resamples, seed)
     if not isinstance(scores, Tally):
         values = checked_scores(scores, "scores")
         return _score_interval(values, _codes(clusters, len(values)), level, resamples, seed)
@@ -220,7 +220,7 @@ def paired_comparison(
         >>> found.p_value < 0.001
         True
     """
-    _check_options(level, resamples)
+    _check_options(level, resamples, seed)
     a, b = checked_scores(scores_a, "scores_a"), checked_scores(scores_b, "scores_b")
     check_lengths({"scores_a": a, "scores_b": b})
     return _compare(a, b, _codes(clusters, len(a)), level, resamples, seed, flips=resamples)
@@ -290,7 +290,7 @@ def rank_systems(
         >>> [(system.name, system.rank, system.rank_group) for system in ranking.systems]
         [('good', 1, 1), ('poor', 2, 2), ('bad', 3, 2)]
     """
-    _check_options(level, resamples)
+    _check_options(level, resamples, seed)
     if not scores_by_name:
         raise ValueError("nothing to rank: there is no system")
     if not 0 < alpha < 1:
@@ -425,8 +425,10 @@ def _interval(units: Units, least: float, has_clusters: bool, level: float, resa
     )
 
 
-def _check_options(level: float, resamples: int) -> None:
+def _check_options(level: float, resamples: int, seed: int) -> None:
     if not 0 < level < 1:
         raise ValueError(f"level: {level!r}; expected a number between 0 and 1, as 0.95")
     if resamples < LEAST_RESAMPLES:
         raise ValueError(f"resamples: {resamples!r}; expected {LEAST_RESAMPLES:,} or more")
+    if seed < 0:
+        raise ValueError(f"seed: {seed!r}; expected an integer of 0 or more")

@@ -472,6 +472,8 @@ def test_bad_input_to_the_others() -> None:
         paired_comparison([1], [-1])
     with pytest.raises(ValueError, match="clusters: 1 names for 2 scores"):
         paired_comparison([1, 1], [1, 0], clusters=["a"])
+    with pytest.raises(ValueError, match="seed: -1; expected an integer of 0 or more"):
+        confidence_interval([1.0, 0.5], seed=-1)
     with pytest.raises(ValueError, match="level: 2"):
         paired_comparison([1], [1], level=2)
     with pytest.raises(ValueError, match="there is no system"):
