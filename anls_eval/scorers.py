@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import abc
 import collections
+import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -123,15 +124,12 @@ def is_leaderboard(protocol: str) -> bool:
 
 
 def exact_threshold(threshold: float | str | Fraction | Decimal | None) -> float | Fraction | Decimal | None:
-    """Read a threshold given as text as the decimal that it writes; anything else comes back as it is."""
+    """Read a threshold given as text, as the decimal or fraction that it writes; anything else comes back as it is."""
     if not isinstance(threshold, str):
         return threshold
-    try:
-        return Decimal(threshold)
-    except InvalidOperation:
-        raise ValueError(
-            f"threshold={threshold!r}: expected a number from 0 to 1, the least similarity that counts"
-        ) from None
+    with contextlib.suppress(ValueError, ArithmeticError):
+        return anls._exact_threshold(Fraction(threshold) if "/" in threshold else Decimal(threshold))
+    raise ValueError(f"threshold={threshold!r}: expected a number from 0 to 1, the least similarity that counts")
 
 
 class TextScorer(Scorer):
@@ -174,8 +172,8 @@ class TextScorer(Scorer):
         distances[answered], lengths[answered] = measure(pairs, self.rules, answered)
         similarities = np.asarray(anls._similarity(distances, lengths, self.rules), dtype=np.float64)
         return {
-            "prediction": _texts(pairs.predictions),
-            "closest_reference": _texts(pairs.answers),
+            "prediction": text_column(pairs.predictions),
+            "closest_reference": text_column(pairs.answers),
             "distance": pa.array(distances, mask=~measured),
             "length": pa.array(lengths, mask=~measured),
             "similarity": pa.array(similarities, mask=~measured),
@@ -207,14 +205,19 @@ def _note_texts(summary: Summary, scored: anls._Scored, questions: pa.Table) -> 
         summary.count(("padding gain",), collections.Counter(scored.padding_gains))
 
 
-def _texts(values: Sequence[str | None]) -> pa.Array:
-    """Texts as Arrow can hold them: a lone surrogate becomes a question mark."""
+def text_column(values: Sequence[str | None] | pa.Array) -> pa.Array:
+    """Give texts as Arrow can hold them: a lone surrogate as its escape."""
+    if isinstance(values, pa.Array):
+        return values
     try:
         return pa.array(values, pa.large_string())
     except UnicodeEncodeError:
-        return pa.array(
-            [None if own is None else own.encode("utf-8", "replace").decode() for own in values], pa.large_string()
-        )
+        return pa.array([None if own is None else escaped_surrogates(own) for own in values], pa.large_string())
+
+
+def escaped_surrogates(text: str) -> str:
+    """Give a text with lone surrogates, which Arrow and UTF-8 cannot hold, as their escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 class TreeScorer(Scorer):
@@ -254,10 +257,10 @@ class TreeScorer(Scorer):
         if not detailed:
             return scores, {}
         return scores, {
-            "prediction": _texts(
+            "prediction": text_column(
                 [None if text is None else text.decode() for text in questions["prediction"].to_pylist()]
             ),
-            "closest_reference": _texts(closest),
+            "closest_reference": text_column(closest),
         }
 
     def notes(self, summary: Summary) -> list[str]:
@@ -324,7 +327,7 @@ class LeaderboardScorer(Scorer):
             if not labels[0]:
                 raise ValueError(
                     f"protocol {self.board.name!r} needs the answer type of each question, one of "
-                    f"{', '.join(self.board.answer_types)}; name its column with --columns answer_type=NAME"
+                    f"{', '.join(self.board.answer_types)}; name its column with columns={{'answer_type': NAME}}"
                 )
             types = [own[0] if own else None for own in labels]
         scores, notes = noted_scores(predictions, references, self.board.name, types)
@@ -333,7 +336,8 @@ class LeaderboardScorer(Scorer):
         answerable, answered = answerable_scores(scores, predictions, references)
         summary.count(("answerable",), answerable.counts)
         summary.counts["answered"] += answered
-        details = {"prediction": _texts(list(map(_json, predictions))), "answers": _texts(list(map(_json, references)))}
+        texts = {"prediction": predictions, "answers": references}
+        details = {name: text_column(list(map(_json, values))) for name, values in texts.items()}
         return scores, details if detailed else {}
 
     def notes(self, summary: Summary) -> list[str]:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import anls
 from anls_eval.alignment import Alignment, without_repeats
 from anls_eval.formats import Batch, Reader
-from anls_eval.scorers import Scorer
+from anls_eval.scorers import Scorer, escaped_surrogates, text_column
 from anls_eval.summary import Summary
 
 _LABELS = pa.large_list(pa.large_string())
@@ -52,6 +52,7 @@ class Options(NamedTuple):
         columns: Further columns to keep.
         missing: ``"error"`` or ``"zero"``.
         unknown: ``"error"`` or ``"ignore"``.
+        keep: Whether the questions stay in memory with their scores.
     """
 
     by: tuple[str, ...] = ()
@@ -59,6 +60,7 @@ class Options(NamedTuple):
     columns: tuple[str, ...] = ()
     missing: str = "error"
     unknown: str = "error"
+    keep: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,11 +80,13 @@ class Pass:
 
     Attributes:
         summary: Of the questions that have been scored.
+        kept: These questions and their scores, block by block, where that was asked for.
     """
 
     def __init__(self, sides: Sides, scorer: Scorer, options: Options, whole: bool) -> None:
         self.scorer, self.summary = scorer, Summary(notes=dict.fromkeys(sides.notes))
         self._options = options
+        self.kept: list[tuple[pa.Table, npt.NDArray[np.float64]]] = []
         self._clustered: list[tuple[npt.NDArray[np.float64], list[str]]] = []
         predictions, references = (
             self._whole(rows(), side) if whole else rows() for rows, side in zip(sides[:2], SIDES, strict=True)
@@ -124,6 +128,8 @@ class Pass:
                     self.summary.count(("by", name, value), counts)
             if self._options.cluster_by is not None:
                 self._clustered.append((scores, _one_label(questions, self._options.cluster_by)))
+            if self._options.keep:
+                self.kept.append((questions, scores))
             n += len(scores)
             on_progress(n)
             yield questions, scores, details
@@ -132,7 +138,7 @@ class Pass:
         """Score block by block, and give the rows for a file."""
         for questions, scores, details in self.scored(detailed, on_progress):
             ids = anls._decoded(questions["question_id"].combine_chunks(), anls._TEXTS)
-            columns = {"question_id": ids, **details, "score": pa.array(scores)}
+            columns = {"question_id": text_column(ids), **details, "score": pa.array(scores)}
             for name in self._options.by:
                 columns[BY + name if name in columns else name] = _shown_labels(questions[BY + name])
             yield pa.record_batch(columns)
@@ -203,8 +209,7 @@ def _label(value: Any) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    """The text of a value; a lone surrogate, which Arrow and UTF-8 cannot hold, as its escape."""
-    return str(value).encode("utf-8", "backslashreplace").decode()
+    return escaped_surrogates(str(value))
 
 
 def _one_label(questions: pa.Table, name: str) -> list[str]:

@@ -149,15 +149,10 @@ def score_submission(
     options = Options(tuple(by), cluster_by, (), missing, unknown)
     scorer = make_scorer(protocol, threshold)
     readers = sides_with(predictions, references, protocol, options.names)
-    advance = on_progress or (lambda done: None)
 
     def score(whole: bool) -> SubmissionScore:
         run = Pass(sides_of(readers, scorer, options.names), scorer, options, whole)
-        if per_question is None:
-            for _ in run.scored(False, advance):
-                pass
-        else:
-            write_rows(per_question, run.rows(True, advance))
+        _score_all(run, per_question, on_progress)
         return _result(run, options, seed)
 
     return in_a_stream_or_whole(score)
@@ -241,6 +236,7 @@ def score_questions(
     columns: Sequence[str] = (),
     missing: str = "error",
     unknown: str = "error",
+    per_question: str | os.PathLike[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> ScoredQuestions:
     r"""Score a submission as `score_submission` does, and keep every question in memory.
@@ -256,6 +252,7 @@ def score_questions(
         columns: Further columns to give by question, which the score is not grouped by.
         missing: As in `score_submission`.
         unknown: The same.
+        per_question: The same.
         on_progress: The same.
 
     Returns:
@@ -279,14 +276,14 @@ def score_questions(
         (['2', '1'], [0.75, 1.0], {'page': [['7'], ['8']]})
     """
     check_options(protocol, threshold, missing, unknown)
-    options = Options(tuple(by), cluster_by, tuple(columns), missing, unknown)
+    options = Options(tuple(by), cluster_by, tuple(columns), missing, unknown, keep=True)
     scorer = make_scorer(protocol, threshold)
     readers = sides_with(predictions, references, protocol, options.names)
 
     def score(whole: bool) -> ScoredQuestions:
         run = Pass(sides_of(readers, scorer, options.names), scorer, options, whole)
-        blocks = list(run.scored(False, on_progress or (lambda done: None)))
-        table = pa.concat_tables([questions for questions, _, _ in blocks]).combine_chunks()
+        _score_all(run, per_question, on_progress)
+        table = pa.concat_tables([questions for questions, _ in run.kept]).combine_chunks()
         given, expected = scorer.read(table)
         of_leaderboard = isinstance(scorer, LeaderboardScorer)
         return ScoredQuestions(
@@ -296,11 +293,23 @@ def score_questions(
             predictions=given,
             answers=expected,
             is_missing=anls._bools(table["is_missing"].combine_chunks()),
-            scores=np.concatenate([scores for _, scores, _ in blocks]),
+            scores=np.concatenate([scores for _, scores in run.kept]),
             columns={name: table[BY + name].to_pylist() for name in options.names},
         )
 
     return in_a_stream_or_whole(score)
+
+
+def _score_all(
+    run: Pass, per_question: str | os.PathLike[str] | None, on_progress: Callable[[int], None] | None
+) -> None:
+    """Score every question, and write a row for each if a file is given."""
+    advance = on_progress or (lambda done: None)
+    if per_question is not None:
+        write_rows(per_question, run.rows(True, advance))
+        return
+    for _ in run.scored(False, advance):
+        pass
 
 
 def check_options(protocol: str | anls.Protocol, threshold: Any, missing: str, unknown: str) -> None:

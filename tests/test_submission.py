@@ -258,7 +258,7 @@ class TestLeaderboards:
 
     def test_without_answer_types(self, tmp_path: Path) -> None:
         sides = written(tmp_path, [{"id": 1, "prediction": "a"}], [{"id": 1, "answers": ["a"]}])
-        with pytest.raises(ValueError, match="--columns answer_type=NAME"):
+        with pytest.raises(ValueError, match=r"name its column with columns=\{'answer_type': NAME\}"):
             score_submission(*sides, protocol="dude")
 
     @pytest.mark.parametrize("name", LEADERBOARDS)
@@ -300,6 +300,13 @@ def test_read_questions(tmp_path: Path) -> None:
 def test_lone_surrogates(tmp_path: Path) -> None:
     sides = written(tmp_path, [{"id": 1, "prediction": "a\ud800b"}], [{"id": 1, "answers": ["a\ud800b"]}])
     assert score_submission(*sides, per_question=tmp_path / "rows.csv").score == 1.0
+
+
+def test_lone_surrogates_in_rows(tmp_path: Path) -> None:
+    sides = written(tmp_path, [{"id": "\ud800", "prediction": "\udfff"}], [{"id": "\ud800", "answers": ["\udfff"]}])
+    score_submission(*sides, per_question=tmp_path / "rows.parquet")
+    [row] = pq.read_table(tmp_path / "rows.parquet").to_pylist()
+    assert (row["question_id"], row["prediction"], row["score"]) == ("\\ud800", "\\udfff", 1.0)
 
 
 def test_lone_surrogates_in_groups(tmp_path: Path) -> None:

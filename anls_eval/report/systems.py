@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -53,6 +54,8 @@ def read_system(
     confidence: str | None = None,
     missing: str = "error",
     unknown: str = "error",
+    per_question: str | os.PathLike[str] | None = None,
+    on_progress: Callable[[int], None] | None = None,
 ) -> System:
     r"""Read and score a submission for a report.
 
@@ -69,6 +72,8 @@ def read_system(
             several confidences the first counts, and -1 is none, as in DUDE.
         missing: As in `submission.score_submission`.
         unknown: The same.
+        per_question: The same.
+        on_progress: The same.
 
     Returns:
         The system.
@@ -102,6 +107,8 @@ def read_system(
         columns=[] if confidence is None else [confidence],
         missing=missing,
         unknown=unknown,
+        per_question=per_question,
+        on_progress=on_progress,
     )
     return System(
         name=system_name(predictions.detected.path) if name is None else name,

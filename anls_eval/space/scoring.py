@@ -162,14 +162,15 @@ def report(
     target = Path(folder)
     rows = target / "per_question.parquet"
     report_progress(0.2, "scoring")
-    score = score_submission(*sides, by=options.by, per_question=rows, **options.rules)
+    name = system_name(predictions)
+    system = read_system(*sides, name=name, by=options.by, per_question=rows, **options.rules)
+    score = system.scored.submission
     write_rows(target / "per_question.csv", pq.read_table(rows))
     files = [target / "per_question.csv", rows, target / "report.html"]
     if hub is not None:
         entry = eval_result(score, dataset_id=hub[0], task_id=hub[1])
         files.append(write_eval_result(target, entry))
     report_progress(0.5, "looking for causes")
-    system = read_system(*sides, name=system_name(predictions), by=options.by, **options.rules)
     page = render(collect(system, date=datetime.datetime.now(datetime.timezone.utc).date()))
     files[2].write_text(page, encoding="utf-8", newline="\n")
     summary = html("submission.html", name=system.name, score=score)
