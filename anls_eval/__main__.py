@@ -8,7 +8,8 @@ def main() -> None:
     try:
         from anls_eval import cli
     except ModuleNotFoundError as error:
-        sys.exit(f"error: the command line needs {error.name}: pip install 'anls-metric[eval]'")
+        print(f"error: the command line needs {error.name}: pip install 'anls-metric[eval]'", file=sys.stderr)
+        sys.exit(2)
     cli.main()
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -39,7 +41,8 @@ err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 Protocol = Annotated[str, typer.Option("--protocol", "-p", help="A name that `anls protocols` lists.")]
 Threshold = Annotated[
-    str | None, typer.Option("--threshold", "-t", help="The least similarity that counts, in place of the protocol's.")
+    str | None,
+    typer.Option("--threshold", "-t", help="The least similarity that counts, as 0.8 or 4/5; else the protocol's."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 References = Annotated[str, typer.Option("--references", "-r", help="The file with the accepted answers.")]
@@ -60,7 +63,7 @@ Unknown = Annotated[str, typer.Option(help="A prediction without a question: err
 ClusterBy = Annotated[
     str | None, typer.Option(help="The column with the document of each question, for intervals and tests.")
 ]
-Seed = Annotated[int, typer.Option(help="Of the random numbers behind intervals and tests.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the random numbers behind intervals and tests.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor what was detected.")]
 
 
@@ -77,13 +80,44 @@ def main() -> None:
         if stop.code == _INTERRUPTED and stop.__context__ is not None:
             _say("; ".join(filter(None, ("interrupted", str(stop.__context__.__cause__)))), err)
         raise
+    except ModuleNotFoundError as error:
+        extra = "dask" if error.name in ("dask", "distributed") else "eval"
+        _say(f"error: this needs {error.name}: pip install 'anls-metric[{extra}]'", err)
+        raise SystemExit(2) from None
     except (ValueError, TypeError, OSError) as error:
-        _say(f"error: {error}", err)
+        _say(f"error: {_in_options(str(error))}", err)
         raise SystemExit(2) from None
 
 
+@app.callback(invoke_without_command=True)
+def _common(
+    version: Annotated[bool, typer.Option("--version", help="Print the version of the metric.")] = False,
+) -> None:
+    if version:
+        import anls
+
+        _say(f"anls {anls.__version__}")
+        raise typer.Exit
+
+
 def _show_note(message: Warning | str, *_: Any, **__: Any) -> None:
-    _say(f"note: {message}", err)
+    _say(f"note: {_in_options(str(message))}", err)
+
+
+_ARGUMENT = re.compile(
+    r"\b(protocol|threshold|missing|unknown|reported|answer_type|dataset_id|resume|skip_bad)"
+    r"""=('[^']*'|"[^"]*"|None|True)"""
+)
+
+
+def _in_options(message: str) -> str:
+    """A message in which arguments as Python writes them are options: ``--missing zero`` for ``missing="zero"``."""
+
+    def option(found: re.Match[str]) -> str:
+        name, value = f"--{found[1].replace('_', '-')}", found[2]
+        return name if value in ("None", "True") else f"{name} {shlex.quote(value[1:-1])}"
+
+    return _ARGUMENT.sub(option, re.sub(r"columns=\{'(\w+)': NAME\}", r"--columns \1=NAME", message))
 
 
 def _say(text: str, console: Console = out) -> None:
@@ -254,10 +288,15 @@ def score(
     }
     if out_folder is None:
         sides = _open(predictions, references, format_name, columns, quiet or as_json)
+        asked |= {"cluster_by": cluster_by, "per_question": per_question}
         with _progress(sides[1].rows, quiet) as advance:
-            result = score_submission(
-                *sides, **asked, cluster_by=cluster_by, per_question=per_question, on_progress=advance
-            )
+            if report is None:
+                result = score_submission(*sides, **asked, on_progress=advance)
+            else:
+                from anls_eval.report import read_system
+
+                system = read_system(*sides, **asked, confidence=confidence, on_progress=advance)
+                result = system.scored.submission
     else:
         asked |= {"format": format_name, "columns": dict(map(_role, columns or []))}
         asked |= {"out": out_folder, "resume": resume, "skip_bad": skip_bad}
@@ -265,9 +304,8 @@ def score(
     for note in result.notes:
         _show_note(note)
     if report is not None:
-        from anls_eval.report import read_system, write_report
+        from anls_eval.report import write_report
 
-        system = read_system(*sides, **asked, cluster_by=cluster_by, confidence=confidence)
         write_report(report, system)
     if eval_results is not None and dataset_id and task_id:
         from anls_eval.integrations import hub
@@ -292,10 +330,7 @@ def _score_dataset(
     asked: dict[str, Any],
 ) -> SubmissionScore:
     """Score files by Dask; exit status 1 where some of them are bad."""
-    try:
-        from anls_eval import distributed
-    except ModuleNotFoundError as error:
-        raise ValueError(f"--out needs {error.name}: pip install 'anls-metric[dask]'") from None
+    from anls_eval import distributed
 
     with contextlib.ExitStack() as stack:
         advance = stack.enter_context(_progress(None, quiet))
@@ -303,7 +338,7 @@ def _score_dataset(
         try:
             found = distributed.score_dataset(predictions, references, client=client, on_progress=advance, **asked)
         except distributed.BadPartsError as error:
-            err.print(f"error: {error}", markup=False)
+            _say(f"error: {_in_options(str(error))}", err)
             raise typer.Exit(1) from None
     if found.resumed and not quiet:
         err.print(f"{found.resumed} of {found.parts} parts were finished before", markup=False)
@@ -422,7 +457,7 @@ def leaderboard(
     for note in found.notes if not quiet else ():
         _show_note(note)
     for path, why in found.skipped.items():
-        _say(f"skipped: {path}: {why}", err)
+        _say(f"skipped: {path}: {_in_options(why)}", err)
 
 
 def _systems_in(folder: Path, references: str) -> list[str]:
@@ -520,21 +555,24 @@ def check(
     fix: Annotated[
         Path | None, typer.Option(help="Write the submission with the mends that are certain: .json, .jsonl or .csv.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, with every problem and not only the first of a kind.")
+    ] = False,
 ) -> None:
     """Find what a portal would refuse in a submission, and what costs points; exit status 1 if it would be refused."""
     from anls_eval import terminal
-    from anls_eval.submission_check import check_submission
+    from anls_eval.submission_check import MOST_SHOWN, check_submission
     from anls_eval.submission_mend import mend_submission
 
     _check_output(fix, references)
     roles = dict(_role(text) for text in columns or [])
-    report = left = check_submission(predictions, references, format=format_name, columns=roles)
+    asked: dict[str, Any] = {"format": format_name, "columns": roles, "most": None if as_json else MOST_SHOWN}
+    report = left = check_submission(predictions, references, **asked)
     shown = report.to_dict()
     if not as_json:
         _say(terminal.check_text(report))
     if fix is not None and report.is_readable:
-        left = mend_submission(predictions, fix, references, format=format_name, columns=roles)
+        left = mend_submission(predictions, fix, references, **asked)
         shown["mended"] = left.to_dict()
         if not as_json:
             _say(f"\n{terminal.mended_text(report, left)}")

@@ -87,7 +87,7 @@ class BadPartsError(ValueError):
         more = f"\n  and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
         super().__init__(
             f"{len(bad)} parts cannot be scored:{listed}{more}\nThe others are finished in {out}. Mend these and run "
-            "again with resume, or leave them out with skip_bad."
+            "again with resume=True, or leave them out with skip_bad=True."
         )
 
     def _first(self) -> list[tuple[str, str]]:
@@ -281,7 +281,7 @@ def _prepare(job: Job, resume: bool) -> None:
     job.out.mkdir(parents=True, exist_ok=True)
     if any(job.out.iterdir()) and not (resume and job.work.exists()):
         expected = (
-            "the results of an earlier run" if resume else "a new folder, or resume, to go on with an earlier run"
+            "the results of an earlier run" if resume else "a new folder, or resume=True to go on with an earlier run"
         )
         raise ValueError(f"{job.out} has other files; expected {expected}")
     job.work.mkdir(exist_ok=True)
@@ -447,11 +447,11 @@ class _Engine:
         except (KilledWorker, MemoryError) as error:
             raise ChildProcessError(
                 f"workers died again and again, or had no memory left: {error}. Give each worker more memory, or split "
-                f"the files. What is finished is in {self.job.out}: run again with resume."
+                f"the files. What is finished is in {self.job.out}: run again with resume=True."
             ) from None
         except (FutureCancelledError, CommClosedError) as error:
             raise ChildProcessError(
-                f"the cluster was lost: {error}. What is finished is in {self.job.out}: run again with resume."
+                f"the cluster was lost: {error}. What is finished is in {self.job.out}: run again with resume=True."
             ) from None
         finally:
             self.client.cancel(list(futures))  # those of a run that was broken off

@@ -13,7 +13,7 @@ from anls_eval.submission_findings import Finding, find_all
 from anls_eval.submission_rows import References, Rows, read_references, read_rows
 
 MOST_SHOWN = 20
-"""How many problems of one code a report holds; all are counted."""
+"""How many problems of one code a report holds if nothing else is asked for; all are counted."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,7 +119,7 @@ class CheckReport:
         counts: The number of problems of each code, the severest first.
         mendable: The number of those whose mend is certain.
         refused: The number of problems for which the submission is refused.
-        problems: The first `MOST_SHOWN` problems of each code, in the same order.
+        problems: The first problems of each code, in the same order, up to as many as were asked for.
     """
 
     path: str
@@ -147,6 +147,7 @@ def check_submission(
     *,
     format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
+    most: int | None = MOST_SHOWN,
 ) -> CheckReport:
     r"""Find every problem of a submission: of its file, its ids and its answers.
 
@@ -159,6 +160,7 @@ def check_submission(
             answers that are long beside the accepted ones.
         format: A name in `formats.FORMATS`; None detects it.
         columns: Columns by role, as for `formats.open_predictions`, of both files.
+        most: How many problems of one code the report is to hold; None for all.
 
     Returns:
         The problems. That the predictions cannot be read is one of them.
@@ -181,11 +183,15 @@ def check_submission(
         [1] 8 answer-blanks ' Oslo' True
     """
     references = None if references_path is None else read_references(references_path, format, columns or {})
-    return examine(os.fspath(predictions_path), references, format, columns or {})[0]
+    return examine(os.fspath(predictions_path), references, format, columns or {}, most)[0]
 
 
 def examine(
-    path: str, references: References | None, format_name: str | None, columns: Mapping[str, str]
+    path: str,
+    references: References | None,
+    format_name: str | None,
+    columns: Mapping[str, str],
+    most: int | None = MOST_SHOWN,
 ) -> tuple[CheckReport, Rows | None, list[Finding]]:
     """As `check_submission`, with the rows, unless the file cannot be read, and the findings that have a mend."""
     try:
@@ -197,7 +203,7 @@ def examine(
     if references is not None and references.ids is None and rows.ids is not None:
         raise ValueError(
             f"{path} has question ids and the references have none, so that nothing can be compared; name their column "
-            "with columns={'question_id': ...}"
+            "with columns={'question_id': NAME}"
         )
     ids, found = find_all(rows, references)
     sure = references is not None
@@ -214,7 +220,7 @@ def examine(
             mendable[own.code] += 1
             mends.append(own)
         first = shown.setdefault(own.code, [])
-        if len(first) < MOST_SHOWN:
+        if most is None or len(first) < most:
             place, question_id = ("", own.question_id) if own.row is None else (rows.place(own.row), ids[own.row])
             remedy, certain = KINDS[own.code].remedy, own.mend is not None
             first.append(Problem(own.code, severity, own.row, place, question_id, own.found, remedy, certain))

@@ -18,7 +18,7 @@ from anls_eval.formats.source import ABSENT
 from anls_eval.formats.values import listed_column
 from anls_eval.formats.write import whole_file
 from anls_eval.id_faults import as_integer
-from anls_eval.submission_check import CheckReport, examine
+from anls_eval.submission_check import MOST_SHOWN, CheckReport, examine
 from anls_eval.submission_findings import Finding
 from anls_eval.submission_rows import Rows, read_references
 
@@ -30,6 +30,7 @@ def mend_submission(
     *,
     format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
+    most: int | None = MOST_SHOWN,
 ) -> CheckReport:
     r"""Write a submission in the form that its portal takes, with every mend that is certain and no other.
 
@@ -44,6 +45,7 @@ def mend_submission(
         references_path: The references, with which more is certain.
         format: A name in `formats.FORMATS`; None detects it.
         columns: Columns by role, of both files.
+        most: As in `submission_check.check_submission`.
 
     Returns:
         The check of what was written: what is left to mend by hand.
@@ -82,7 +84,7 @@ def mend_submission(
             stream.write(text.encode("utf-8", "backslashreplace"))
     roles = {"question_id": names.right[0]} if rows.id_key else {}
     portal = rows.portal.name if rows.portal else None
-    return examine(str(out), references, portal, {**roles, "prediction": names.right[1]})[0]
+    return examine(str(out), references, portal, {**roles, "prediction": names.right[1]}, most)[0]
 
 
 @dataclasses.dataclass(frozen=True)

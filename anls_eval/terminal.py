@@ -21,10 +21,15 @@ from anls_eval.statistics import Ranking
 from anls_eval.submission import SubmissionScore
 from anls_eval.submission_check import CheckReport
 
+_WIDEST = 80  # characters of a text from a file in a table
+
 
 def _cell(text: str) -> Text:
-    """A text from a file as one line of a table, in which brackets are no markup."""
-    return Text(escaped(text).replace("\n", "\\n"))
+    """A text from a file as one line of a table, in which brackets are no markup; a long one without its middle."""
+    line = escaped(text).replace("\n", "\\n")
+    if len(line) > _WIDEST:
+        line = f"{line[: _WIDEST // 2]}…{line[-(_WIDEST // 2 - 1) :]}"
+    return Text(line)
 
 
 def _table(*columns: str) -> Table:
@@ -200,7 +205,7 @@ def comparison_table(ranking: Ranking) -> Table:
     for pair in ranking.comparisons:
         own = pair.comparison
         table.add_row(
-            _cell(f"{pair.a} - {pair.b}"),
+            Text.assemble(_cell(pair.a), " - ", _cell(pair.b)),
             f"{own.difference:.4f}",
             f"{own.interval.low:.4f} to {own.interval.high:.4f}",
             f"{own.p_value:.4f}",

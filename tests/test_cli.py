@@ -11,6 +11,7 @@ import sys
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,6 +22,7 @@ from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 
 import anls
 from anls_eval import cli
+from anls_eval.formats import Reader
 from anls_eval.leaderboards import LEADERBOARDS
 
 DATA = Path(__file__).parent / "data"
@@ -86,8 +88,26 @@ class TestAsAProgram:
         (tmp_path / "typer.py").write_text("raise ModuleNotFoundError(name='typer')")
         script = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from anls_eval.__main__ import main; main()"
         found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-        assert found.returncode == 1
+        assert found.returncode == 2
         assert found.stderr == "error: the command line needs typer: pip install 'anls-metric[eval]'\n"
+
+    @pytest.mark.parametrize(
+        ("module", "extra", "arguments"),
+        [("dask", "dask", ("--out", "scored")), ("jinja2", "eval", ("--report", "report.html"))],
+    )
+    def test_without_an_extra(self, module: str, extra: str, arguments: tuple[str, str], tmp_path: Path) -> None:
+        command = ["anls", "score", str(RUN), "-r", str(GOLD), arguments[0], str(tmp_path / arguments[1])]
+        script = (
+            f"import sys; sys.modules[{module!r}] = None; sys.argv = {command}; from anls_eval import cli; cli.main()"
+        )
+        found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert (found.returncode, found.stdout) == (2, "")
+        assert found.stderr.splitlines()[-1] == f"error: this needs {module}: pip install 'anls-metric[{extra}]'"
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_version(run: Any) -> None:
+    assert run("--version") == (0, f"anls {anls.__version__}\n", "")
 
 
 class TestProtocols:
@@ -143,7 +163,7 @@ class TestExplain:
     def test_a_leaderboard(self, run: Any) -> None:
         found = run("explain", "['b', 'a']", "['a', 'b']", "-p", "mmlongbench", "--answer-type", "List")
         assert found.out.startswith("score 1\n\nmmlongbench: Texts are cleaned")
-        assert "answer_type=None" in refused(run("explain", "a", "a", "-p", "mmlongbench"))
+        assert "--answer-type" in refused(run("explain", "a", "a", "-p", "mmlongbench"))
 
     def test_a_document(self, run: Any, tmp_path: Path) -> None:
         path = tmp_path / "document.json"
@@ -209,6 +229,8 @@ class TestScore:
         message = refused(run("score", path, "-r", GOLD, "--per-question", tmp_path / "rows.parquet"))
         assert f"missing: {rows[-1]['questionId']}" in message
         assert "unknown: 999999999" in message
+        assert "--missing zero scores questions" in message
+        assert "--unknown ignore leaves predictions" in message
         assert not (tmp_path / "rows.parquet").exists()
         found = json.loads(run("score", path, "-r", GOLD, "--missing", "zero", "--unknown", "ignore", "--json").out)
         assert (found["missing"], found["unknown"], found["n"]) == (1, 1, 1000)
@@ -217,15 +239,18 @@ class TestScore:
         ("arguments", "message"),
         [
             (["-p", "rcc"], "Did you mean 'rrc'?"),
-            (["-t", "2"], "threshold="),
+            (["-t", "2"], "--threshold 2: expected a number from 0 to 1"),
+            (["-t", "7/5"], "--threshold 7/5: expected a number from 0 to 1"),
+            (["-t", "1/0"], "--threshold 1/0: expected"),
+            (["--seed", "-1"], "Invalid value for '--seed'"),
             (["--by", "page"], "has the column 'page'"),
             (["--columns", "prediction"], "expected ROLE=NAME"),
             (["--columns", "prediction=text"], "'text'"),
             (["--columns", "predictions=answer"], "expected the roles"),
-            (["--missing", "skip"], "expected one of 'error', 'zero'"),
+            (["--missing", "skip"], "--missing skip: expected one of 'error', 'zero'"),
             (["--format", "xml"], "format 'xml' is not known"),
             (["--per-question", "rows.txt"], "expected a name in .parquet, .csv or .jsonl"),
-            (["-p", "dude"], "needs the answer type of each question"),
+            (["-p", "dude"], "name its column with --columns answer_type=NAME"),
         ],
     )
     def test_wrong_options(self, arguments: list[str], message: str, run: Any) -> None:
@@ -329,6 +354,18 @@ class TestCompare:
         assert lines[1][:4] == ["1", "1", "pred_qwen2_vl_7b_instruct", "0.894217"]
         assert ["307", "53", "640"] in [line[-3:] for line in lines]
 
+    def test_long_names(self, run: Any, tmp_path: Path) -> None:
+        """A table leaves out the middle of a name, and JSON nothing."""
+        names = ["a" * 120 + "-first", "a" * 120 + "-second"]
+        for name, own in zip(names, sorted(FOLDER.glob("pred_*.json")), strict=False):
+            (tmp_path / f"{name}.json").write_bytes(own.read_bytes())
+        arguments = ["compare", *(tmp_path / f"{name}.json" for name in names), "-r", GOLD]
+        shown = run(*arguments).out
+        assert "aaa…aaa" in shown
+        assert all(ending in shown for ending in ("-first ", "-second "))
+        assert max(map(len, shown.splitlines()[:-1])) < 250
+        assert sorted(own["name"] for own in json.loads(run(*arguments, "--json").out)["systems"]) == names
+
     def test_systems_in_any_order_of_questions(self, run: Any, tmp_path: Path) -> None:
         rows = [{"id": own, "prediction": str(own % 7)} for own in range(50)]
         (tmp_path / "r.jsonl").write_text(
@@ -412,6 +449,17 @@ class TestReport:
             assert part in text
         assert "has the column 'sure'" in refused(run(*arguments, "--report", path, "--confidence", "sure", "-q"))
 
+    def test_beside_the_score(self, run: Any, tmp_path: Path) -> None:
+        """With a report, the score and the rows are the same, and each file is read once."""
+        found = {}
+        for name, more in (("alone", []), ("reported", ["--report", tmp_path / "report.html"])):
+            with mock.patch.object(Reader, "batches", autospec=True, side_effect=Reader.batches) as read:
+                ran = run("score", RUN, "-r", GOLD, "--json", "--per-question", tmp_path / f"{name}.csv", *more)
+            assert read.call_count == 2
+            found[name] = ran.out, (tmp_path / f"{name}.csv").read_text(encoding="utf-8")
+        assert found["alone"] == found["reported"]
+        assert (tmp_path / "report.html").exists()
+
     def test_of_two(self, run: Any, tmp_path: Path) -> None:
         path = tmp_path / "report.html"
         runs = sorted(FOLDER.glob("pred_qwen2*.json"))
@@ -467,7 +515,17 @@ class TestDiagnose:
 
     @pytest.mark.parametrize("reported", ["x", "nan", "101"])
     def test_no_number(self, reported: str, run: Any) -> None:
-        assert f"reported={reported!r}" in refused(run("diagnose", RUN, "-r", GOLD, "--reported", reported))
+        assert f"--reported {reported}: expected" in refused(run("diagnose", RUN, "-r", GOLD, "--reported", reported))
+
+
+class TestCheck:
+    def test_json_has_every_problem(self, run: Any, tmp_path: Path) -> None:
+        rows = [{"questionId": own, "answer": f" {own}"} for own in range(50)]
+        path = tmp_path / "submission.json"
+        path.write_text(json.dumps(rows))
+        found = json.loads(run("check", path, "--json").out)
+        assert [own["row"] for own in found["problems"] if own["code"] == "answer-blanks"] == list(range(50))
+        assert "  and 45 more" in run("check", path).out
 
 
 class TestOutputs:
@@ -521,12 +579,22 @@ class TestFolderOfSystems:
         message = refused(run("leaderboard", FOLDER, "-r", GOLD, "-p", "nope"))
         assert "no system" not in message
         assert "'mmlongbench'" in message
-        assert "missing='skip'" in refused(run("leaderboard", FOLDER, "-r", GOLD, "--missing", "skip"))
+        assert "--missing skip: expected" in refused(run("leaderboard", FOLDER, "-r", GOLD, "--missing", "skip"))
 
 
 @pytest.mark.parametrize("threshold", ["1e9999999", "1e-9999999", "-1e99999999", "1E+99999999"])
 def test_thresholds_of_many_digits(threshold: str, run: Any) -> None:
-    assert "threshold=" in refused(run("explain", "ab", "ac", f"--threshold={threshold}"))
+    assert f"--threshold {threshold}: expected" in refused(run("explain", "ab", "ac", f"--threshold={threshold}"))
+
+
+def test_a_threshold_is_a_fraction_too(run: Any) -> None:
+    """9/10 is the similarity of these texts, and a threshold of 0.9 as a float is a little more."""
+    for threshold in ("9/10", "0.9"):
+        found = json.loads(run("explain", "abcdefghij", "abcdefghix", "-t", threshold, "--json").out)
+        assert (found["score"], found["signature"]) == (0.9, anls.signature(threshold=0.9, n=1))
+    third = json.loads(run("explain", "abc", "axy", "-t", "1/3", "--json").out)
+    assert third["score"] == pytest.approx(1 / 3)
+    assert "|keep:>=1/3|" in third["signature"]
 
 
 def test_a_reported_number_of_many_digits(run: Any) -> None:

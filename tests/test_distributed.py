@@ -217,7 +217,7 @@ class TestBadParts:
 class TestOptions:
     def test_a_folder_with_something_in_it(self, data: Path, client: Client, tmp_path: Path) -> None:
         (tmp_path / "other.txt").touch()
-        with pytest.raises(ValueError, match="has other files; expected a new folder, or resume"):
+        with pytest.raises(ValueError, match="has other files; expected a new folder, or resume=True"):
             scored(data, tmp_path, client=client)
         with pytest.raises(ValueError, match="has other files; expected the results of an earlier run"):
             scored(data, tmp_path, client=client, resume=True)
@@ -293,7 +293,7 @@ def test_no_memory(data: Path, tmp_path: Path) -> None:
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         local_client(1, memory_limit="120MB") as own,
-        pytest.raises(ChildProcessError, match=r"Give each worker more memory.*run again with resume"),
+        pytest.raises(ChildProcessError, match=r"Give each worker more memory.*run again with resume=True"),
     ):
         scored(data, tmp_path / "out", client=own)
 

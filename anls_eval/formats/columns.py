@@ -239,5 +239,5 @@ def _only(found: list[str], names: Sequence[str], path: str, role: str, groups: 
         path,
         "",
         f"{problem}. Expected one column of {usual}; the columns are: {listed(names)}.{hint} "
-        f"Name the right one: --columns {role}=NAME, in Python columns={{{role!r}: NAME}}.",
+        f"Name the right one with columns={{{role!r}: NAME}}.",
     )
