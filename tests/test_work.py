@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import tracemalloc
 from collections.abc import Callable
@@ -34,6 +35,16 @@ PAIRS = sum(map(len, ANSWERS))
 TREES = {own.name: own for own in workloads()}
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def peak_of(run: Callable[[], Any]) -> int:
+    """The most bytes that Python and NumPy hold while it runs."""
+    run()
+    tracemalloc.start()
+    run()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak
 
 
 def work_of(run: Callable[[], Any]) -> Work:
@@ -100,10 +111,7 @@ class TestTexts:
         n = 50_000
         texts = pa.array([f"answer {row}" for row in range(n)], pa.large_string())
         answers = pa.LargeListArray.from_arrays(pa.array(range(n + 1), pa.int64()), texts)
-        tracemalloc.start()
-        anls.anls_scores(texts, answers)
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
+        peak = peak_of(lambda: anls.anls_scores(texts, answers))
         assert peak <= 24 * n, "an Arrow column becomes Python objects, or a block is larger"
 
     def test_a_prediction_is_held_once(self) -> None:
@@ -196,6 +204,11 @@ class TestTrees:
         assert work.searched == 0, "matchings that tie are looked for where every one has the same score"
         assert work.single <= most, "matched texts that are equal are measured again"
 
+    def test_a_matrix_is_held_once(self) -> None:
+        own = TREES["list of 300"]
+        peak = peak_of(lambda: anls.anls_star_score(own.prediction, own.reference))
+        assert peak <= 18 * 300 * 300, "the distances of a whole list are copied, and leave the processor's cache"
+
     @pytest.mark.parametrize(("n", "cells", "single"), [(5, 145, 14), (20, 2_380, 40), (50, 14_800, 88)])
     def test_an_invoice_is_one_matrix_for_each_key(self, n: int, cells: int, single: int) -> None:
         work = self.work_of(TREES[f"invoice of {n}"])
@@ -283,8 +296,22 @@ class TestManyDocuments:
             anls.ANLS("anls_star").compute(predictions=self.predictions, references=self.references, detailed=True)
 
         number = sum(map(len, (*self.predictions, *self.references)))
-        steps = {"lower": 2 * number, "collapse": 2 * number}  # when it is added, to check it, and when it is scored
-        assert work_of(score).steps == steps, "a document is scored once more for its details"
+        steps = {"lower": number, "collapse": number}
+        assert work_of(score).steps == steps, "a document is made ready once more, to be stored or for its details"
+
+    @pytest.mark.parametrize(("name", "made"), [(None, 0), ("rows.jsonl", 300)])
+    def test_only_what_is_asked_for_is_made(self, name: str | None, made: int, tmp_path: Path) -> None:
+        path, closest, matches = tmp_path / "both.jsonl", anls._closest_reference, anls._matches
+        rows = ({"id": n, "prediction": p, "reference": g} for n, (p, g) in enumerate(self.pairs))
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        out = None if name is None else tmp_path / name
+        with (
+            mock.patch.object(anls, "_closest_reference", side_effect=closest) as references,
+            mock.patch.object(anls, "_matches", side_effect=matches) as explained,
+        ):
+            score_submission(open_predictions(path), open_references(path), protocol="anls_star", per_question=out)
+        assert references.call_count == made, "closest references are made that nobody asked for"
+        assert explained.call_count == 0, "matches are listed that nobody asked for"
 
 
 class TestSubmission:
