@@ -5,53 +5,53 @@ never does. Each contender scores in processes that have scored nothing before. 
 of the workers, which has a column of its own, the processor's seconds of all who score, and the greatest peak of a
 process that scores, Python and the libraries included.
 
-Run ``python benchmarks/dataset.py FOLDER [--workers N ...]``; FOLDER as ``generate.py`` wrote it, or with ``--rows N``
-for a new one.
+Run ``python benchmarks/dataset.py [--rows N] [--files N] [--workers N ...]``; the data are written to a temporary
+folder, 34 MB for a million rows on each side.
 """
 
-import argparse
-import multiprocessing
-import os
-import resource
-import sys
+import dataclasses
+import itertools
 import tempfile
 import time
-from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import pyarrow.parquet as pq
-
-import anls
 from anls_eval.distributed import local_client, part_paths, score_dataset
 from anls_eval.formats import open_predictions, open_references
 from anls_eval.scorers import make_scorer
 from anls_eval.scoring import Options, Pass, sides_of
 from anls_eval.summary import Summary
-from anls_eval.tally import Tally
-from benchmarks.flat import positive, print_machine
-from benchmarks.generate import repetition, write_dataset
+from benchmarks.generate import expected_mean, write_dataset
+from benchmarks.measuring import Contender, alone, arguments, cpu_seconds, equal_to, peak_megabytes, positive, workload
+from benchmarks.render import number, section_text
+from benchmarks.results import Section, Workload
 
-Used = tuple[float, float]  # the processor's seconds, and the peak in megabytes
+ONE_PROCESS = "one process, file by file"
+BY_ID = ", brought together by id"
 
 
-class Measured(NamedTuple):
-    """One run: seconds of start and of work, and what each process that scored used."""
+class Sizes(NamedTuple):
+    """How many rows, in how many files on each side, and the numbers of workers."""
 
-    start: float
+    rows: int = 20_000_000
+    files: int = 40
+    workers: tuple[int, ...] = (1, 2)
+
+
+class Ran(NamedTuple):
+    """Seconds of start and of work, the processor's seconds of all who scored, the greatest peak, and the mean."""
+
+    start: float | None
     seconds: float
-    used: list[Used]
+    cpu: float
+    megabytes: float
     mean: float
 
 
-def used() -> Used:
-    own = resource.getrusage(resource.RUSAGE_SELF)
-    return own.ru_utime + own.ru_stime, own.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-
-
-def one_process(predictions: list[str], references: list[str]) -> Measured:
+def one_process(predictions: list[str], references: list[str]) -> Ran:
     """File by file, without Dask and without files of results."""
-    begun, (before, _) = time.perf_counter(), used()
+    begun, before = time.perf_counter(), cpu_seconds()
     summary, scorer = Summary(), make_scorer("standard")
     for own, other in zip(predictions, references, strict=True):
         readers = open_predictions(own), open_references(other)
@@ -59,66 +59,80 @@ def one_process(predictions: list[str], references: list[str]) -> Measured:
         for _ in run.scored(False, lambda done: None):
             pass
         summary.add(run.summary)
-    seconds, (cpu, peak) = time.perf_counter() - begun, used()
-    return Measured(0.0, seconds, [(cpu - before, peak)], summary.scores.mean)
+    seconds = time.perf_counter() - begun
+    return Ran(None, seconds, cpu_seconds() - before, peak_megabytes(), summary.scores.mean)
 
 
-def dask(predictions: list[str], references: list[str], workers: int) -> Measured:
+def dask(predictions: list[str], references: list[str], workers: int) -> Ran:
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, local_client(workers) as client:
-        before = client.run(used)
+        before = client.run(cpu_seconds)
         ready = time.perf_counter()
         found = score_dataset(predictions, references, out=Path(folder) / "out", client=client)
         done = time.perf_counter()
-        after = client.run(used)
-        each = [(after[name][0] - before[name][0], after[name][1]) for name in before]
-    return Measured(ready - begun, done - ready, each, found.submission.score)
+        cpu = sum(client.run(cpu_seconds).values()) - sum(before.values())
+        megabytes = max(client.run(peak_megabytes).values())
+    return Ran(ready - begun, done - ready, cpu, megabytes, found.submission.score)
 
 
-def expected_mean(rows: int) -> float:
-    """The mean of the rows that repeat, so many times over."""
-    predictions, answers, _ = repetition()
-    whole, rest = divmod(rows, len(predictions))
-    scores = anls.anls_scores(predictions, answers)
-    counts = Tally.of(scores).counts
-    return (Tally(Counter({score: count * whole for score, count in counts.items()})) + Tally.of(scores[:rest])).mean
+def contender(name: str, mean: float, run: Callable[..., Ran], *arguments: Any) -> Contender:
+    """One round, in a process that has done nothing else."""
+
+    def timed() -> tuple[float, Ran]:
+        ran = Ran(*alone(run, *arguments))
+        return ran.seconds, ran
+
+    same = equal_to(mean)
+    return Contender(name, timed, 1, lambda ran: same(ran.mean))
 
 
-def show(name: str, rows: int, run: Measured, mean: float) -> None:
-    if run.mean != mean:
-        sys.exit(f"{name}: {run.mean!r}, expected {mean!r}")
-    cpu, peak = sum(own for own, _ in run.used), max(own for _, own in run.used)
-    load = os.getloadavg()[0]
-    print(
-        f"  {name:<42}{run.start:>7.1f}{run.seconds:>9.1f}{rows / run.seconds:>12,.0f}{cpu:>9.1f}"
-        f"{peak:>7.0f}{load:>7.1f}",
-        flush=True,
+def of_workers(workers: int) -> str:
+    return f"Dask, {workers} {'worker' if workers == 1 else 'workers'}"
+
+
+def dataset_workload(folder: Path, sizes: Sizes) -> Workload:
+    write_dataset(folder, sizes.rows, sizes.files)
+    predictions, references = (list(map(str, part_paths(folder / side))) for side in ("predictions", "references"))
+    mean = expected_mean(sizes.rows)
+    other_order = [*references[1:], references[0]]
+    contenders = [contender(ONE_PROCESS, mean, one_process, predictions, references)]
+    for workers in sizes.workers:
+        contenders.append(contender(of_workers(workers), mean, dask, predictions, references, workers))
+    for workers in sizes.workers:
+        name = of_workers(workers) + BY_ID
+        contenders.append(contender(name, mean, dask, predictions, other_order, workers))
+    found = workload(f"{sizes.rows:,} rows in {sizes.files} files", 1, contenders, more=used)
+    speeds = (f"{name} {number(sizes.rows / own.median)}" for name, own in found.timings.items())
+    return dataclasses.replace(found, notes=(f"rows a second: {'; '.join(speeds)}.",))
+
+
+def used(ran: Ran) -> dict[str, float | None]:
+    return {"start": ran.start, "cpu": ran.cpu, "megabytes": ran.megabytes}
+
+
+def dataset_section(sizes: Sizes) -> Section:
+    with tempfile.TemporaryDirectory() as folder:
+        found = dataset_workload(Path(folder), sizes)
+    steps = list(itertools.pairwise(map(of_workers, sizes.workers)))
+    return Section(
+        "Data sets in many files",
+        "Parquet files of DocVQA's answers, by one process and by `anls_eval.distributed.score_dataset` on this "
+        "machine. Brought together by id, the files of one side have other rows than those of the other. Dask's "
+        "workers also write the scores of all questions. Seconds are without the start of the workers; the score is "
+        "known.",
+        "s",
+        (found,),
+        (*steps, *((fewer + BY_ID, more + BY_ID) for fewer, more in steps)),
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--rows", type=positive, help="write so many into FOLDER first")
-    parser.add_argument("--workers", type=positive, nargs="+", default=(1, 2))
+    parser = arguments(__doc__)
+    parser.add_argument("--rows", type=positive, default=Sizes().rows)
+    parser.add_argument("--files", type=positive, default=Sizes().files, help="of each side")
+    parser.add_argument("--workers", type=positive, nargs="+", default=Sizes().workers)
     options = parser.parse_args()
-    if options.rows:
-        write_dataset(options.folder, options.rows, 40)
-    predictions, references = (part_paths(options.folder / side) for side in ("predictions", "references"))
-    rows = sum(pq.read_metadata(path).num_rows for path in predictions)
-    mean = expected_mean(rows)
-    other_order = [*references[1:], references[0]]
-
-    print_machine()
-    print(f"\n{rows:,} rows in {len(predictions)} files")
-    print(f"  {'':<42}{'start':>7}{'seconds':>9}{'rows/s':>12}{'CPU':>9}{'MB':>7}{'load':>7}")
-    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as processes:
-        show("one process, file by file", rows, processes.apply(one_process, (predictions, references)), mean)
-    for workers in options.workers:
-        show(f"Dask, {workers} workers", rows, dask(predictions, references, workers), mean)
-    for workers in options.workers:
-        name = f"Dask, {workers} workers, brought together by id"
-        show(name, rows, dask(predictions, other_order, workers), mean)
+    print(section_text(dataset_section(Sizes(options.rows, options.files, tuple(options.workers)))))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import functools
 import itertools
 import json
 import string
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +21,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import anls
 from anls_eval.formats.write import whole_file
+from anls_eval.tally import Tally
 
 DOCVQA = Path(__file__).resolve().parent.parent / "tests" / "data" / "docvqa"
 SEPARATOR = "\x1f"  # in none of the texts
@@ -74,8 +77,17 @@ def write_part(folder: Path, name: str, start: int, rows: int, sides: tuple[str,
         if side in sides:
             (folder / side).mkdir(parents=True, exist_ok=True)
             with whole_file(folder / side / f"{name}.parquet") as path:
-                own = pa.concat_tables([pair[number] for pair in tables(start, rows)])
-                pq.write_table(own, path, row_group_size=ROW_GROUP)
+                waiting = (pair[number] for pair in tables(start, rows))
+                first = next(waiting)
+                with pq.ParquetWriter(path, first.schema) as writer:
+                    for group in groups(itertools.chain([first], waiting)):
+                        writer.write_table(group)
+
+
+def groups(waiting: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Put so many tables together that each has about `ROW_GROUP` rows."""
+    while own := list(itertools.islice(waiting, ROW_GROUP // len(repetition()[0]))):
+        yield pa.concat_tables(own)
 
 
 def write_dataset(folder: Path, rows: int, files: int, apart: bool = False) -> None:
@@ -92,6 +104,15 @@ def write_dataset(folder: Path, rows: int, files: int, apart: bool = False) -> N
         bounds = np.linspace(0, rows, count + 1).astype(int).tolist()
         for number, (start, end) in enumerate(itertools.pairwise(bounds)):
             write_part(folder, f"part-{number:05d}", start, end - start, sides)
+
+
+def expected_mean(rows: int) -> float:
+    """The mean of the rows that repeat, so many times over."""
+    predictions, answers, _ = repetition()
+    whole, rest = divmod(rows, len(predictions))
+    scores = anls.anls_scores(predictions, answers)
+    counts = Tally.of(scores).counts
+    return (Tally(Counter({score: count * whole for score, count in counts.items()})) + Tally.of(scores[:rest])).mean
 
 
 def main() -> None:

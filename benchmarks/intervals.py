@@ -9,14 +9,8 @@ memory.
 Run ``python benchmarks/intervals.py [--sizes N ...]``.
 """
 
-import argparse
-import importlib.metadata
-import multiprocessing
-import os
-import resource
-import sys
 from collections.abc import Callable
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +19,15 @@ from scipy import stats
 
 import anls
 from anls_eval.statistics import confidence_interval, paired_comparison
-from benchmarks.flat import docvqa_questions, positive, print_machine
+from benchmarks.measuring import Contender, alone, arguments, cpu_seconds, peak_megabytes, positive, workload
+from benchmarks.questions import docvqa_questions
+from benchmarks.render import section_text
+from benchmarks.results import Section, Target, Workload, at_most
 
 SIZES = (1_000, 10_000, 1_000_000)
 SCIPY_SIZE = 10_000  # beyond, scipy takes minutes
+ROUNDS = 3
+OURS, SCIPY = "ours", "scipy"
 RUNS = 6  # docvqa_questions gives each question with the answer of every model
 TARGET_SIZE, TARGET_SECONDS, TARGET_MEGABYTES = 1_000_000, 5, 300
 
@@ -41,15 +40,6 @@ class Systems(NamedTuple):
     a: Floats
     b: Floats
     documents: npt.NDArray[np.int64]
-
-
-class Measured(NamedTuple):
-    """One run of a contender: on the clock and of the processor, and the process's peak before and after."""
-
-    seconds: float
-    cpu_seconds: float
-    megabytes_before: float
-    megabytes: float
 
 
 def scipy_interval(systems: Systems) -> None:
@@ -76,64 +66,69 @@ def everything_clustered(systems: Systems) -> None:
 
 
 ALL, ALL_CLUSTERED = "two intervals, a comparison", "the same, by document"
-CONTENDERS: dict[str, Callable[[Systems], Any]] = {
-    "interval": lambda systems: confidence_interval(systems.a),
-    "interval, scipy": scipy_interval,
-    "interval, by document": lambda systems: confidence_interval(systems.a, clusters=systems.documents),
-    "comparison": lambda systems: paired_comparison(systems.a, systems.b),
-    "permutation test, scipy": scipy_test,
-    "comparison, by document": lambda systems: paired_comparison(systems.a, systems.b, clusters=systems.documents),
-    ALL: everything,
-    ALL_CLUSTERED: everything_clustered,
+TASKS: dict[str, dict[str, Callable[[Systems], Any]]] = {
+    "interval": {OURS: lambda systems: confidence_interval(systems.a), SCIPY: scipy_interval},
+    "comparison": {OURS: lambda systems: paired_comparison(systems.a, systems.b), SCIPY: scipy_test},
+    ALL: {OURS: everything},
+    ALL_CLUSTERED: {OURS: everything_clustered},
 }
 
 
 def real_scores() -> Floats:
     """Score the six models on 1,000 questions: shape (6, 1000)."""
-    questions = docvqa_questions(RUNS * 1_000)
-    return anls.anls_scores(questions.predictions, questions.answers).reshape(-1, RUNS).T
+    return anls.anls_scores(*docvqa_questions(RUNS * 1_000)).reshape(-1, RUNS).T
 
 
-def run(name: str, scores: Floats, n: int) -> Measured:
-    """Run one contender, in a process that has run nothing else."""
-    generator = np.random.default_rng(0)
+def run(task: str, name: str, n: int) -> tuple[float, float, float]:
+    """Run one contender, in a process that has run nothing else: seconds, the processor's, and the peak in MB."""
+    scores, generator = real_scores(), np.random.default_rng(0)
     rows = generator.integers(0, scores.shape[1], n)
     a, b = (scores[generator.integers(0, RUNS, n), rows] for _ in range(2))
     systems = Systems(a, b, np.arange(n) // 5)
-    before, start, cpu_start = peak_megabytes(), perf_counter(), process_time()
-    CONTENDERS[name](systems)
-    return Measured(perf_counter() - start, process_time() - cpu_start, before, peak_megabytes())
+    start, cpu_start = perf_counter(), cpu_seconds()
+    TASKS[task][name](systems)
+    return perf_counter() - start, cpu_seconds() - cpu_start, peak_megabytes()
 
 
-def peak_megabytes() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)
+def contender(task: str, name: str, n: int, rounds: int) -> Contender:
+    def timed() -> tuple[float, dict[str, float | None]]:
+        seconds, cpu, megabytes = alone(run, task, name, n)
+        return seconds, {"cpu": cpu, "megabytes": megabytes}
+
+    return Contender(name, timed, rounds)
+
+
+def task_workload(task: str, n: int, rounds: int) -> Workload:
+    names = [name for name in TASKS[task] if name == OURS or n <= SCIPY_SIZE]
+    contenders = [contender(task, name, n, rounds) for name in names]
+    return workload(f"{n:,} questions, {task}", 1, contenders, more=lambda used: used)
+
+
+def intervals_section(sizes: tuple[int, ...] = SIZES, rounds: int = ROUNDS) -> Section:
+    found = {(n, task): task_workload(task, n, rounds) for n in sizes for task in TASKS}
+    targets: list[Target] = []
+    for task in (ALL, ALL_CLUSTERED):
+        if own := found.get((TARGET_SIZE, task)):
+            timing = own.timings[OURS]
+            targets.append(at_most(own.name, timing.median, "s", TARGET_SECONDS))
+            targets.append(at_most(own.name, timing.megabytes or 0.0, "MB", TARGET_MEGABYTES))
+    return Section(
+        "Intervals and tests",
+        "Confidence intervals and paired comparisons with 10,000 resamples, beside `scipy.stats.bootstrap` (BCa) and "
+        "`permutation_test`, each run in a process of its own. Documents have 5 questions.",
+        "s",
+        tuple(found.values()),
+        ((SCIPY, OURS),),
+        tuple(targets),
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = arguments(__doc__)
     parser.add_argument("--sizes", type=positive, nargs="+", default=SIZES, help="numbers of questions")
+    parser.add_argument("--rounds", type=positive, default=ROUNDS)
     options = parser.parse_args()
-
-    print_machine()
-    print(f"scipy {importlib.metadata.version('scipy')}")
-    scores = real_scores()
-    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as processes:
-        for n in options.sizes:
-            print(
-                f"\n{n:,} questions, 10,000 resamples\n  {'':<36}{'seconds':>9}{'CPU':>8}{'MB':>6}{'of it before':>14}"
-            )
-            for name in CONTENDERS:
-                if "scipy" in name and n > SCIPY_SIZE:
-                    continue
-                seconds, cpu, before, megabytes = processes.apply(run, (name, scores, n))
-                print(f"  {name:<36}{seconds:>9.2f}{cpu:>8.2f}{megabytes:>6.0f}{before:>14.0f}")
-                if n == TARGET_SIZE and name in (ALL, ALL_CLUSTERED):
-                    met = seconds < TARGET_SECONDS and megabytes < TARGET_MEGABYTES
-                    target = f"{TARGET_SECONDS} s and {TARGET_MEGABYTES} MB"
-                    print(f"    target: under {target}, {'met' if met else 'missed'}")
-                sys.stdout.flush()
-    print(f"\nLoad average {os.getloadavg()[0]:.1f} after; by itself the run makes it 1.")
+    print(section_text(intervals_section(tuple(options.sizes), options.rounds)))
 
 
 if __name__ == "__main__":

@@ -8,304 +8,281 @@ one is shown, as are stickler's: there matchings tie, and ours takes the best. A
 Run ``make bench``, or ``python benchmarks/tree.py [--rounds N]``.
 """
 
-import argparse
 import functools
 import importlib
-import importlib.metadata
 import random
-import statistics
 import sys
-import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from time import perf_counter
 from typing import Any, NamedTuple
-from unittest import mock
 
-from rapidfuzz.distance import Levenshtein
+import numpy as np
 
 import anls
-from benchmarks.flat import PEERS, Contender, Measured, measure, positive, print_machine
-
-ROOT = Path(__file__).resolve().parent.parent
-ANLS_STAR, STICKLER, OURS, FLOOR = "anls_star", "stickler", "ours", "floor"
-LEAST_SECONDS = 0.01  # what is faster is repeated for so long
-SAME = 1e-12  # scores that differ by less are equal
-DEPTHS = (100, 1_000, 10_000, 100_000)
-# fmt: off
-WORDS = (
-    "steel", "copper", "rubber", "ceramic", "oak", "bolt", "bracket", "hinge", "valve", "cable", "cartridge",
-    "toner", "paper", "binder", "stapler", "drawer", "lamp", "desk", "chair", "monitor", "keyboard", "adapter",
-    "charger", "filter", "pump", "gasket", "sealant", "primer", "varnish", "brush", "blue", "black", "A4", "M8",
-    "12mm", "230V", "5l", "heavy-duty", "refill", "pack", "of", "with", "for", "and",
+from benchmarks.documents import (
+    archive,
+    chain,
+    code,
+    description,
+    descriptions,
+    form,
+    header,
+    invoice,
+    nested,
+    predicted,
+    with_slips,
 )
-# fmt: on
+from benchmarks.measuring import (
+    LEAST_SECONDS,
+    PEERS,
+    ROOT,
+    ROUNDS,
+    SAME,
+    Contender,
+    arguments,
+    at_most_equal_to,
+    equal_to,
+    floor,
+    positive,
+    timed,
+    workload,
+)
+from benchmarks.render import section_text
+from benchmarks.results import FLOOR, Section, Target, Workload, at_most, faster
+
+ANLS_STAR, STICKLER, OURS = "anls_star", "stickler", "ours"
+RATIOS = ((ANLS_STAR, OURS), (STICKLER, OURS), (OURS, FLOOR))
+
+Peers = dict[str, Callable[[Any, Any], float]]
 
 
-class Workload(NamedTuple):
-    """A prediction with its reference, and how fast scoring them is to be: asked, and aimed at."""
+class Sizes(NamedTuple):
+    """How large the documents are, and how many there are of small ones."""
+
+    lists: tuple[int, ...] = (10, 30, 100, 300)
+    invoices: tuple[int, ...] = (5, 10, 20, 50, 100)
+    long_invoice: int = 200  # for ours alone
+    chain: int = 10
+    nests: tuple[int, ...] = (3, 4)  # depths
+    documents: int = 100_000
+    peer_documents: int = 5_000
+    parts: int = 200  # of the huge tree
+    items: int = 50  # of each part, with 10 texts
+
+
+class Pair(NamedTuple):
+    """A prediction with its reference, and how fast scoring them is to be."""
 
     name: str
     prediction: Any
     reference: Any
-    times: tuple[int, int] | None = None  # as fast as anls_star
-    seconds: tuple[float, float] | None = None
+    times: tuple[float, float] | None = None  # as fast as anls_star: asked, and aimed at
+    milliseconds: tuple[float, float] | None = None
+    floors: float | None = None  # at most so many times the floor
     peer_rounds: int | None = None  # where the others are slow; 0 leaves them out
+    headline: bool = False
 
 
-# Workloads
-
-
-def description(generator: random.Random, length: int = 20) -> str:
-    """Words of at least so many letters."""
-    text = generator.choice(WORDS)
-    while len(text) < length:
-        text += " " + generator.choice(WORDS)
-    return text
-
-
-def price(generator: random.Random) -> str:
-    return f"{generator.uniform(1, 2_000):.2f}"
-
-
-def date(generator: random.Random) -> str:
-    return f"2024-{generator.randint(1, 12):02}-{generator.randint(1, 28):02}"
-
-
-def code(generator: random.Random) -> str:
-    return f"{generator.choice('ABCDEF')}{generator.choice('KLMN')}-{generator.randint(10_000, 99_999)}"
-
-
-def item(generator: random.Random) -> dict[str, Any]:
-    return {
-        "description": description(generator, 30),
-        "article": f"{code(generator)} {description(generator, 12)}",
-        "supplier": description(generator, 20),
-        "delivered_to": f"{description(generator, 15)}, {date(generator)}",
-        "remark": description(generator, 20),
-        "amount": f"{generator.randint(1, 50)} at {price(generator)} each",
-    }
-
-
-def header(generator: random.Random) -> dict[str, Any]:
-    return {"vendor": description(generator), "date": date(generator), "total": price(generator)}
-
-
-def invoice(generator: random.Random, items: int) -> dict[str, Any]:
-    return header(generator) | {"items": [item(generator) for _ in range(items)]}
-
-
-def nested(generator: random.Random, depth: int, width: int) -> Any:
-    return [nested(generator, depth - 1, width) for _ in range(width)] if depth else description(generator)
-
-
-def chain(depth: int, text: str) -> Any:
-    value: Any = text
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
-def with_slips(generator: random.Random, text: str) -> str:
-    """Replace about one character in fifteen, at least one."""
-    characters = list(text)
-    for _ in range(1 + len(text) // 15):
-        characters[generator.randrange(len(text))] = generator.choice("abcdeiost0158")
-    return "".join(characters)
-
-
-def predicted(generator: random.Random, value: Any) -> Any:
-    """What a model could have read in place of a value."""
-    if isinstance(value, dict):
-        fields = {key: predicted(generator, child) for key, child in value.items()}
-        if generator.random() < 0.1:
-            del fields[generator.choice(list(fields))]
-        return fields | ({"unit": "pcs"} if generator.random() < 0.05 else {})
-    if isinstance(value, list):
-        return generator.sample([predicted(generator, child) for child in value], len(value))
-    return with_slips(generator, value) if isinstance(value, str) and generator.random() < 1 / 3 else value
-
-
-def workloads() -> list[Workload]:
+def pairs(sizes: Sizes) -> list[Pair]:
     generator = random.Random(0)  # noqa: S311
 
     def against(reference: Any) -> tuple[Any, Any]:
         return predicted(generator, reference), reference
 
-    def texts(n: int) -> list[str]:
-        return [description(generator) for _ in range(n)]
-
     def slipped(length: int) -> tuple[str, str]:
         text = description(generator, length)[:length]
         return with_slips(generator, text), text
 
+    of_lists = {10: (40, 100), 100: (500, 1_500)}
+    of_invoices = {5: (30, 70), 50: (700, 1_500), 100: (1_500, 4_000)}
+    rounds = {("list", 100): 3, ("list", 300): 1, ("invoice", 20): 3, ("invoice", 50): 3, ("invoice", 100): 1}
+    found = [Pair("dict of 4", *against(header(generator) | {"number": code(generator)}), times=(4, 10), headline=True)]
+    for n in sizes.lists:
+        own = against(descriptions(generator, n))
+        times = of_lists.get(n)
+        found.append(Pair(f"list of {n}", *own, times, peer_rounds=rounds.get(("list", n)), headline=times is not None))
+    for n in sizes.invoices:
+        own = against(invoice(generator, n))
+        times = of_invoices.get(n)
+        peer_rounds = rounds.get(("invoice", n))
+        found.append(Pair(f"invoice of {n}", *own, times, peer_rounds=peer_rounds, headline=times is not None))
+    long = against(invoice(generator, sizes.long_invoice))
+    chained = against(chain(sizes.chain, description(generator)))
     return [
-        Workload("dict of 4", *against(header(generator) | {"number": code(generator)}), times=(4, 10)),
-        Workload("list of 10", *against(texts(10)), times=(40, 100)),
-        Workload("list of 30", *against(texts(30))),
-        Workload("list of 100", *against(texts(100)), times=(500, 1_500), peer_rounds=3),
-        Workload("list of 300", *against(texts(300)), peer_rounds=1),
-        Workload("invoice of 5", *against(invoice(generator, 5)), times=(30, 70)),
-        Workload("invoice of 10", *against(invoice(generator, 10))),
-        Workload("invoice of 20", *against(invoice(generator, 20)), peer_rounds=3),
-        Workload("invoice of 50", *against(invoice(generator, 50)), times=(700, 1_500), peer_rounds=3),
-        Workload("invoice of 100", *against(invoice(generator, 100)), times=(1_500, 4_000), peer_rounds=1),
-        Workload("invoice of 200", *against(invoice(generator, 200)), seconds=(0.050, 0.015), peer_rounds=0),
-        Workload("chain of 10", *against(chain(10, description(generator))), times=(1_000, 5_000)),
-        Workload("2 wide, 3 deep", *against(nested(generator, 3, 2))),
-        Workload("2 wide, 4 deep", *against(nested(generator, 4, 2))),
-        Workload("100 characters", *slipped(100)),
-        Workload("1,000 characters", *slipped(1_000), times=(2_000, 6_000)),
+        *found,
+        Pair(f"invoice of {sizes.long_invoice}", *long, milliseconds=(50, 15), floors=3, peer_rounds=0),
+        Pair(f"chain of {sizes.chain}", *chained, times=(1_000, 5_000), headline=True),
+        *(Pair(f"2 wide, {depth} deep", *against(nested(generator, depth, 2)), (50, 100)) for depth in sizes.nests),
+        Pair("100 characters", *slipped(100)),
+        Pair("1,000 characters", *slipped(1_000), (2_000, 6_000), headline=True),
     ]
 
 
 # Contenders
 
 
-def load_peers() -> dict[str, Callable[[Any, Any], float]]:
+def load_peers() -> Peers:
     """Import what `make bench` installs for comparison, after ours: one of its packages has the name of ours."""
     if Path(anls.__file__).resolve() != ROOT / "anls.py":
         sys.exit(f"anls is {anls.__file__}, not ours")
     if not (PEERS / "stickler").exists():
         sys.exit("the other implementations are not installed: run `make bench`, which does that")
-    sys.path.append(str(PEERS))
+    if str(PEERS) not in sys.path:
+        sys.path.append(str(PEERS))
     return {name: importlib.import_module(name).anls_score for name in (ANLS_STAR, STICKLER)}
 
 
-def timed(function: Callable[[], Any]) -> Callable[[], tuple[float, Any]]:
-    def run() -> tuple[float, Any]:
-        calls, elapsed, start = 0, 0.0, perf_counter()
-        while elapsed < LEAST_SECONDS:
-            result = function()
-            calls += 1
-            elapsed = perf_counter() - start
-        return elapsed / calls, result
-
-    return run
-
-
-def recorded_calls(run: Callable[[], Any]) -> list[Callable[[], Any]]:
-    """The calls of rapidfuzz and scipy that a run of ours makes, to be made again."""
-    calls: list[Callable[[], Any]] = []
-
-    def recorder(function: Callable[..., Any]) -> Callable[..., Any]:
-        def record(*args: Any, **options: Any) -> Any:
-            if options.get("scorer") is distance:
-                options["scorer"] = Levenshtein.distance  # not its recorder, which cdist could only call pair by pair
-            calls.append(functools.partial(function, *args, **options))
-            return calls[-1]()
-
-        return record
-
-    recorders: dict[str, Any] = {name: recorder(getattr(anls, name)) for name in ("cdist", "linear_sum_assignment")}
-    distance = recorder(Levenshtein.distance)
-    recorders["Levenshtein"] = types.SimpleNamespace(**vars(Levenshtein) | {"distance": distance})
-    with mock.patch.multiple(anls, **recorders):
-        run()
-    return calls
+def tree_workload(pair: Pair, peers: Peers, rounds: int) -> Workload:
+    peer_rounds = rounds if pair.peer_rounds is None else min(rounds, pair.peer_rounds)
+    ours = functools.partial(anls.anls_star_score, pair.prediction, pair.reference)
+    score = ours()
+    contenders = [
+        *(
+            Contender(
+                name,
+                timed(functools.partial(peer, pair.reference, pair.prediction), LEAST_SECONDS),
+                peer_rounds,
+                at_most_equal_to(score) if name == ANLS_STAR else None,
+            )
+            for name, peer in peers.items()
+        ),
+        Contender(OURS, timed(ours, LEAST_SECONDS), rounds, equal_to(score)),
+        Contender(FLOOR, floor(ours, LEAST_SECONDS), rounds),
+    ]
+    return workload(pair.name, 1, contenders, score_notes, headline=pair.headline)
 
 
-def contenders(workload: Workload, peers: dict[str, Callable[[Any, Any], float]], rounds: int) -> list[Contender]:
-    prediction, reference = workload.prediction, workload.reference
-    run = functools.partial(anls.anls_star_score, prediction, reference)
-    calls = recorded_calls(run)
-    peer_rounds = rounds if workload.peer_rounds is None else min(rounds, workload.peer_rounds)
-    peer_runs = {name: timed(functools.partial(score, reference, prediction)) for name, score in peers.items()}
-    return [
-        *(Contender(name, peer_run, peer_rounds) for name, peer_run in peer_runs.items()),
-        Contender(OURS, timed(run), rounds),
-        Contender(FLOOR, timed(lambda: [call() for call in calls]), rounds),
+def score_notes(results: dict[str, Any]) -> list[str]:
+    """Where the scores of others are not ours."""
+    notes = []
+    for name in (ANLS_STAR, STICKLER):
+        if name in results:
+            theirs = np.atleast_1d(results[name])
+            own = np.atleast_1d(results[OURS])[: len(theirs)]
+            differing = np.flatnonzero(np.abs(theirs - own) > SAME)
+            if len(differing):
+                count = f"{len(differing):,} of {len(own):,} documents, the first " if len(own) > 1 else ""
+                notes.append(f"{name} scores {count}{theirs[differing[0]]:.6f}, ours {own[differing[0]]:.6f}.")
+    return notes
+
+
+def tree_targets(pair: Pair, found: Workload) -> list[Target]:
+    targets = faster(found, ANLS_STAR, OURS, *pair.times) if pair.times else []
+    if pair.milliseconds:
+        reached = found.timings[OURS].median * 1e3
+        targets.append(at_most(f"{pair.name}: {OURS}", reached, "ms", *pair.milliseconds))
+    if pair.floors:
+        reached = found.ratio(OURS, FLOOR) or 0.0
+        targets.append(at_most(f"{pair.name}: {OURS} beside its floor", reached, "times as long", pair.floors))
+    return targets
+
+
+# Sections
+
+
+def trees_section(sizes: Sizes, rounds: int) -> Section:
+    peers, own = load_peers(), pairs(sizes)
+    workloads = [tree_workload(pair, peers, rounds) for pair in own]
+    targets = [target for pair, found in zip(own, workloads, strict=True) for target in tree_targets(pair, found)]
+    return Section(
+        "ANLS*",
+        "One document at a time, by `anls_star_score`. An invoice has so many items of 6 texts. The floor is the calls "
+        "of rapidfuzz and scipy alone that ours makes. Where lists match in several ways that tie, ours takes the "
+        "best, and the score of others is less or depends on the order.",
+        "ms",
+        tuple(workloads),
+        RATIOS,
+        tuple(targets),
+    )
+
+
+def documents_section(sizes: Sizes, rounds: int) -> Section:
+    """Many small documents."""
+    generator = random.Random(0)  # noqa: S311
+    references = [form(generator) for _ in range(sizes.documents)]
+    predictions = [predicted(generator, reference) for reference in references]
+    found = many_workload(predictions, references, load_peers(), sizes.peer_documents, min(3, rounds))
+    return Section(
+        "Many small documents",
+        "Documents of 8 fields, all at once by `anls_star_scores`; the others take one at a time, and the first "
+        f"{sizes.peer_documents:,} of them.",
+        "µs a document",
+        (found,),
+        RATIOS,
+        tuple(faster(found, ANLS_STAR, OURS, 25, 60)),
+    )
+
+
+def many_workload(
+    predictions: Sequence[Any], references: Sequence[Any], peers: Peers, peer_items: int, rounds: int
+) -> Workload:
+    n = len(predictions)
+    ours = functools.partial(anls.anls_star_scores, predictions, references)
+    scores = ours()
+
+    def each(peer: Callable[[Any, Any], float]) -> list[float]:
+        return [peer(references[row], predictions[row]) for row in range(peer_items)]
+
+    contenders = [
+        *(
+            Contender(
+                name,
+                timed(functools.partial(each, peer)),
+                rounds,
+                at_most_equal_to(scores[:peer_items]) if name == ANLS_STAR else None,
+                peer_items,
+            )
+            for name, peer in peers.items()
+        ),
+        Contender(OURS, timed(ours), rounds, equal_to(scores), n),
+        Contender(FLOOR, floor(ours), rounds, None, n),
+    ]
+    return workload(f"{n:,} documents of 8 fields", n, contenders, score_notes, headline=True)
+
+
+def huge_section(sizes: Sizes, rounds: int) -> Section:
+    """One huge tree, of parts that the others can score one of."""
+    generator = random.Random(0)  # noqa: S311
+    reference = archive(generator, sizes.parts, sizes.items)
+    prediction = {name: predicted(generator, part) for name, part in reference.items()}
+    first = next(iter(reference))
+    ours = functools.partial(anls.anls_star_score, prediction, reference)
+    score, score_of_part = ours(), anls.anls_star_score(prediction[first], reference[first])
+    contenders = [
+        *(
+            Contender(
+                name,
+                timed(functools.partial(peer, reference[first], prediction[first])),
+                1,
+                at_most_equal_to(score_of_part) if name == ANLS_STAR else None,
+            )
+            for name, peer in load_peers().items()
+        ),
+        Contender(OURS, timed(ours), min(3, rounds), equal_to(score), sizes.parts),
+        Contender(FLOOR, floor(ours), min(3, rounds), None, sizes.parts),
     ]
 
-
-# Checking and output
-
-
-def check_score(workload: Workload, measured: dict[str, Measured]) -> None:
-    ours, theirs = measured[OURS].scores, measured[ANLS_STAR].scores
-    if theirs is not None and ours < theirs - SAME:
-        sys.exit(f"scores differ on {workload.name}: {ANLS_STAR} gives {theirs!r}, anls_star_score {ours!r}")
-
-
-def shown_time(seconds: list[float]) -> str:
-    if not seconds:
-        return "-"
-    value = statistics.median(seconds) * 1e3
-    return f"{value:,.{4 if value < 1 else 2 if value < 100 else 0}f}{'*' if len(seconds) == 1 else ''}"
-
-
-def ratio(measured: dict[str, Measured], one: str, other: str) -> float | None:
-    if not measured[one].seconds:
-        return None
-    return statistics.median(measured[one].seconds) / statistics.median(measured[other].seconds)
-
-
-def shown_ratio(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.{1 if value < 100 else 0}f}"
-
-
-def verdict(workload: Workload, measured: dict[str, Measured]) -> str:
-    if workload.seconds:
-        (asked, aim), unit = workload.seconds, "s"
-        reached = [statistics.median(measured[OURS].seconds) <= limit for limit in (asked, aim)]
-    elif workload.times:
-        (asked, aim), unit = workload.times, "x"
-        times = ratio(measured, ANLS_STAR, OURS) or 0
-        reached = [times >= limit for limit in (asked, aim)]
-    else:
-        return ""
-    met = "aim met" if reached[1] else "met" if reached[0] else "missed"
-    return f"{asked:,g} ({aim:,g}) {unit}: {met}"
-
-
-def score_notes(measured: dict[str, Measured]) -> str:
-    ours = measured[OURS].scores
-    others = {name: measured[name].scores for name in (ANLS_STAR, STICKLER) if measured[name].scores is not None}
-    notes = [f"{name} scores {score:.6f}" for name, score in others.items() if abs(score - ours) > SAME]
-    return f"{', '.join(notes)}, ours {ours:.6f}" if notes else ""
-
-
-def print_titles() -> None:
-    names = f"{ANLS_STAR:>10}{STICKLER:>10}{OURS:>9}{FLOOR:>9}"
-    ratios = f"{'x ' + ANLS_STAR:>12}{'x ' + STICKLER:>11}{'x floor':>9}"
-    print("\n  *: one round, no median")
-    print(f"  {'milliseconds, medians':<22}{names}{ratios}  asked (aim)")
-
-
-def print_row(workload: Workload, measured: dict[str, Measured]) -> None:
-    times = [shown_time(measured[name].seconds) for name in (ANLS_STAR, STICKLER, OURS, FLOOR)]
-    ratios = [shown_ratio(ratio(measured, name, OURS)) for name in (ANLS_STAR, STICKLER)]
-    row = f"{times[0]:>10}{times[1]:>10}{times[2]:>9}{times[3]:>9}{ratios[0]:>12}{ratios[1]:>11}"
-    print(f"  {workload.name:<22}{row}{shown_ratio(ratio(measured, OURS, FLOOR)):>9}  {verdict(workload, measured)}")
-    if notes := score_notes(measured):
-        print(f"  {'':<22}{notes}")
-    sys.stdout.flush()
-
-
-def print_depths(rounds: int) -> None:
-    """Show that the time of a chain is linear in its depth."""
-    print(f"\n  {'lists in one another':<22}{'ms':>10}{'µs a level':>12}")
-    for depth in DEPTHS:
-        run = functools.partial(anls.anls_star_score, chain(depth, "ACME Gmbh"), chain(depth, "ACME GmbH & Co"))
-        seconds = measure([Contender(OURS, timed(run), rounds)])[OURS].seconds
-        print(f"  {depth:<22,}{shown_time(seconds):>10}{statistics.median(seconds) / depth * 1e6:>12.3f}")
+    name = f"{sizes.parts:,} parts, {sizes.parts * sizes.items * 10:,} texts"
+    note = "anls_star and stickler score one part only: the whole takes them so many times as long as it has parts."
+    found = workload(name, sizes.parts, contenders, lambda results: [note])
+    return Section(
+        "One huge tree",
+        f"A document in parts, each a list of {sizes.items} items with 10 texts, which match one to one; ours scores "
+        "it at once.",
+        "ms a part",
+        (found,),
+        RATIOS,
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rounds", type=positive, default=7, help="how often each contender runs, unless it is slow")
+    parser = arguments(__doc__)
+    parser.add_argument(
+        "--rounds", type=positive, default=ROUNDS, help="how often each contender runs, unless it is slow"
+    )
     options = parser.parse_args()
-
-    peers = load_peers()
-    print_machine()
-    packages = ("scipy", "anls_star", "stickler-eval", "munkres")
-    print(", ".join(f"{package} {importlib.metadata.version(package)}" for package in packages))
-    print_titles()
-    for workload in workloads():
-        measured = measure(contenders(workload, peers, options.rounds))
-        check_score(workload, measured)
-        print_row(workload, measured)
-    print_depths(options.rounds)
+    for section in (trees_section, documents_section, huge_section):
+        print(section_text(section(Sizes(), options.rounds)))
 
 
 if __name__ == "__main__":
