@@ -13,7 +13,7 @@ help:
 	@echo "make test-lowest   the core tests with the lowest versions allowed"
 	@echo "make app     the web app on this machine"
 	@echo "make fuzz    hostile inputs for MINUTES=10, with SEED=1"
-	@echo "make bench   timings beside the other implementations"
+	@echo "make bench   timings beside the other implementations: benchmarks/RESULTS.md"
 	@echo "make clean   remove what the commands above installed and wrote"
 
 $(BIN)/python:
@@ -89,10 +89,7 @@ fuzz: $(VENV)/.test
 	PYTHONPATH=.:tests $(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 bench: $(VENV)/.test peers
-	$(BIN)/python benchmarks/flat.py
-	$(BIN)/python benchmarks/tree.py
-	$(BIN)/python benchmarks/intervals.py
-	$(BIN)/python benchmarks/submission.py
+	$(BIN)/python -m benchmarks.report
 
 bench-torchmetrics: $(TOOLS)/.installed
 	$(TOOLS)/bin/python benchmarks/torchmetrics_peer.py

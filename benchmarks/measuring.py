@@ -81,7 +81,7 @@ def workload(
     contenders: Sequence[Contender],
     notes: Callable[[dict[str, Any]], Sequence[str]] = lambda results: (),
     more: Callable[[Any], dict[str, float | None]] = lambda result: {},
-    headline: bool = False,
+    headline: tuple[str, ...] = (),
 ) -> Workload:
     """Measure contenders.
 
@@ -91,7 +91,7 @@ def workload(
         contenders: Those with no rounds are left out.
         notes: Is given the last result of each.
         more: What the last result of one says of its start, its processor's time and its memory.
-        headline: Whether the README shows it.
+        headline: The peers beside which the README shows it.
     """
     running = [contender for contender in contenders if contender.rounds]
     measured = measure(running)

@@ -46,7 +46,7 @@ class Workload:
         timings: By contender.
         compared: The contenders whose scores were compared with ours, in each round.
         notes: Who did not run and why, and where scores may differ.
-        headline: Whether the README shows it.
+        headline: The peers beside which the README shows it.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Workload:
     timings: dict[str, Timing]
     compared: tuple[str, ...]
     notes: tuple[str, ...] = ()
-    headline: bool = False
+    headline: tuple[str, ...] = ()
 
     def ratio(self, slower: str, faster: str) -> float | None:
         """How many times as long one contender takes as another; None if one of them did not run."""
@@ -236,7 +236,7 @@ def _section(found: dict[str, Any]) -> Section:
 
 def _workload(found: dict[str, Any]) -> Workload:
     timings = {name: Timing(**own) for name, own in found["timings"].items()}
-    texts = {key: tuple(found[key]) for key in ("compared", "notes")}
+    texts = {key: tuple(found[key]) for key in ("compared", "notes", "headline")}
     return Workload(**found | texts | {"timings": timings})
 
 
