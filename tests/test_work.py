@@ -25,14 +25,15 @@ from anls_eval.diagnosis import compare_protocols, diagnose
 from anls_eval.formats import Reader, open_predictions, open_references
 from anls_eval.statistics import rank_systems
 from anls_eval.submission import score_questions, score_submission
-from benchmarks.tree import Workload, chain, header, nested, predicted, workloads
+from benchmarks.documents import chain, header, nested, predicted
+from benchmarks.tree import Pair, Sizes, pairs
 
 TEXTS = [name for name, rules in PROTOCOLS.items() if not rules.tree]
 RUN = "qwen2_vl_7b"
 GOLD = docvqa_runs.FOLDER / "gold.json"
 ANSWERS = docvqa_runs.answers()
 PAIRS = sum(map(len, ANSWERS))
-TREES = {own.name: own for own in workloads()}
+TREES = {own.name: own for own in pairs(Sizes())}
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -179,7 +180,7 @@ def texts_of(tree: Any) -> list[str]:
 
 
 class TestTrees:
-    def work_of(self, own: Workload) -> Work:
+    def work_of(self, own: Pair) -> Work:
         return work_of(lambda: anls.anls_star_score(own.prediction, own.reference))
 
     @pytest.mark.parametrize("name", TREES)
@@ -190,12 +191,12 @@ class TestTrees:
         assert self.work_of(own).steps == steps, "a leaf is normalised again, or in more steps"
 
     def test_a_dict(self) -> None:
-        work = self.work_of(TREES["dict of 4"])
+        work = self.work_of(TREES["dict of 4 fields"])
         assert (work.single, work.matrices, work.assignments) == (1, [], []), "equal texts are measured"
 
     @pytest.mark.parametrize(("n", "most"), [(10, 2), (30, 12), (100, 31), (300, 93)])
     def test_a_list_is_one_matrix(self, n: int, most: int) -> None:
-        own = TREES[f"list of {n}"]
+        own = TREES[f"list of {n} texts"]
         work = self.work_of(own)
         longest = max(map(len, texts_of([own.prediction, own.reference])))
         assert work.matrices == [(n, n)], "the pairs of a list are not measured in one batch"
@@ -205,13 +206,13 @@ class TestTrees:
         assert work.single <= most, "matched texts that are equal are measured again"
 
     def test_a_matrix_is_held_once(self) -> None:
-        own = TREES["list of 300"]
+        own = TREES["list of 300 texts"]
         peak = peak_of(lambda: anls.anls_star_score(own.prediction, own.reference))
         assert peak <= 18 * 300 * 300, "the distances of a whole list are copied, and leave the processor's cache"
 
     @pytest.mark.parametrize(("n", "cells", "single"), [(5, 145, 14), (20, 2_380, 40), (50, 14_800, 88)])
     def test_an_invoice_is_one_matrix_for_each_key(self, n: int, cells: int, single: int) -> None:
-        work = self.work_of(TREES[f"invoice of {n}"])
+        work = self.work_of(TREES[f"invoice of {n} items"])
         assert len(work.matrices) == 6, "the items are not compared key by key"
         assert work.cells <= cells, "texts that occur several times are measured as often"
         assert work.single <= single
@@ -225,7 +226,7 @@ class TestTrees:
 
     @pytest.mark.parametrize(("depth", "valued"), [(3, 35), (4, 139)])
     def test_nests_of_few_measure_each_pair_once(self, depth: int, valued: int) -> None:
-        own = TREES[f"2 wide, {depth} deep"]
+        own = TREES[f"lists of 2, {depth} deep"]
         pairs = {(g, p) for g in texts_of(own.reference) for p in texts_of(own.prediction) if g != p}
         work = self.work_of(own)
         assert work.single <= len(pairs), "a pair of texts is measured again"
@@ -246,7 +247,7 @@ class TestTrees:
         assert (work.single, work.matrices, work.assignments) == (1, [], [])
 
     def test_an_explanation_compares_once(self) -> None:
-        own = TREES["invoice of 20"]
+        own = TREES["invoice of 20 items"]
         alone, explained = self.work_of(own), work_of(lambda: anls.explain(own.prediction, own.reference))
         assert (explained.matrices, explained.single) == (alone.matrices, alone.single), "it is compared once more"
         assert explained.steps == alone.steps
