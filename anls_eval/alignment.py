@@ -22,6 +22,12 @@ WAITING_ROWS = 262_144
 _NO_PREDICTIONS = pa.table({"question_id": pa.array([], anls._BYTES), "value": pa.array([], anls._BYTES)})
 
 
+_CHECKED_AT_ONCE = 1 << 20  # fingerprints, 8 MB
+
+_Fingerprints = npt.NDArray[np.uint64]
+_NO_FINGERPRINTS: _Fingerprints = np.zeros(0, dtype=np.uint64)
+
+
 class RepeatedIdError(Exception):
     """An id seems to come twice on one side: the files are to be read again, as a whole."""
 
@@ -54,7 +60,7 @@ class Alignment:
     ) -> None:
         self._sides = iter(predictions), iter(references)
         self._options = missing, unknown
-        self._fingerprints: tuple[list[npt.NDArray[np.uint64]], list[npt.NDArray[np.uint64]]] = [], []
+        self._passed: list[_Fingerprints] = []  # of questions: both sides have the same id
         self._rows = [0, 0]
         self.lacking = self.surplus = pa.array([], anls._BYTES)
 
@@ -68,7 +74,7 @@ class Alignment:
             if table is None:
                 is_open[side] = False
                 continue
-            self._note(side, table)
+            self._rows[side] += table.num_rows
             own = waiting[side]
             waiting[side] = table if own is None else pa.concat_tables([own, table])
             left, right = waiting
@@ -77,33 +83,38 @@ class Alignment:
             _check_ids(left, right)
             in_step = min(left.num_rows, right.num_rows)
             if left["question_id"][:in_step].equals(right["question_id"][:in_step]):
-                yield _joined(left[:in_step], right[:in_step])
+                yield self._joined(left[:in_step], right[:in_step])
                 waiting = [left[in_step:], right[in_step:]]
             elif max(left.num_rows, right.num_rows) > most:
                 at = pc.index_in(right["question_id"], value_set=left["question_id"])
-                yield _joined(left.take(at.drop_null()), right.filter(at.is_valid()))
-                left, right = _without(left, right), _without(right, left)
+                joined = self._joined(left.take(at.drop_null()), right.filter(at.is_valid()))
+                rest = _without(left, right)
+                if left.num_rows - rest.num_rows != joined.num_rows:
+                    raise RepeatedIdError
+                yield joined
+                left, right = rest, _without(right, left)
                 waiting, most = [left, right], max(WAITING_ROWS, 2 * left.num_rows, 2 * right.num_rows)
-        self._refuse_repeats()
+        self._refuse_repeats(waiting)
         if waiting == [None, None]:
             raise ValueError("nothing to score: predictions and references are empty")
         if any(table is not None and table.num_rows for table in waiting):
             yield from self._rest(*waiting)
 
     @property
-    def fingerprints(self) -> npt.NDArray[np.uint64]:
-        """Those of the questions that have passed, in order; none where they have no ids."""
-        return _in_order(self._fingerprints[1])
+    def fingerprints(self) -> _Fingerprints:
+        """Those of the questions, in order; none where they have no ids."""
+        return np.sort(np.concatenate([_NO_FINGERPRINTS, *self._passed]))
 
-    def _note(self, side: int, table: pa.Table) -> None:
-        self._rows[side] += table.num_rows
-        ids = table["question_id"]
-        if not ids.null_count:
-            self._fingerprints[side].append(fingerprints_of(ids))
+    def _joined(self, predictions: pa.Table, references: pa.Table) -> pa.Table:
+        if not references["question_id"].null_count:
+            self._passed.append(fingerprints_of(references["question_id"]))
+        return _joined(predictions, references)
 
-    def _refuse_repeats(self) -> None:
-        for ordered in map(_in_order, self._fingerprints):
-            if (ordered[1:] == ordered[:-1]).any():
+    def _refuse_repeats(self, waiting: list[pa.Table | None]) -> None:
+        """Neither side may have an id twice, in what has passed and what is left."""
+        rests = [table["question_id"] for table in waiting if table is not None and table.num_rows]
+        for rest in [fingerprints_of(ids) for ids in rests if not ids.null_count] or [_NO_FINGERPRINTS]:
+            if _has_repeats([*self._passed, rest]):
                 raise RepeatedIdError
 
     def _rest(self, left: pa.Table | None, right: pa.Table | None) -> Iterator[pa.Table]:
@@ -120,17 +131,25 @@ class Alignment:
         self.surplus = _without(left, right)["question_id"].combine_chunks()
         anls._unmatched(self.lacking, self.surplus, self._rows[1], *self._options)  # raises what is an error
         if right.num_rows:
-            yield _joined(left.take(pc.index_in(right["question_id"], value_set=left["question_id"])), right)
+            yield self._joined(left.take(pc.index_in(right["question_id"], value_set=left["question_id"])), right)
 
 
-def fingerprints_of(ids: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
+def fingerprints_of(ids: pa.ChunkedArray) -> _Fingerprints:
     """Hash question_ids to 64 bits, in every process and on every machine to the same."""
-    hashes: npt.NDArray[np.uint64] = pd.util.hash_array(ids.to_numpy(), categorize=False)
+    hashes: _Fingerprints = pd.util.hash_array(ids.to_numpy(), categorize=False)
     return hashes
 
 
-def _in_order(blocks: list[npt.NDArray[np.uint64]]) -> npt.NDArray[np.uint64]:
-    return np.sort(np.concatenate([np.zeros(0, dtype=np.uint64), *blocks]))
+def _has_repeats(blocks: list[_Fingerprints]) -> bool:
+    """Whether one comes twice. They are looked at in shares, so that few are held twice."""
+    shares = 1 + sum(map(len, blocks)) // _CHECKED_AT_ONCE
+    for share in range(shares):
+        own = [block[block % np.uint64(shares) == share] for block in blocks] if shares > 1 else blocks
+        ordered = np.concatenate(own)
+        ordered.sort()
+        if (ordered[1:] == ordered[:-1]).any():
+            return True
+    return False
 
 
 def _check_ids(predictions: pa.Table, references: pa.Table) -> None:

@@ -111,6 +111,25 @@ class TestRepeats:
         with pytest.raises(RepeatedIdError):
             align(*sides, size=2, missing="zero", unknown="ignore")
 
+    @given(
+        st.lists(st.integers(0, 12).map(str), min_size=1, max_size=12),
+        st.lists(st.integers(0, 12).map(str), min_size=1, max_size=12),
+        st.integers(1, 13),
+        st.sampled_from([1, 3, 262_144]),
+        st.sampled_from([1, 1 << 22]),
+    )
+    def test_are_noticed_on_either_side_only(
+        self, predictions: list[str], references: list[str], size: int, most: int, at_once: int
+    ) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(alignment, "WAITING_ROWS", most)
+            patch.setattr(alignment, "_CHECKED_AT_ONCE", at_once)
+            if any(len(set(ids)) < len(ids) for ids in (predictions, references)):
+                with pytest.raises(RepeatedIdError):
+                    align(predictions, references, size, missing="zero", unknown="ignore")
+            else:
+                assert len(align(predictions, references, size, missing="zero", unknown="ignore")) == len(references)
+
     def test_are_dropped_or_refused(self) -> None:
         table = rows(["1", "2", "1"], ["a", "b", "a"]).append_column("label", pa.array(["x", "y", "z"]))
         assert without_repeats(table, "predictions")["label"].to_pylist() == ["x", "y"]
