@@ -1,16 +1,17 @@
 """JSON Lines: one JSON value a line, read as it is needed; the sample logs of lm-eval and lmms-eval among them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 from anls_eval.formats.errors import FormatError, shown
 from anls_eval.formats.files import File, lines_of
-from anls_eval.formats.json_text import parse
+from anls_eval.formats.json_text import parse, parse_lines
 from anls_eval.formats.samples import unfolded
 from anls_eval.formats.source import ABSENT, VALUE, Block, Source, by_columns, in_blocks, on_lines
 
 _LOOKED_AT = 100  # rows whose keys are taken as the columns
+_LINES_AT_ONCE, _CHARACTERS_AT_ONCE = 1_000, 1 << 20
 
 
 def open_json_lines(file: File) -> Source:
@@ -35,14 +36,37 @@ def open_json_lines(file: File) -> Source:
 
 
 def _values(file: File) -> Iterator[tuple[int, Any]]:
-    for number, line in lines_of(file):
-        if not line.isspace():
-            try:
-                value = parse(line.rstrip("\r\n"), file.path, number)
-            except FormatError as error:
-                file.refuse_row(f"line {number}", error)
-                value = {}
+    for lines in _together(lines_of(file)):
+        values: Iterable[Any] | None = parse_lines([line for _, line in lines])
+        for (number, _), value in zip(lines, _one_by_one(file, lines) if values is None else values, strict=True):
             yield number, value
+
+
+def _together(lines: Iterator[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    """Some lines at once, without blank ones; those before one that cannot be read come before its error."""
+    held: list[tuple[int, str]] = []
+    size = 0
+    try:
+        for number, line in lines:
+            if not line.isspace():
+                held.append((number, line.rstrip("\r\n")))
+                size += len(line)
+            if len(held) == _LINES_AT_ONCE or size > _CHARACTERS_AT_ONCE:
+                yield held
+                held, size = [], 0
+    except FormatError:
+        yield held
+        raise
+    yield held
+
+
+def _one_by_one(file: File, lines: list[tuple[int, str]]) -> Iterator[Any]:
+    for number, line in lines:
+        try:
+            yield parse(line, file.path, number)
+        except FormatError as error:
+            file.refuse_row(f"line {number}", error)
+            yield {}
 
 
 def _rows(file: File, of_objects: bool) -> Iterator[tuple[int, Any]]:

@@ -1,6 +1,8 @@
 """JSON text, parsed strictly: each key once, and every fault with its place."""
 
 import json
+import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from anls_eval.formats.errors import FormatError
@@ -63,3 +65,18 @@ def parse(text: str, path: str, line: int | None = None) -> Any:
             "" if line is None else f"line {line}",
             "an integer has too many digits to be read. Write it as text, in quotes.",
         ) from None
+
+
+def parse_lines(lines: Sequence[str]) -> list[Any] | None:
+    """The values of lines of one JSON value each, parsed together, which is far faster than one by one.
+
+    Returns:
+        The values; None if some line has a fault, which `parse` finds.
+    """
+    mark = uuid.uuid4().hex  # in no line: what stands between two marks is one line, and one value
+    try:
+        parsed = _decoder.decode("[" + f',"{mark}",'.join(lines) + "]")
+    except (ValueError, RecursionError):
+        return None
+    values, marks = parsed[::2], parsed[1::2]
+    return values if len(values) == len(lines) and marks.count(mark) == len(marks) else None
