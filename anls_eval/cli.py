@@ -6,6 +6,7 @@ What a command needs is imported where it runs, so that the help is there at onc
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import json
 import re
@@ -69,6 +70,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor
 
 def main() -> None:
     """Run the command line: what is wrong goes to stderr in words, with exit status 2, or 130 after Ctrl-C."""
+    gc.set_threshold(50_000, 20, 100)  # rows are millions of objects without the cycles that it looks for
     warnings.showwarning = _show_note
     warnings.simplefilter("always", UserWarning)
     for stream in (sys.stdout, sys.stderr):
