@@ -108,23 +108,54 @@ LENGTHS: Mapping[str, Callable[[str, str], str]] = types.MappingProxyType(
 """The string whose characters are counted for the length that a distance is divided by."""
 
 
+def _shown(value: object) -> str:
+    """A value as Python writes it, for a message: cut short, and its type where Python refuses to write it."""
+    try:
+        shown = repr(value)
+    except ValueError:  # integers of thousands of digits
+        return f"<{type(value).__name__} of too many digits>"
+    return shown if len(shown) <= 80 else shown[:77] + "..."
+
+
+_MOST_DIGITS = 1000  # of an option: it is computed with, and written in signatures
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:/[0-9]+|(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?)")
+
+
+def _number(text: str) -> Fraction:
+    """The number that a text writes, or a ValueError: "1e999999999" is short, but its digits would fill the memory."""
+    if len(text) > 2 * _MOST_DIGITS + 2 or not _NUMBER.fullmatch(text):
+        raise ValueError("not a number, or one of too many digits")
+    try:
+        return Fraction(text)
+    except ZeroDivisionError:
+        raise ValueError("not a number") from None
+
+
 def _exact_threshold(threshold: object) -> Fraction:
     """The threshold as the decimal that the user wrote, or a ValueError that shows it."""
-    text = str(threshold) if isinstance(threshold, (numbers.Real, Decimal)) else ""
-    exponent = re.search(r"[eE][+-]?(\d+)", text)
-    if len(text) < 1000 and not (exponent and len(exponent[1]) > 3) and not isinstance(threshold, bool):
-        with contextlib.suppress(ValueError):  # NaN and infinities
-            exact = Fraction(text)
-            if 0 <= exact <= 1:
-                return exact
-    raise ValueError(f"threshold={threshold!r}: expected a number from 0 to 1, the least similarity that counts")
+    exact = Fraction(-1)
+    with contextlib.suppress(ValueError):  # NaN and infinities, too
+        if isinstance(threshold, numbers.Rational) and not isinstance(threshold, bool):
+            exact = Fraction(int(threshold.numerator), int(threshold.denominator))
+        elif isinstance(threshold, (numbers.Real, Decimal)):  # but for bool, whose text is no number
+            exact = _number(str(threshold))
+    if not 0 <= exact <= 1 or exact.denominator > 10**_MOST_DIGITS:
+        raise _threshold_error(threshold)
+    return exact
+
+
+def _threshold_error(threshold: object) -> ValueError:
+    return ValueError(
+        f"threshold={_shown(threshold)}: expected a number from 0 to 1, of at most {_MOST_DIGITS:,} digits. It is the "
+        "least similarity that counts."
+    )
 
 
 def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
-    if value not in choices or isinstance(value, bool):
-        close = difflib.get_close_matches(str(value), map(str, choices), n=1)
+    if not isinstance(value, (str, int)) or isinstance(value, bool) or value not in choices:
+        close = difflib.get_close_matches(value, map(str, choices), n=1) if isinstance(value, str) else []
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, choices))}.{hint}")
+        raise ValueError(f"{name}={_shown(value)}: expected one of {', '.join(map(repr, choices))}.{hint}")
     return value
 
 
@@ -189,12 +220,14 @@ class Protocol:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not re.fullmatch(r"\w[\w.-]*", self.name):
-            raise ValueError(f"name={self.name!r}: expected letters, digits, '_', '-' and '.', a letter or digit first")
+            raise ValueError(
+                f"name={_shown(self.name)}: expected letters, digits, '_', '-' and '.', a letter or digit first"
+            )
         for option in ("prediction_steps", "answer_steps", "zero_predictions"):
             value = getattr(self, option)
             items = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (None,)
             if not all(isinstance(item, str) for item in items):
-                raise ValueError(f"{option}={value!r}: expected a tuple of strings")
+                raise ValueError(f"{option}={_shown(value)}: expected a tuple of strings")
             object.__setattr__(self, option, items)
         for option in ("prediction_steps", "answer_steps"):
             for step in getattr(self, option):
@@ -204,9 +237,10 @@ class Protocol:
         _check_choice("keep", self.keep, (">=", ">"))
         for option in ("both_empty", "substitution_cost"):
             value = getattr(self, option)
-            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
-                raise ValueError(f"{option}={value!r}: expected an integer of at least 0")
-            object.__setattr__(self, option, int(value))
+            number = -1 if isinstance(value, bool) or not isinstance(value, numbers.Integral) else int(value)
+            if not 0 <= number <= 10**_MOST_DIGITS:
+                raise ValueError(f"{option}={_shown(value)}: expected an integer of at least 0")
+            object.__setattr__(self, option, number)
         _check_choice("both_empty", self.both_empty, (0, 1))
         _check_choice("tree", self.tree, ("", "released", "paper"))
         lengths = self.prediction_length, self.answer_length
@@ -360,7 +394,7 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
         # Made by another copy of this file: evaluate.load and `import anls` are two modules.
         options = [field.name for field in dataclasses.fields(Protocol) if field.init]
         return Protocol(**{option: getattr(protocol, option) for option in options})
-    name = re.sub(r"[\s-]", "_", protocol.lower()) if isinstance(protocol, str) else protocol
+    name = re.sub(r"[\s-]", "_", protocol.lower()) if isinstance(protocol, str) else ""
     composite = ("dude", "mmlongbench", "mmlongbench_doc", "mmesgbench", "mmesgbench_documented", "icdar2026")
     if name in (*composite, "ocrbench_v2", "ocrbench_v2_lmms"):
         raise ValueError(
@@ -392,13 +426,15 @@ def signature(
         ``unicode`` is the version by which this Python lower-cases text.
 
     Raises:
-        ValueError: An unknown protocol, or a threshold outside 0 to 1.
+        ValueError: An unknown protocol, a threshold outside 0 to 1, or an `n` that is no number of questions.
 
     Example:
         >>> print(signature("rrc", n=5349).split("|version")[0])
         anls|protocol:rrc|pred:strip+lower+collapse|ref:strip+lower+collapse|length:raw-upper|keep:>=0.5|empty:1|special:-|substitution:1|aggregate:mean|missing:error|n:5349
     """
     rules = _rules(protocol, threshold, of_trees=None)
+    if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 0 or n >= 2**63):
+        raise ValueError(f"n={_shown(n)}: expected the number of questions, an integer of at least 0")
     changed = rules.name in PROTOCOLS and rules != PROTOCOLS[rules.name]
     lengths = dict.fromkeys((rules.prediction_length, rules.answer_length))
     fields = {
@@ -438,20 +474,20 @@ def protocol_from_signature(text: str) -> Protocol:
         ... )
         True
     """
-    head, *pairs = str(text).strip().split("|")
+    head, *pairs = text.strip().split("|") if isinstance(text, str) else [""]
     fields = dict(pair.split(":", 1) for pair in pairs if ":" in pair)
     absent = {"protocol", "pred", "ref", "length", "keep", "empty", "special", "substitution"} - fields.keys()
     if head != "anls" or absent:
-        raise ValueError(f"not a signature: {text!r} lacks {', '.join(sorted(absent)) or 'the leading anls'}")
+        raise ValueError(f"not a signature: {_shown(text)} lacks {', '.join(sorted(absent)) or 'the leading anls'}")
     lists = {key: () if fields[key] == "-" else tuple(fields[key].split("+")) for key in ("pred", "ref", "special")}
     name, lengths = fields["protocol"].removesuffix("*"), fields["length"].split("/")
     keep = ">=" if fields["keep"].startswith(">=") else fields["keep"][:1]
     try:
-        threshold = Fraction(fields["keep"].removeprefix(keep)) if len(fields["keep"]) < 1000 else Fraction(2)
+        threshold = _number(fields["keep"].removeprefix(keep))
         both_empty, substitution_cost = int(fields["empty"]), int(fields["substitution"])
-    except (ValueError, ZeroDivisionError):
+    except ValueError:
         raise ValueError(
-            f"not a signature: {text!r} has a keep, empty or substitution field without a number"
+            f"not a signature: {_shown(text)} has a keep, empty or substitution field without a number"
         ) from None
     rules = Protocol(
         name=name,
@@ -794,9 +830,8 @@ def _describe(value: object) -> str:
         kinds = sorted({type(item).__name__ for item in value})
         return f"a {type(value).__name__} of {len(value)} {'/'.join(kinds) or 'items'}"
     if isinstance(value, Mapping):
-        return f"a {type(value).__name__} with the keys {list(value)[:8]}"
-    shown = repr(value)
-    return f"a {type(value).__name__}, {shown if len(shown) <= 80 else shown[:77] + '...'}"
+        return f"a {type(value).__name__} with the keys [{', '.join(map(_shown, list(value)[:8]))}]"
+    return f"a {type(value).__name__}, {_shown(value)}"
 
 
 def _remedy(value: object) -> str:
@@ -1309,7 +1344,7 @@ def _key_text(key: Any) -> str:
     """A key as JSON would write it, and an Enum by its value."""
     while isinstance(key, enum.Enum):
         key = key.value
-    return json.dumps(key) if key is None or isinstance(key, bool) else str(key)
+    return json.dumps(key) if key is None or isinstance(key, bool) else _number_text(key, "a key")
 
 
 def _plain(value: Any) -> Any:
@@ -1336,6 +1371,9 @@ def _usual(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, Decimal):
+        if value.is_finite() and abs(value.adjusted()) > 4300:  # as for integers: "1e99999999" would fill the memory
+            where = f"{side} {_path(inner, number)}"
+            raise ValueError(f"{where} is {_shown(value)}, of too many digits to write; pass it as text.")
         return format(value, "f")
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
@@ -2891,7 +2929,7 @@ def _id_text(value: object, where: str) -> str:
         return str.__str__(value)
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return _number_text(int(value), f"the question_id of {where}")
-    raise ValueError(f"{where} has the question_id {value!r}; expected a string or an integer.")
+    raise ValueError(f"{where} has the question_id {_shown(value)}; expected a string or an integer.")
 
 
 _TEXT_TYPES = {"predictions": _TEXTS, "references": _TEXT_LISTS}

@@ -309,18 +309,20 @@ def _read_reported(reported: object, decimals: int | None) -> tuple[float, int]:
     given = isinstance(reported, (str, Decimal, numbers.Real)) and not isinstance(reported, bool)
     try:
         number = Decimal(str(reported).strip()) if given else Decimal("nan")
-    except InvalidOperation:
+    except (InvalidOperation, ValueError):  # ValueError: an integer of thousands of digits
         number = Decimal("nan")
     if not (number.is_finite() and 0 <= number <= 100):
         raise ValueError(
-            f"reported={reported!r}: expected a number from 0 to 1, or from 0 to 100 for a percentage, "
+            f"reported={anls._shown(reported)}: expected a number from 0 to 1, or from 0 to 100 for a percentage, "
             "such as 0.764 or '76.40'"
         )
     if decimals is None:
         known = max(0, -int(number.as_tuple().exponent))
         return float(number), min(known, 17)  # a float64 has no more
     if isinstance(decimals, bool) or not isinstance(decimals, int) or not 0 <= decimals <= 17:
-        raise ValueError(f"decimals={decimals!r}: expected an integer from 0 to 17, or None to count those of reported")
+        raise ValueError(
+            f"decimals={anls._shown(decimals)}: expected an integer from 0 to 17, or None to count those of reported"
+        )
     return float(number), decimals
 
 

@@ -94,7 +94,7 @@ def make_scorer(protocol: str | anls.Protocol, threshold: float | str | Fraction
     """
     if isinstance(protocol, str) and is_leaderboard(protocol):
         if threshold is not None:
-            raise ValueError(f"threshold={threshold!r}: protocol {protocol!r} has its own and takes none")
+            raise ValueError(f"threshold={anls._shown(threshold)}: protocol {protocol!r} has its own and takes none")
         return LeaderboardScorer(protocol)
     try:
         rules = anls._rules(protocol, exact_threshold(threshold), of_trees=None)
@@ -129,7 +129,7 @@ def exact_threshold(threshold: float | str | Fraction | Decimal | None) -> float
         return threshold
     with contextlib.suppress(ValueError, ArithmeticError):
         return anls._exact_threshold(Fraction(threshold) if "/" in threshold else Decimal(threshold))
-    raise ValueError(f"threshold={threshold!r}: expected a number from 0 to 1, the least similarity that counts")
+    raise anls._threshold_error(threshold)
 
 
 class TextScorer(Scorer):

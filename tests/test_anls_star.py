@@ -11,6 +11,7 @@ import sys
 import types
 import warnings
 from collections import Counter, OrderedDict, namedtuple
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -649,6 +650,12 @@ class TestShapes:
     def test_too_many_pairs_or_digits(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(ValueError, match=r"prediction \$\[0\] is an integer of too many digits"):
             anls_star_score([10**5000], [])
+        with pytest.raises(ValueError, match=r"a key is an integer of too many digits"):
+            anls_star_score({10**5000: "a"}, {"a": "a"})
+        for number in (Decimal("1e99999999"), Decimal("-1e-99999999")):
+            with pytest.raises(ValueError, match=r"reference \$.a is Decimal\(.*\), of too many digits to write"):
+                anls_star_score({"a": "1"}, {"a": number})
+        assert anls_star_score(Decimal("1e4000"), "1" + "0" * 4000) == 1.0
         monkeypatch.setattr(anls, "_MAX_PAIRS", 100)
         with pytest.raises(ValueError, match="a list of 11 and one of 10 values have more than 100 pairs"):
             anls_star_score(list("abcdefghij"), list("abcdefghijk"))

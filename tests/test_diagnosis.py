@@ -421,6 +421,12 @@ class TestDiagnosis:
         with pytest.raises(ValueError, match=re.escape(f"reported={reported!r}: expected a number from 0 to 1")):
             diagnose(["a"], [["a"]], reported)
 
+    def test_refuses_numbers_that_python_does_not_write(self) -> None:
+        with pytest.raises(ValueError, match=r"reported=<int of too many digits>: expected"):
+            diagnose(["a"], [["a"]], 10**5000)
+        with pytest.raises(ValueError, match=r"decimals=<int of too many digits>: expected"):
+            diagnose(["a"], [["a"]], 1, decimals=10**5000)
+
     @pytest.mark.parametrize("decimals", [-1, 18, 1.0, True, "2"])
     def test_refuses_decimals(self, decimals: Any) -> None:
         with pytest.raises(ValueError, match=re.escape(f"decimals={decimals!r}: expected an integer from 0 to 17")):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import unicodedata
 from decimal import Decimal
 from fractions import Fraction
@@ -176,6 +177,10 @@ class TestCustom:
             ("threshold", 1.5, "threshold=1.5"),
             ("zero_predictions", "none", "tuple of strings"),
             ("substitution_cost", -1, "substitution_cost=-1"),
+            pytest.param("both_empty", 10**5000, "both_empty=<int of too many digits>", id="both_empty-int"),
+            pytest.param(
+                "substitution_cost", 10**5000, "substitution_cost=<int of too many", id="substitution_cost-int"
+            ),
             ("substitution_cost", 1.5, "substitution_cost=1.5"),
             ("substitution_cost", True, "substitution_cost=True"),
             ("tree", "json", "tree='json'.*'released'"),
@@ -208,6 +213,23 @@ class TestThreshold:
             with pytest.raises(ValueError, match="threshold=") as caught:
                 score()
             assert repr(value) in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("value", "shown"),
+        [
+            pytest.param(10**5000, "<int of too many digits>", id="int"),  # which pytest cannot write, either
+            (Fraction(1, 10**5000), "<Fraction of too many digits>"),
+            (Fraction(1, 10**1001), "Fraction(1, 1000"),
+            (Decimal("1e-5000"), "Decimal('1E-5000')"),
+            (Decimal("1e-100000000"), "Decimal('1E-100000000')"),
+            (Decimal("0." + "1" * 1001), "Decimal('0.1111"),
+        ],
+    )
+    def test_of_too_many_digits_is_refused_at_once(self, value: Any, shown: str) -> None:
+        with pytest.raises(ValueError, match=re.escape(f"threshold={shown}")) as caught:
+            anls_score("a", ["a"], threshold=value)
+        assert "of at most 1,000 digits" in str(caught.value)
+        assert len(str(caught.value)) < 300
 
     @pytest.mark.parametrize(
         "value", [0.8, Decimal("0.8"), Decimal("0.80"), Fraction(4, 5), np.float64(0.8), np.float32(0.8)]
@@ -302,10 +324,32 @@ class TestSignature:
         assert protocol_from_signature(signature(protocol)) == protocol
 
     @pytest.mark.parametrize(
-        "line",
-        ["", "anls", "bleu|nrefs:1", signature("rrc").replace("keep:>=0.5", "keep:>=half"), "anls|protocol:rrc"],
+        "value", [Fraction(1, 10**1000), Fraction(10**1000 - 1, 10**1000), Decimal("0." + "7" * 1000), 5e-324]
     )
-    def test_what_is_no_signature_is_shown(self, line: str) -> None:
+    def test_gives_a_threshold_of_very_many_digits_back(self, value: Any) -> None:
+        assert protocol_from_signature(signature("rrc", value)).exact_threshold == Fraction(str(value))
+
+    @pytest.mark.parametrize("n", [-1, 1.0, True, "5|version:9", pytest.param(10**5000, id="int")])
+    def test_refuses_what_is_no_number_of_questions(self, n: Any) -> None:
+        with pytest.raises(ValueError, match=r"^n=.*: expected the number of questions"):
+            signature("rrc", n=n)
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "",
+            "anls",
+            "bleu|nrefs:1",
+            "anls|protocol:rrc",
+            pytest.param(10**5000, id="int"),
+            *(
+                signature("rrc").replace("keep:>=0.5", f"keep:>={keep}")
+                for keep in ("half", "1/0", "1e-999999999", "1e-9_9_9_9_9_9", "0." + "9" * 5000, "1/" + "9" * 5000)
+            ),
+            signature("rrc").replace("substitution:1", "substitution:" + "9" * 5000),
+        ],
+    )
+    def test_what_is_no_signature_is_shown(self, line: Any) -> None:
         with pytest.raises(ValueError, match="not a signature"):
             protocol_from_signature(line)
 

@@ -94,6 +94,7 @@ def _odd(random: Random) -> Any:
         (
             b"bytes", {1, 2}, object(), Decimal("1.10"), Decimal("NaN"), Decimal("sNaN"), Fraction(1, 3), moment,
             moment.date(), 1j, np.float32(0.1), np.int64(3), np.array(["a"]), np.array([[1.0]]), np.datetime64("NaT"),
+            10**5000, -(10**4300), Fraction(1, 10**5000), Decimal("1e-99999999"), Decimal("9e99999999"),
             np.str_("a"), range(3), iter([1]), str, len, NotImplemented, ..., bytearray(b"x"), memoryview(b"x"),
             pa.scalar("a"), pa.array(["a"]), np.array("a"), frozenset("a"), np.void(b"x"), np.bool_(True),
         )
