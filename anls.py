@@ -114,6 +114,8 @@ def _shown(value: object) -> str:
         shown = repr(value)
     except ValueError:  # integers of thousands of digits
         return f"<{type(value).__name__} of too many digits>"
+    except RecursionError:
+        return f"<{type(value).__name__} nested too deeply>"
     return shown if len(shown) <= 80 else shown[:77] + "..."
 
 
@@ -433,7 +435,7 @@ def signature(
         anls|protocol:rrc|pred:strip+lower+collapse|ref:strip+lower+collapse|length:raw-upper|keep:>=0.5|empty:1|special:-|substitution:1|aggregate:mean|missing:error|n:5349
     """
     rules = _rules(protocol, threshold, of_trees=None)
-    if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 0 or n >= 2**63):
+    if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 0 <= int(n) < 2**63):
         raise ValueError(f"n={_shown(n)}: expected the number of questions, an integer of at least 0")
     changed = rules.name in PROTOCOLS and rules != PROTOCOLS[rules.name]
     lengths = dict.fromkeys((rules.prediction_length, rules.answer_length))

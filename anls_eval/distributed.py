@@ -16,6 +16,7 @@ import itertools
 import json
 import logging
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import dask
-from dask.distributed import Client, LocalCluster, as_completed
+from dask.distributed import Client, LocalCluster, Worker, as_completed
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
@@ -184,7 +185,7 @@ def score_dataset(
     _tidy(job, found.parts)
     summary = Summary(notes=dict.fromkeys(found.notes))
     for part in found.parts:
-        summary.add(summary_of(part, job) or Summary())
+        summary.add(_finished(part, job))
     submission = sum_up(
         summary,
         job.scorer(),
@@ -287,6 +288,15 @@ def _prepare(job: Job, resume: bool) -> None:
     job.work.mkdir(exist_ok=True)
 
 
+def _finished(part: Part, job: Job) -> Summary:
+    own = summary_of(part, job)
+    if own is None:
+        raise ChildProcessError(
+            f"{part.name} is gone from {job.out}. Does another run write there? Run again with resume."
+        )
+    return own
+
+
 def _tidy(job: Job, parts: Sequence[Part]) -> None:
     """Remove what earlier runs left that is no part any more, and the unfinished files of workers that died."""
     names = {part.name for part in parts}
@@ -371,8 +381,8 @@ def _shuffled(engine: _Engine, files: _Files, skip_bad: bool) -> _Found:
     errors = engine.each(shuffle_file, [file for file in all_files if not shuffled_summary(file, job)])
     for file in errors:
         rows_path(job, file.side, file.number).unlink(missing_ok=True)  # of an earlier run, before it was damaged
-    bad = _left_out(errors, job, skip_bad and len(errors) < len(all_files))
     good = [file for file in all_files if file not in errors]
+    bad = _left_out(errors, job, skip_bad and {file.side for file in good} == set(SIDES))
     identity = hashlib.sha256(json.dumps([file.identity for file in good]).encode()).hexdigest()
     counts = len(files[0]), len(files[1])
     parts = [BucketPart(number, buckets, counts, identity) for number in range(buckets)]
@@ -436,7 +446,7 @@ class _Engine:
         futures = dict(zip(self.client.map(function, items, job=self.job, pure=False), items, strict=True))
         errors: dict[_Item, Exception] = {}
         try:
-            for future in as_completed(futures):
+            for future in as_completed(futures, loop=self.client.loop):
                 error = future.exception()
                 if error is None:
                     on_value(future.result())
@@ -453,6 +463,11 @@ class _Engine:
             raise ChildProcessError(
                 f"the cluster was lost: {error}. What is finished is in {self.job.out}: run again with resume=True."
             ) from None
+        except UnpairedError:
+            self.client.cancel(list(futures))
+            while any(self.client.run(_is_busy, {future.key for future in futures}).values()):
+                time.sleep(0.05)  # a task that runs cannot be stopped, and must not write into what comes next
+            raise
         finally:
             self.client.cancel(list(futures))  # those of a run that was broken off
         return {item: errors[item] for item in items if item in errors}
@@ -460,3 +475,8 @@ class _Engine:
     def _advance(self, n: int) -> None:
         self.scored += n
         self._on_progress(self.scored)
+
+
+def _is_busy(keys: set[str], dask_worker: Worker) -> bool:
+    """Whether a worker runs one of these tasks, which may have been cancelled."""
+    return any(task.key in keys for task in dask_worker.state.executing)

@@ -782,9 +782,11 @@ def _answer_type(answer_type: Any, board: Leaderboard, row: str) -> str:
     name = f"answer_type{row}"
     if not board.answer_types:
         if answer_type is not None:
-            raise ValueError(f"{name}={answer_type!r}: protocol {board.name!r} has no answer types; leave it out")
+            raise ValueError(
+                f"{name}={anls._shown(answer_type)}: protocol {board.name!r} has no answer types; leave it out"
+            )
         return ""
-    known = answer_type.replace(" ", "-") if isinstance(answer_type, str) else answer_type
+    known = answer_type.replace(" ", "-") if isinstance(answer_type, str) else ""
     return known if known in board.rules else str(anls._check_choice(name, answer_type, board.answer_types))
 
 

@@ -23,8 +23,9 @@ from docvqa_runs import FOLDER
 from typer.testing import CliRunner
 
 from anls_eval import cli
-from anls_eval.distributed import BadPartsError, DatasetScore, local_client, part_paths, score_dataset
+from anls_eval.distributed import BadPartsError, DatasetScore, _Engine, local_client, part_paths, score_dataset
 from anls_eval.formats import open_predictions, open_references
+from anls_eval.parts import UnpairedError
 from anls_eval.submission import SubmissionScore, score_submission
 from benchmarks.generate import write_dataset
 
@@ -73,6 +74,17 @@ def shown(out: Path) -> list[str]:
     return sorted(path.name for path in out.iterdir() if path.name != "_work")
 
 
+def one_is_unpaired(number: int, job: Any) -> None:
+    """The first fails once the other runs, which then takes longer."""
+    if number == 0:
+        while not (job / "started").exists():
+            time.sleep(0.01)
+        raise UnpairedError("0")
+    (job / "started").touch()
+    time.sleep(0.5)
+    (job / "ended").touch()
+
+
 class TestTheSameScore:
     def test_files_that_go_together(
         self, data: Path, expected: SubmissionScore, client: Client, tmp_path: Path
@@ -103,6 +115,18 @@ class TestTheSameScore:
             path = moved / "predictions" / f"part-{number:05d}.parquet"
             path.rename(path.with_name(f"{FILES - number}.parquet"))
         assert scored(moved, tmp_path / "out", client=client).submission == expected
+
+    def test_no_part_is_still_written_when_the_rows_are_brought_together(self, tmp_path: Path) -> None:
+        with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as own:
+            job: Any = tmp_path
+            with pytest.raises(UnpairedError):
+                _Engine(own, job, lambda done: None).each(one_is_unpaired, [0, 1])
+            assert (tmp_path / "ended").exists()
+
+    def test_a_client_that_is_not_the_default(self, data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
+        options: dict[str, Any] = {"processes": False, "n_workers": 1, "dashboard_address": None}
+        with Client(set_as_default=False, **options) as own:
+            assert scored(data, tmp_path / "out", client=own).submission == expected
 
     @pytest.mark.parametrize("protocol", ["anls_star", "anls_star_paper"])
     @pytest.mark.parametrize("lines", [1, 5])

@@ -8,14 +8,15 @@ import pytest
 from fuzz import draws
 from fuzz.invariant import SECONDS, OvertimeError, refusals, run_one
 from fuzz.run import fuzz
-from fuzz.targets import TARGETS
+from fuzz.targets import TARGETS, prepare
 
-INPUTS = {"commands": 40, "reports": 15, "tables": 40, "checks": 60, "readers": 150}
+INPUTS = {"commands": 40, "reports": 15, "tables": 40, "checks": 60, "readers": 150, "space": 60, "datasets": 30}
 
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("name", TARGETS)
 def test_right_or_refused(name: str, tmp_path: Path) -> None:
+    prepare(name)
     outcomes = set()
     for number in range(INPUTS.get(name, 300)):
         folder = tmp_path / str(number)

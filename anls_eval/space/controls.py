@@ -112,11 +112,14 @@ def _giving(values: Sequence[Any]) -> Callable[[], list[Any]]:
 
 
 def link(tab: str, **fields: Any) -> str:
-    """Give the address that opens a tab with these values, or nothing if it would be too long for browsers.
+    """Give the address that opens a tab with these values, or nothing if browsers would not take it.
 
     Example:
         >>> link("answer", prediction="a b", threshold=None)
         '?tab=answer&prediction=a+b'
     """
-    address = "?" + urlencode({"tab": tab, **{name: value for name, value in fields.items() if value is not None}})
+    try:
+        address = "?" + urlencode({"tab": tab, **{name: value for name, value in fields.items() if value is not None}})
+    except UnicodeEncodeError:  # half a character, which no address can hold
+        return ""
     return address if len(address) <= _LONGEST_LINK else ""

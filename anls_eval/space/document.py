@@ -10,7 +10,7 @@ from gradio.events import api
 from anls_eval.space.answer import protocol_choices
 from anls_eval.space.controls import example_buttons, link, refusals, work
 from anls_eval.space.examples import DOCUMENTS
-from anls_eval.space.limits import DOCUMENT_SECONDS
+from anls_eval.space.limits import DOCUMENT_SECONDS, check_tree
 from anls_eval.space.page import alert, html
 from anls_eval.space.tree_view import ScoredDocument, score
 
@@ -48,6 +48,8 @@ def score_document(
 
 
 def _scored(prediction: Any, reference: Any, protocol: str) -> ScoredDocument:
+    for side, name in (prediction, "the prediction"), (reference, "the reference"):
+        check_tree(side, name)  # a deep one cannot be sent to another process
     return work(score, prediction, reference, protocol, seconds=DOCUMENT_SECONDS)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fuzz.invariant import run_one
 from fuzz.run import fuzz
-from fuzz.targets import TARGETS
+from fuzz.targets import TARGETS, prepare
 
 
 def main() -> None:
@@ -21,6 +21,7 @@ def main() -> None:
     names = chosen.target or list(TARGETS)
     if chosen.number is None:
         raise SystemExit(min(fuzz(names, chosen.seed, chosen.minutes), 1))
+    prepare(names[0])
     with tempfile.TemporaryDirectory() as folder:
         print(run_one(TARGETS[names[0]], names[0], chosen.seed, chosen.number, Path(folder)))
 

@@ -4,6 +4,7 @@ import functools
 import gzip
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ def pairs() -> dict[str, tuple[bytes, bytes]]:
     run = json.loads((DATA / "docvqa" / "pred_qwen2_vl_7b.json").read_text(encoding="utf-8"))
     run = [{**row, "confidence": 0.5} for row in run if row["questionId"] in {row["questionId"] for row in gold}]
     found = {"rrc": (_json(run), _json({"dataset_name": "docvqa", "data": gold})), "jsonl": (_lines(run), _lines(gold))}
-    for kind, write in _TABLES.items():
-        found[kind] = write(run), write(gold)
+    for kind in _TABLES:
+        found[kind] = WRITERS[kind](run), WRITERS[kind](gold)
     found["values"] = (
         _json({row["questionId"]: row["answer"] for row in run}),
         _json({row["questionId"]: row["answers"] for row in gold}),
@@ -42,7 +43,7 @@ def pairs() -> dict[str, tuple[bytes, bytes]]:
         {"index": n, "question": "q", "answer": str(g["answers"]), "prediction": p["answer"]}
         for n, (g, p) in enumerate(zip(gold, run, strict=True))
     ]
-    found["vlmevalkit"] = _TABLES["xlsx"](table), _TABLES["tsv"](table)
+    found["vlmevalkit"] = WRITERS["xlsx"](table), WRITERS["tsv"](table)
     for own in "perfect", "imperfect":
         found[f"dude {own}"] = _file("dude", f"DUDE_demo_submission_{own}.json"), _file("dude", "DUDE_demo_gt.json")
     rrc = "formats", "evaluate_json_submission.json", "evaluate_json_gold_label.json"
@@ -125,7 +126,7 @@ def _feather(rows: list[Any]) -> bytes:
     return sink.getvalue()
 
 
-_TABLES = {
+WRITERS: dict[str, Callable[[list[Any]], bytes]] = {
     "csv": lambda rows: _csv(rows, ","),
     "tsv": lambda rows: _csv(rows, "\t"),
     "xlsx": _xlsx,
@@ -133,4 +134,8 @@ _TABLES = {
     "arrow": lambda rows: _arrow(rows, pa.ipc.new_file),
     "stream": lambda rows: _arrow(rows, pa.ipc.new_stream),
     "feather": _feather,
+    "json": _json,
+    "jsonl": _lines,
 }
+"""By format, what writes rows."""
+_TABLES = "csv", "tsv", "xlsx", "parquet", "arrow", "stream", "feather"

@@ -30,7 +30,15 @@ def refusal(error: BaseException) -> str:
     Ours is a ValueError or TypeError that the project's code raised on purpose: the last frame is one of ours, stands
     on a ``raise``, and says something.
     """
-    kinds = {"ValueError", "TypeError", "FormatError", "RepeatedIdError", "BadParameter"}
+    kinds = {
+        "ValueError",
+        "TypeError",
+        "FormatError",
+        "RepeatedIdError",
+        "BadPartsError",
+        "RefusedError",
+        "BadParameter",
+    }
     *_, last = traceback.extract_tb(error.__traceback__)
     on_purpose = linecache.getline(last.filename, last.lineno or 0).strip().startswith("raise ")
     ours = ROOT in Path(last.filename).parents and "site-packages" not in last.filename

@@ -66,8 +66,9 @@ def _wait(process: Any, number: Any, results: Any, outcomes: Any, faults: dict[s
 
 def _work(name: str, seed: int, seconds: float, number: Any, results: Any) -> None:
     faulthandler.enable()
-    from fuzz.targets import TARGETS
+    from fuzz.targets import TARGETS, prepare
 
+    prepare(name)
     outcomes: collections.Counter[str] = collections.Counter()
     end = time.monotonic() + seconds
     while time.monotonic() < end:

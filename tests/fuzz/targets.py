@@ -1,27 +1,39 @@
 """What is fuzzed: one function for each way in. To fuzz another, add it to `TARGETS`."""
 
+import base64
 import contextlib
+import dataclasses
+import functools
 import html.parser
 import io
 import json
+import logging
 import math
+import pickle
 import sys
+import traceback
 import warnings
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 import reference
 import tree_reference
+from openpyxl.utils.exceptions import IllegalCharacterError
 
 import anls
-from anls_eval import cli, leaderboards
+from anls_eval import cli, diagnosis, leaderboards
 from anls_eval.answers import explain_answers
 from anls_eval.documents import read_document
 from anls_eval.formats import FORMATS, open_predictions, open_references, write_rows
 from anls_eval.report import read_system, render_report
+from anls_eval.scorers import PROTOCOL_NAMES, make_scorer
+from anls_eval.submission import score_submission
 from anls_eval.submission_check import check_submission
 from anls_eval.submission_mend import mend_submission
 from fuzz import draws, files
@@ -205,6 +217,37 @@ def signatures(random: Random, folder: Path) -> str:
     return "refused" if messages else "read"
 
 
+def options(random: Random, folder: Path) -> str:
+    """Options of every type, and a protocol of them, which its signature gives back."""
+    rules = anls.PROTOCOLS[random.choice(sorted(anls.PROTOCOLS))]
+    outcomes = []
+    with _quiet(), refusals():
+        fields = {name: _option(random) for name in random.sample(_RULES, random.randrange(1, 3))}
+        own = dataclasses.replace(rules, **fields)
+        assert anls.protocol_from_signature(anls.signature(own, n=random.randrange(9))) == own
+        outcomes.append("made")
+    with _quiet(), refusals():
+        anls.signature(random.choice((rules.name, _option(random))), _option(random), _option(random))
+    with _quiet(), refusals():
+        make_scorer(random.choice(("rrc", "dude", "anls_star", _option(random))), _option(random))
+    with _quiet(), refusals():
+        diagnosis.diagnose(["a", "b"], [["a"], ["c"]], _option(random), decimals=random.choice((None, _option(random))))
+        outcomes.append("diagnosed")
+    return " and ".join(outcomes) or "refused"
+
+
+_RULES = [field.name for field in dataclasses.fields(anls.Protocol) if field.init and field.compare]
+_OPTIONS = (
+    0, 1, 2, 0.5, 0.8, "0.8", None, ">", "lower", ("strip",), ["lower", "strip"], "compared", "1e999999999", 10**18,
+    "1e-99999999", "0." + "3" * 5000, "9" * 5000, Decimal("0.8"), Decimal("1e-800"), Decimal("0." + "3" * 900), "87.31",
+    10**999,
+)  # fmt: skip
+
+
+def _option(random: Random) -> Any:
+    return random.choice(_OPTIONS) if random.random() < 0.7 else draws.tree(random, 1)
+
+
 def tables(random: Random, folder: Path) -> str:
     """Parquet and Arrow columns of any type in every role, scored as a submission by any protocol."""
     rows = random.randrange(1, 6)
@@ -306,17 +349,29 @@ def reports(random: Random, folder: Path) -> str:
 
 
 class _Scripts(html.parser.HTMLParser):
+    """Counts the scripts of a page, and of those in it."""
+
     scripts = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.scripts += tag == "script"
-        assert not any(name.startswith("on") for name, _ in attrs), attrs
+        assert tag not in ("img", "object", "embed", "link", "base", "form"), tag
+        for name, value in attrs:
+            assert not name.startswith("on"), attrs
+            assert name not in ("href", "src") or (value or "").startswith(("?tab=", "#", "https://")), attrs
+            if name == "srcdoc":
+                self.feed_page(value or "")
+
+    def feed_page(self, page: str) -> None:
+        inner = _Scripts()
+        inner.feed(page)
+        assert inner.scripts == 1
 
 
 def written(random: Random, folder: Path) -> str:
     """Rows that are written are read again as they were, but for NUL, which no CSV file can hold."""
     rows = random.randrange(1, 6)
-    texts_of = [draws.text(random).encode("utf-8", "replace").decode().replace("\0", "") for _ in range(rows)]
+    texts_of = [_character_text(random) for _ in range(rows)]
     table = pa.table({"question_id": [str(n) for n in range(rows)], "prediction": texts_of})
     path = folder / f"rows.{random.choice(('csv', 'parquet', 'jsonl', 'csv.gz', 'jsonl.zst'))}"
     with _quiet():
@@ -324,6 +379,242 @@ def written(random: Random, folder: Path) -> str:
     [batch] = open_predictions(path).batches()
     assert list(map(str, batch.values)) == texts_of
     return "read"
+
+
+# ---------------------------------------------------------------------------------------------------
+# The web app
+# ---------------------------------------------------------------------------------------------------
+
+
+def space(random: Random, folder: Path) -> str:
+    """The endpoints of the web app and what its tabs show, as gradio calls them: JSON, or HTML with nobody's elements.
+
+    What the app does in a process of its own is done here, where its errors, time and memory are seen.
+    """
+    from anls_eval.space import answer, answer_view, child
+
+    with _quiet(), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRADIO_TEMP_DIR", str(folder / "gradio"))
+        patch.setattr(child, "run", _in_this_process)
+        patch.setattr(answer, "view", _told(answer_view.view))
+        return random.choice((_answer_tab, _document_tab, _submission_tab, _compare_tab))(random, folder)
+
+
+def _in_this_process(task: Callable[..., Any], *arguments: Any, seconds: float, on_progress: Any = None) -> Any:
+    from anls_eval.space.child import RefusedError
+
+    arguments = pickle.loads(pickle.dumps(arguments))
+    try:
+        return pickle.loads(pickle.dumps(task(*arguments, lambda share, what: None)))
+    except (ValueError, TypeError) as error:
+        raise RefusedError(refusal(error)) from None
+
+
+def _answer_tab(random: Random, folder: Path) -> str:
+    from anls_eval.space import answer
+
+    name = random.choice([*_TEXTS, *leaderboards.LEADERBOARDS])
+    board = leaderboards.LEADERBOARDS.get(name)
+    answer_type = random.choice(board.answer_types) if board and board.answer_types else None
+    given, accepted = draws.text(random), ["a", *(draws.text(random) for _ in range(random.randrange(3)))]
+    if random.random() < 0.3:
+        threshold = random.choice((None, None, 0.8, 0.0, 1.0, math.nan))
+        return _shown(answer.card(given, "\n".join(accepted), name, threshold, answer_type))
+    asked: list[Any] = [given, random.choice((accepted, "\n".join(accepted))), name, None, answer_type]
+    for place in range(5):
+        if random.random() < 0.05:
+            asked[place] = draws.json_value(random)
+    return _endpoint(answer.score_answer, *asked)
+
+
+def _document_tab(random: Random, folder: Path) -> str:
+    from anls_eval.space import document
+
+    sides = [draws.json_value(random), draws.json_value(random)]
+    if random.random() < 0.4:
+        texts_of = [json.dumps(own) for own in sides]
+        hurt = random.randrange(4)
+        texts_of[hurt:] = [draws.mutated(random, own.encode()).decode("utf-8", "replace") for own in texts_of[hurt:]]
+        return _shown(document.card(texts_of[0], texts_of[1], random.choice(_TREES))[:1])
+    sides = [json.dumps(own) if isinstance(own, str) or random.random() < 0.3 else own for own in sides]
+    if random.random() < 0.05:
+        sides[0] = json.loads("[" * (deep := random.randrange(990)) + "]" * deep or "1")
+    name = draws.json_value(random) if random.random() < 0.1 else random.choice(_TREES)
+    return _endpoint(document.score_document, *sides, name)
+
+
+def _submission_tab(random: Random, folder: Path) -> str:
+    from anls_eval.space import submission
+
+    predictions, references = _uploads(random, folder)
+    name = random.choice(("standard", random.choice(PROTOCOL_NAMES)))
+    if random.random() < 0.4:
+        both = random.choice((references, references, references, None))
+        return _endpoint(submission.score_submission, _file_data(random, predictions), _file_data(random, both), name)
+    if random.random() < 0.3:
+        return _shown(submission.detected(random.choice((predictions, [predictions, references])), references)[:1])
+    by = [random.choice(("docId", "question_types", draws.text(random)))] if random.random() < 0.3 else []
+    hub = random.choice((("", ""), ("a/b", "c"), (draws.text(random), draws.text(random))))
+    threshold = random.choice(("", "0.8", "1e-999999999", draws.text(random)))
+    options = threshold if random.random() < 0.3 else "", by, random.random() < 0.7, random.random() < 0.7
+    [found] = submission.score_and_report(predictions, references, name, *options, *hub)
+    return _shown(found[:2])
+
+
+def _compare_tab(random: Random, folder: Path) -> str:
+    from anls_eval.space import compare
+    from anls_eval.systems import system_name
+
+    predictions, references = _uploads(random, folder)
+    (folder / "other").write_bytes(Path(predictions).read_bytes())
+    paths, name = [predictions, str(folder / "other")], random.choice(("standard", random.choice(PROTOCOL_NAMES)))
+    kind = random.random()
+    if kind < 0.3:
+        files = [_file_data(random, own) for own in paths]
+        return _endpoint(compare.compare_submissions, files, _file_data(random, references), name)
+    if kind < 0.5:
+        reported = random.choice(("0.5", "87.31", "1e-999999999", draws.text(random)))
+        return _shown([compare.which_number(paths, references, random.choice((None, "other")), reported)])
+    if kind < 0.7:
+        [pair] = compare.side_by_side(paths, references, name, *map(system_name, paths))
+        return _shown(pair[:1])
+    [ranking] = compare.rank(paths, references, name)
+    return _shown(ranking[:2])
+
+
+def _uploads(random: Random, folder: Path) -> tuple[str, str]:
+    """A damaged submission under names of any kind."""
+    paths = []
+    for number, path in enumerate(_damaged_sides(random, folder, whole=0.5)):
+        name = _character_text(random).replace("/", "").encode()[:100].decode("utf-8", "ignore")
+        paths.append(str(path.rename(path.with_name(f"{number}{name}")) if random.random() < 0.3 else path))
+    return paths[0], paths[1]
+
+
+def _file_data(random: Random, path: str | None) -> Any:
+    """What an endpoint gets for an uploaded file, or anything else but the address of a server."""
+    if random.random() < 0.05:
+        value = draws.json_value(random)
+        return None if isinstance(value, str) and value.startswith("http") else value
+    if path is None:
+        return None
+    if random.random() < 0.1:
+        kind = random.choice(("", "text/csv;base64", "a/b"))
+        return f"data:{kind},{base64.b64encode(Path(path).read_bytes()).decode()}"
+    return {"path": path, "meta": {"_type": "gradio.FileData"}}
+
+
+def _endpoint(function: Callable[..., dict[str, Any]], *arguments: Any) -> str:
+    import gradio
+
+    try:
+        found = function(*arguments)
+    except gradio.Error as error:
+        refusal(error.__context__ or error)
+        return "refused"
+    _check_json(found)
+    return "scored"
+
+
+def _shown(found: Any) -> str:
+    """What a tab shows, of which nothing runs but the report's own script in its frame."""
+    shown = "".join(found)
+    page = _Scripts()
+    page.feed(shown)
+    assert page.scripts == 0
+    shown.encode("utf-8", "strict")
+    return "refused" if 'class="note wrong"' in shown else "shown"
+
+
+def _told(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, whose ValueErrors and TypeErrors must be ours, since they are caught where it is called."""
+
+    @functools.wraps(function)
+    def told(*arguments: Any, **named: Any) -> Any:
+        try:
+            return function(*arguments, **named)
+        except (ValueError, TypeError) as error:
+            try:
+                refusal(error)
+            except (ValueError, TypeError):
+                raise AssertionError(traceback.format_exc()) from None
+            raise
+
+    return told
+
+
+# ---------------------------------------------------------------------------------------------------
+# Many files
+# ---------------------------------------------------------------------------------------------------
+
+
+def datasets(random: Random, folder: Path) -> str:
+    """A data set in parts of any format, damaged, gone or with repeated ids: as in one file, or where it is wrong."""
+    from anls_eval import distributed
+
+    rows, wild = random.randrange(1, 9), random.random() < 0.6
+    ids = [str(random.randrange(2 * rows)) if wild and random.random() < 0.1 else str(row) for row in range(rows)]
+    values, others = ([_character_text(random) for _ in range(rows)] for _ in range(2))
+    sides = {"prediction": values, "answers": list(map(random.choice, zip(values, others, strict=True)))}
+    whole, parts, hurt = [], [], False
+    for side, own in sides.items():
+        table = [{"id": id_, side: value, "group": value[:1]} for id_, value in zip(ids, own, strict=True)]
+        if random.random() < 0.3:
+            random.shuffle(table)
+        whole.append(folder / f"{side}.jsonl")
+        whole[-1].write_text("".join(json.dumps(row) + "\n" for row in table), encoding="utf-8")
+        (folder / side).mkdir()
+        parts.append(folder / side)
+        cuts = sorted(random.choices(range(rows + 1), k=random.randrange(3)))
+        for number, (start, end) in enumerate(zip([0, *cuts], [*cuts, rows], strict=True)):
+            hurt |= _write_part(random, folder / side / str(number), table[start:end], wild)
+    options: dict[str, Any] = {"protocol": random.choice(sorted(PROTOCOL_NAMES))}
+    if random.random() < 0.5:
+        options |= {"missing": "zero", "unknown": "ignore"}
+    with _quiet(), refusals() as messages, pytest.MonkeyPatch.context() as patch:
+        for name in ("score_part", "shuffle_file"):
+            patch.setattr(distributed, name, _told(getattr(distributed, name)))
+        options |= {"out": folder / "out", "client": _client(), "skip_bad": random.random() < 0.5}
+        found = distributed.score_dataset(*parts, by=["group"], **options)
+        again = distributed.score_dataset(*parts, by=["group"], resume=True, **options)
+        assert again.submission == found.submission
+    assert not list(folder.glob("out/**/.*")), "an unfinished file is left"
+    if messages or hurt:
+        return "refused" if messages else "scored in part" if found.bad else "scored"
+    with _quiet():
+        sides_ = open_predictions(whole[0]), open_references(whole[1])
+        expected = score_submission(*sides_, by=["group"], protocol=options["protocol"])
+    assert (found.submission.n, found.submission.score) == (expected.n, expected.score)
+    return "the same"
+
+
+def _write_part(random: Random, path: Path, rows: list[Any], wild: bool) -> bool:
+    """Write some rows, and say whether they need not be read again as they were."""
+    if not wild:
+        if rows:
+            path.write_bytes(files.WRITERS[random.choice(("json", "jsonl", "parquet", "arrow", "feather"))](rows))
+        return False
+    try:
+        content = files.WRITERS[random.choice(sorted(files.WRITERS))](rows) if rows else b"[]"
+    except IllegalCharacterError:  # which no spreadsheet can hold
+        return True
+    kind = random.random()
+    if kind < 0.9:
+        path.write_bytes(draws.mutated(random, content) if kind < 0.4 else content)
+    elif kind < 0.95:
+        path.mkdir()
+    return True
+
+
+@functools.cache
+def _client() -> Any:
+    """A Dask cluster in this process, whose workers' time and memory are those of the input."""
+    from dask.distributed import Client
+
+    return Client(
+        processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL,
+        set_as_default=False,
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -342,15 +633,20 @@ def _damaged_file(random: Random, folder: Path, name: str, whole: float = 0.0) -
     return path
 
 
-def _damaged_sides(random: Random, folder: Path) -> tuple[Path, Path]:
+def _damaged_sides(random: Random, folder: Path, whole: float = 0.0) -> tuple[Path, Path]:
     sides = random.choice(list(files.pairs().values()))
-    hurt = random.choice((0, 0, 0, 1))
+    hurt = random.choice((0, 0, 0, 1)) if random.random() >= whole else None
     paths = []
     for number, content in enumerate(sides):
         path = folder / f"{'pr'[number]}{random.choice(_SUFFIXES) if random.random() < 0.1 else ''}"
         path.write_bytes(draws.mutated(random, content) if number == hurt else content)
         paths.append(path)
     return paths[0], paths[1]
+
+
+def _character_text(random: Random) -> str:
+    """A text of whole characters without NUL, which no CSV file can hold."""
+    return draws.text(random).encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def _maybe(random: Random, *arguments: str) -> list[str]:
@@ -408,8 +704,18 @@ def _cli(random: Random, folder: Path, *arguments: str) -> str:
 TARGETS: dict[str, Target] = {
     own.__name__: own
     for own in (
-        texts, values, trees, json_trees, metric, boards, signatures, readers, documents, tables, checks, written,
-        reports, commands,
+        texts, values, trees, json_trees, metric, boards, signatures, options, readers, documents, tables, checks,
+        written, reports, commands, space, datasets,
     )
 }  # fmt: skip
 """Every target by its name."""
+
+
+def prepare(name: str) -> None:
+    """Start what a target needs once in a process, and what takes seconds."""
+    if name == "space":
+        from anls_eval.space import app  # noqa: F401
+    if name == "datasets":
+        from anls_eval import distributed  # noqa: F401
+
+        _client()
