@@ -533,7 +533,9 @@ def test_r36_long_ids_are_exact(tmp_path: Path) -> None:
                                   pa.dictionary(pa.int32(), pa.string())])  # fmt: skip
 def test_ids_of_arrow_types(tmp_path: Path, kind: pa.DataType) -> None:
     given = [1, 17] if pa.types.is_integer(kind) else ["1", "17"]
-    pq.write_table(pa.table({"id": pa.array(given, kind), "pred": ["x", "y"]}), tmp_path / "t")
+    table = pa.table({"id": pa.array(given, kind), "pred": ["x", "y"]})
+    with pa.OSFile(str(tmp_path / "t"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
     assert contents(open_predictions(tmp_path / "t")) == (["1", "17"], ["x", "y"])
 
 
@@ -781,6 +783,40 @@ def test_a_short_file_that_says_one_long_text_very_often(tmp_path: Path) -> None
         for open_side in open_predictions, open_references:
             with pytest.raises(FormatError, match="over the limit of 10,000,000 bytes"):
                 contents(open_side(tmp_path / name, max_bytes=10_000_000))
+
+
+@pytest.mark.parametrize("nest", [lambda views: views, lambda views: pa.ListArray.from_arrays(range(5_001), views)])
+def test_views_of_one_long_text(tmp_path: Path, nest: Any) -> None:
+    text = b"x" * 100_000
+    view = len(text).to_bytes(4, "little") + text[:4] + bytes(8)
+    views = pa.Array.from_buffers(pa.string_view(), 5_000, [None, pa.py_buffer(view * 5_000), pa.py_buffer(text)])
+    table = pa.table({"id": range(5_000), "pred": views, "gold": nest(views)})
+    path = tmp_path / "arrow"
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    for open_side in open_predictions, open_references:
+        with pytest.raises(FormatError, match="over the limit of 10,000,000 bytes"):
+            contents(open_side(path, max_bytes=10_000_000))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.RunEndEncodedArray.from_arrays([10**9], ["x"]),
+        pa.StructArray.from_arrays([pa.RunEndEncodedArray.from_arrays([10**9], ["x"])], ["text"]),
+        pa.ListViewArray.from_arrays([0] * 9, [1] * 9, ["x"]),
+        pa.UnionArray.from_dense(pa.array([0] * 9, pa.int8()), pa.array([0] * 9, pa.int32()), [pa.array(["x"])]),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_types_that_say_anything_very_often(tmp_path: Path, column: pa.Array) -> None:
+    path = tmp_path / "arrow"
+    ids = pa.RunEndEncodedArray.from_arrays([len(column)], [1]) if len(column) > 9 else pa.array(range(9))
+    batch = pa.record_batch({"id": ids, "pred": column})
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    with pytest.raises(FormatError, match=r"the column '(id|pred)' is of the Arrow type .*\. Cast it to texts, lists"):
+        contents(open_predictions(path))
 
 
 MUTATED = {kind: content for kind, content in BOTH_SIDES.items() if "," not in kind or "stream" in kind} | {

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -83,6 +84,7 @@ def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File) -> Itera
     first, read = 0, 0
     for batch in batches:
         batch = batch.select(list(wanted))
+        _check_types(batch.schema, file.path)
         batch.validate(full=True)  # nothing that is not UTF-8 gets further
         read += sum(map(_size, batch.columns))
         file.check_size(read)
@@ -93,20 +95,53 @@ def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File) -> Itera
         first += len(batch)
 
 
+def _check_types(schema: pa.Schema, path: str) -> None:
+    """Refuse the types that can say any value any number of times, but for those of texts, which are counted."""
+    for field in schema:
+        kinds = [field.type]
+        for kind in kinds:
+            kinds += [kind.field(number).type for number in range(kind.num_fields)]
+            if any(own(kind) for own in _SHARING):
+                problem = f"the column {field.name!r} is of the Arrow type {kind}. Cast it to texts, lists or numbers."
+                raise FormatError(path, "", problem)
+
+
+_SHARING = pa.types.is_run_end_encoded, pa.types.is_list_view, pa.types.is_large_list_view, pa.types.is_union
+
+
 def _size(column: pa.Array) -> int:
     """The bytes of a column in which nothing is shared: a short file can say one long text a million times."""
     kind = column.type
     size: int
     if pa.types.is_dictionary(kind) and (is_text(kind.value_type) or pa.types.is_binary(kind.value_type)):
-        size = pc.sum(pc.take(pc.binary_length(column.dictionary), column.indices)).as_py() or 0
-        return size
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        offsets: int = column.nbytes - column.values.nbytes
-        return offsets + _size(column.flatten())
-    if pa.types.is_struct(kind):
-        return sum(map(_size, column.flatten()))
-    size = column.nbytes
+        size = pc.sum(pc.take(_lengths(column.dictionary), column.indices)).as_py() or 0
+    elif _is_view(kind):
+        size = pc.sum(_lengths(column)).as_py() or 0
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        size = 8 * len(column) + _size(column.flatten())
+    elif pa.types.is_fixed_size_list(kind):
+        size = _size(column.flatten())
+    elif pa.types.is_map(kind):
+        size = _size(column.keys) + _size(column.items)
+    elif pa.types.is_struct(kind):
+        size = sum(map(_size, column.flatten()))
+    else:
+        size = column.nbytes
     return size
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
+
+
+def _lengths(texts: pa.Array) -> pa.Array:
+    """The bytes of each text."""
+    if not _is_view(texts.type) or not len(texts):
+        return pc.binary_length(texts) if len(texts) else pa.array([], pa.int32())
+    views = np.frombuffer(texts.buffers()[1], np.int32)[::4]  # a view begins with the length
+    return pa.array(
+        views[texts.offset : texts.offset + len(texts)], mask=texts.is_null().to_numpy(zero_copy_only=False)
+    )
 
 
 def _plain(column: pa.Array) -> pa.Array:

@@ -222,6 +222,8 @@ def column(random: Random, rows: int) -> pa.Array:
     kind = random.random()
     if kind < 0.5:
         return plain
+    if kind < 0.52:
+        return pa.ListViewArray.from_arrays([0] * rows, [1] * rows, plain)
     if kind < 0.6:
         return plain.dictionary_encode() if not pa.types.is_null(simple) else plain
     if kind < 0.8:
@@ -233,7 +235,8 @@ def column(random: Random, rows: int) -> pa.Array:
 
 
 _SIMPLE_TYPES = (
-    pa.string(), pa.string(), pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(),
+    pa.string(), pa.string(), pa.string(), pa.large_string(), pa.string_view(), pa.binary_view(), pa.binary(),
+    pa.large_binary(),
     pa.int8(), pa.int64(), pa.uint64(), pa.float16(), pa.float64(), pa.bool_(), pa.null(), pa.date32(),
     pa.timestamp("ns"), pa.timestamp("us", "Europe/Oslo"), pa.decimal128(20, 2), pa.decimal256(40, 3), pa.time64("us"),
     pa.duration("s"),

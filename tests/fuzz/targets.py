@@ -220,20 +220,23 @@ def signatures(random: Random, folder: Path) -> str:
 def options(random: Random, folder: Path) -> str:
     """Options of every type, and a protocol of them, which its signature gives back."""
     rules = anls.PROTOCOLS[random.choice(sorted(anls.PROTOCOLS))]
-    outcomes = []
-    with _quiet(), refusals():
-        fields = {name: _option(random) for name in random.sample(_RULES, random.randrange(1, 3))}
-        own = dataclasses.replace(rules, **fields)
-        assert anls.protocol_from_signature(anls.signature(own, n=random.randrange(9))) == own
-        outcomes.append("made")
-    with _quiet(), refusals():
-        anls.signature(random.choice((rules.name, _option(random))), _option(random), _option(random))
-    with _quiet(), refusals():
-        make_scorer(random.choice(("rrc", "dude", "anls_star", _option(random))), _option(random))
-    with _quiet(), refusals():
-        diagnosis.diagnose(["a", "b"], [["a"], ["c"]], _option(random), decimals=random.choice((None, _option(random))))
-        outcomes.append("diagnosed")
-    return " and ".join(outcomes) or "refused"
+    with _quiet(), refusals() as messages:
+        kind = random.random()
+        if kind < 0.4:
+            other = anls.PROTOCOLS[random.choice(sorted(anls.PROTOCOLS))]
+            names = random.sample(_RULES, random.randrange(1, 4))
+            fields = {name: _option(random) if random.random() < 0.2 else getattr(other, name) for name in names}
+            own = dataclasses.replace(rules, **fields)
+            assert anls.protocol_from_signature(anls.signature(own, n=random.randrange(9))) == own
+        elif kind < 0.7:
+            name, n = random.choice((rules.name, rules, _option(random))), random.choice((1, None, _option(random)))
+            anls.signature(name, random.choice((0.8, Decimal("0.123"), _option(random))), n)
+        elif kind < 0.95:
+            make_scorer(random.choice(("rrc", "dude", "anls_star", _option(random))), _option(random))
+        else:
+            decimals = random.choice((None, _option(random)))
+            diagnosis.diagnose(["a", "b"], [["a"], ["c"]], _option(random), decimals=decimals)
+    return "refused" if messages else "taken"
 
 
 _RULES = [field.name for field in dataclasses.fields(anls.Protocol) if field.init and field.compare]
