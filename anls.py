@@ -227,7 +227,9 @@ class Protocol:
             )
         for option in ("prediction_steps", "answer_steps", "zero_predictions"):
             value = getattr(self, option)
-            items = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (None,)
+            items = (
+                tuple(value) if isinstance(value, Iterable) and not isinstance(value, (str, np.ndarray)) else (None,)
+            )
             if not all(isinstance(item, str) for item in items):
                 raise ValueError(f"{option}={_shown(value)}: expected a tuple of strings")
             object.__setattr__(self, option, items)
@@ -1818,7 +1820,7 @@ def _equal_identities(g: list[_Node], p: list[_Node]) -> _Matrix:
 
 
 def _matching(
-    s: _Matrix, lengths: _Matrix, rows: _Matrix, columns: _Matrix, equal: _Matrix | None = None
+    s: _Matrix, lengths: _Matrix, rows: _Matrix, columns: _Matrix, equal: _Matrix | None = None, left: int = 0
 ) -> list[tuple[int, int]]:
     """Match rows and columns by the canonical rule.
 
@@ -1828,6 +1830,7 @@ def _matching(
         rows: The sizes of the rows, which a row that is left over adds to the length.
         columns: The same for the columns.
         equal: Which pairs are to be preferred among matchings that are equal in all else.
+        left: The sizes of what is left over whatever is matched.
 
     Returns:
         The pairs of indexes, in the order of the rows.
@@ -1837,13 +1840,25 @@ def _matching(
         return list(zip(*(side.tolist() for side in linear_sum_assignment(s, maximize=True)), strict=True))
     ratios = _ratios(s, lengths)
     if 1 in s.shape:
-        all_lengths = lengths - np.add.outer(rows, columns) + rows.sum() + columns.sum()
+        all_lengths = lengths - np.add.outer(rows, columns) + rows.sum() + columns.sum() + left
         allowed = ratios.ravel() >= ratios.max() - _TIE
         best = int(_best_of_each(s.ravel(), all_lengths.ravel(), allowed, None if equal is None else equal.ravel()))
         return [divmod(best, s.shape[1])]
 
     # A square, in which what is left over is matched with nothing.
     n = max(s.shape)
+    if n * n > _MATRIX_CELLS:
+        i, j = _enough_of_each(s, lengths, rows, columns, equal)
+        if len(i) < len(rows) or len(j) < len(columns):
+            own = np.ix_(i, j)
+            left += int(rows.sum() - rows[i].sum() + columns.sum() - columns[j].sum())
+            found = _matching(s[own], lengths[own], rows[i], columns[j], None if equal is None else equal[own], left)
+            return [(i[a], j[b]) for a, b in found]
+    if n * n > _MAX_PAIRS:
+        raise ValueError(
+            f"a list of {len(rows):,} and one of {len(columns):,} values that differ need a table of more than "
+            f"{_MAX_PAIRS:,} cells, which is the limit: score their parts"
+        )
     square_s, square_ratios = np.zeros((2, n, n))
     square_lengths = np.zeros((n, n), dtype=np.int64)
     square_lengths[: len(rows)] = rows[:, None]
@@ -1858,12 +1873,12 @@ def _matching(
     if not uniform and np.count_nonzero(allowed) > n:
         # Dinkelbach's iteration for the greatest s / l: maximise s - ratio * l until the ratio does not grow.
         all_rows = np.arange(n)
-        ratio, grown = -1.0, _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order])
+        ratio, grown = -1.0, _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], left)
         while grown > ratio + 1e-12:
             ratio = grown
             objective = square_s - ratio * square_lengths
             order = _assign(objective, allowed)
-            grown = _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order])
+            grown = _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], left)
         allowed = _optimal(objective, order, allowed, _TIE)
         objective = square_s if ratio > 0 else -square_lengths.astype(np.float64)
         order = _assign(objective, allowed)
@@ -1875,8 +1890,25 @@ def _matching(
     return [(i, j) for i, j in enumerate(order.tolist()) if i < len(rows) and j < len(columns)]
 
 
-def _total_ratio(s: _Matrix, lengths: _Matrix) -> float:
-    return _ratio((math.fsum(s.tolist()), int(lengths.sum())))
+def _enough_of_each(
+    s: _Matrix, lengths: _Matrix, rows: _Matrix, columns: _Matrix, equal: _Matrix | None
+) -> tuple[list[int], list[int]]:
+    """The rows and columns that can be needed: of those that are alike, no more than there are partners."""
+    cells = [s, lengths] if equal is None else [s, lengths, equal]
+    kept = []
+    for number, sizes in enumerate((rows, columns)):
+        lines = np.column_stack([sizes, *(own.T if number else own for own in cells)])
+        numbers: dict[bytes, list[int]] = {}
+        for at, line in enumerate(lines):
+            alike = numbers.setdefault(line.tobytes(), [])
+            if len(alike) < s.shape[1 - number]:
+                alike.append(at)
+        kept.append(sorted(itertools.chain.from_iterable(numbers.values())))
+    return kept[0], kept[1]
+
+
+def _total_ratio(s: _Matrix, lengths: _Matrix, left: int) -> float:
+    return _ratio((math.fsum(s.tolist()), int(lengths.sum()) + left))
 
 
 def _assign(weights: _Matrix, allowed: _Matrix) -> npt.NDArray[np.int64]:

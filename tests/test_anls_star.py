@@ -647,6 +647,34 @@ class TestShapes:
         shared = [{"a": "x"}]
         assert anls_star_score([shared, shared, [shared]], [[{"a": "x"}], [shared], shared]) == 1.0
 
+    @pytest.mark.parametrize(
+        ("prediction", "reference", "score"),
+        [
+            (["17.9"] * 25_000, ["17.99", [1, 2.5]], 0.8 / 25_001),
+            (["b", ["c", "d"]], [*"ab" * 12_500, ["c", "d"]], 3 / 25_002),
+        ],
+    )
+    def test_a_long_list_beside_a_short_one(self, prediction: Any, reference: Any, score: float) -> None:
+        """Of values that are alike only so many are looked at as can be matched; a square of all would take 20 GB."""
+        assert anls_star_score(prediction, reference) == score
+        assert explain(prediction, reference).score == score
+
+    def test_a_long_list_of_values_that_differ(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(anls, "_MAX_PAIRS", 50_000)
+        with pytest.raises(ValueError, match=r"a list of 2 and one of 2,\d+ values that differ need a table of more"):
+            anls_star_score(["x" + "a" * n for n in range(5000)], ["a" * 5000, ["a", "b"]])
+
+    @pytest.mark.parametrize("name", ["anls_star", "anls_star_paper"])
+    def test_looking_at_enough_of_each_changes_no_score(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        generator = random.Random(3)  # noqa: S311
+        values = ["a", "ab", "abc", "x y", "tote", ["a"], ["a", "b"], [], {"k": "a"}, {"k": "b", "m": "a"}]
+        pairs = [tuple(generator.choices(values, k=generator.randrange(2, 14)) for _ in range(2)) for _ in range(150)]
+        monkeypatch.setattr(anls, "_FEW_WAYS", 0)
+        scores = [anls_star_score(*pair, protocol=name) for pair in pairs]
+        monkeypatch.setattr(anls, "_MATRIX_CELLS", 1)
+        assert [anls_star_score(*pair, protocol=name) for pair in pairs] == scores
+        assert [explain(*pair, protocol=name).score for pair in pairs] == scores
+
     def test_too_many_pairs_or_digits(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(ValueError, match=r"prediction \$\[0\] is an integer of too many digits"):
             anls_star_score([10**5000], [])
