@@ -1,5 +1,6 @@
 """``python -m anls_eval`` is the command line."""
 
+import gc
 import sys
 
 
@@ -10,7 +11,10 @@ def main() -> None:
     except ModuleNotFoundError as error:
         print(f"error: the command line needs {error.name}: pip install 'anls-metric[eval]'", file=sys.stderr)
         sys.exit(2)
-    cli.main()
+    try:
+        cli.main()
+    finally:
+        gc.freeze()  # else Python's end looks for cycles in all that pyarrow, pandas and datasets made: half a second
 
 
 if __name__ == "__main__":

@@ -3,14 +3,17 @@
 Each test stops real processes. How often is bounded here; docs/reliability.md has the figures of longer runs.
 """
 
+import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -137,21 +140,46 @@ def run_each(usual: list[str], folder: Path, before: str) -> list[str]:
     return told
 
 
-def test_no_room(tmp_path: Path) -> None:
-    """A file that may not grow stands for a full disk: the writes fail in the middle."""
+@contextlib.contextmanager
+def full_disk(folder: Path) -> Iterator[Callable[[], None]]:
+    """Mount a small file system; gives what fills it."""
+    command = [shutil.which("mount") or "mount", *["-t", "tmpfs", "-o", "size=128k", "none"], str(folder)]
+    if subprocess.run(command, stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("no file system can be mounted here")
+
+    def fill() -> None:
+        with (folder / ".filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+
+    try:
+        yield fill
+    finally:
+        subprocess.run([shutil.which("umount") or "umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("is_real", [False, True])
+def test_no_room(tmp_path: Path, is_real: bool) -> None:
+    """A file that may not grow stands for a full disk, which there is where one can be mounted."""
     both = tmp_path / "both.jsonl"
     rows = [{"id": number, "prediction": f"{number * 7919 % 10_007}", "answers": ["x"]} for number in range(3000)]
     both.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     folder = tmp_path / "full"
-    (folder / "hub" / ".eval_results").mkdir(parents=True)
-    paths = [folder / name for _, name, *_ in OUTPUTS[:4]] + [folder / "hub" / ".eval_results" / "b-c.yaml"]
-    for path in paths:
-        path.write_text("what was there")
-    told = run_each([str(both)], folder, "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))")
-    for path, words in zip(paths, told, strict=True):
-        assert words.startswith(f"error: {path}: cannot be written: ")
-        assert path.read_text() == "what was there"
-    assert sorted(path for path in folder.rglob("*") if path.is_file()) == sorted(paths)  # nothing half is left
+    folder.mkdir()
+    with full_disk(folder) if is_real else contextlib.nullcontext(lambda: None) as fill:
+        (folder / "hub" / ".eval_results").mkdir(parents=True)
+        paths = [folder / name for _, name, *_ in OUTPUTS[:4]] + [folder / "hub" / ".eval_results" / "b-c.yaml"]
+        for path in paths:
+            path.write_text("what was there")
+        fill()
+        before = "" if is_real else "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
+        told = run_each([str(both)], folder, before)
+        for path, words in zip(paths, told, strict=True):
+            assert words.startswith(f"error: {path}: cannot be written: ")
+            assert ("No space left on device" in words) == is_real
+            assert path.read_text() == "what was there"
+        left = {path for path in folder.rglob("*") if path.is_file()}
+        assert left - {folder / ".filler"} == set(paths)  # nothing half
 
 
 def test_read_only_folder() -> None:
