@@ -12,7 +12,7 @@ help:
 	@echo "make test-harness  the tests inside torchmetrics, lm-eval, Inspect and other tools, which it installs (5 GB)"
 	@echo "make test-lowest   the core tests with the lowest versions allowed"
 	@echo "make app     the web app on this machine"
-	@echo "make fuzz    hostile inputs for MINUTES=10, with SEED=1"
+	@echo "make fuzz    hostile inputs for MINUTES=10 of a processor, with SEED=1"
 	@echo "make bench   timings beside the other implementations: benchmarks/RESULTS.md"
 	@echo "make clean   remove what the commands above installed and wrote"
 

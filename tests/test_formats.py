@@ -773,6 +773,13 @@ def test_more_bytes_than_allowed(tmp_path: Path) -> None:
         contents(open_predictions(tmp_path / "p.parquet", max_bytes=2_000_000))
 
 
+def test_very_many_columns(tmp_path: Path) -> None:
+    names = [f"c{number}" for number in range(200_000)]
+    for last, problem in ("d", "no column holds the predictions"), ("c7", "two columns are named 'c7'"):
+        with pytest.raises(FormatError, match=problem):
+            open_predictions(write(tmp_path / "wide.csv", ",".join([*names, last]) + "\n"))
+
+
 def test_a_short_file_that_says_one_long_text_very_often(tmp_path: Path) -> None:
     again = pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), pa.array(["x" * 100_000]))
     table = pa.table({"id": range(10_000), "pred": again, "gold": pa.ListArray.from_arrays(range(10_001), again)})

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from anls_eval.formats.errors import FormatError, listed
+from anls_eval.formats.errors import FormatError, listed, repeated
 from anls_eval.formats.files import File
 from anls_eval.formats.source import Block, Source, from_row
 from anls_eval.formats.values import is_text
@@ -161,9 +161,9 @@ def _without_dictionaries(kind: pa.DataType) -> pa.DataType:
 
 def _names(schema: pa.Schema, path: str) -> tuple[str, ...]:
     names = tuple(schema.names)
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise FormatError(path, "", f"two columns are named {twice[0]!r}. Rename one; they are: {listed(names)}.")
+    twice = repeated(names)
+    if twice is not None:
+        raise FormatError(path, "", f"two columns are named {twice!r}. Rename one; they are: {listed(names)}.")
     return names
 
 

@@ -1,5 +1,6 @@
 """The error of a file that cannot be read as what it should be."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 
@@ -40,3 +41,8 @@ def listed(names: Iterable[str]) -> str:
     names = list(names)
     more = f" and {len(names) - 30} more" if len(names) > 30 else ""
     return (", ".join(name if len(name) <= 80 else name[:77] + "..." for name in names[:30]) or "none") + more
+
+
+def repeated(names: Iterable[str]) -> str | None:
+    """The first name that comes twice."""
+    return next((name for name, times in Counter(names).items() if times > 1), None)

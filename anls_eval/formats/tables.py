@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from anls_eval.formats.errors import FormatError, listed, shown
+from anls_eval.formats.errors import FormatError, listed, repeated, shown
 from anls_eval.formats.files import File, lines_of
 from anls_eval.formats.source import ABSENT, Block, Source, in_blocks, on_lines
 
@@ -65,9 +65,9 @@ def _checked_header(header: Sequence[Any], path: str) -> tuple[str, ...]:
     names = tuple("" if name is None else str(name) for name in header)
     if not any(names):
         raise FormatError(path, "", "the table is empty. Expected a first row that names the columns.")
-    twice = [name for name in names if names.count(name) > 1 and name]
-    if twice:
-        raise FormatError(path, "line 1", f"two columns are named {twice[0]!r}. Rename one; they are: {listed(names)}.")
+    twice = repeated(filter(None, names))
+    if twice is not None:
+        raise FormatError(path, "line 1", f"two columns are named {twice!r}. Rename one; they are: {listed(names)}.")
     return names
 
 

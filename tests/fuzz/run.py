@@ -1,6 +1,7 @@
 """Fuzzing for so many minutes, in processes of their own that may die without ending the run."""
 
 import collections
+import contextlib
 import faulthandler
 import math
 import multiprocessing
@@ -10,14 +11,20 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from fuzz.invariant import run_one
 
-CHUNK = 20.0  # seconds that one process spends on one target
-SILENCE = 60.0  # seconds without a new input after which a process counts as hanging
+CHUNK = 20.0  # seconds of processor time that one process spends on one target
+SILENCE = 60.0  # seconds without a new input, but for those it was stopped, after which a process counts as hanging
+PAUSE = 0.05
 
 
 def fuzz(names: list[str], seed: int, minutes: float) -> int:
-    """Fuzz the targets in turn, print what came of it, and give the number of different faults."""
+    """Fuzz the targets in turn, print what came of it, and give the number of different faults.
+
+    The minutes are of processor time.
+    """
     print(f"seed {seed}", flush=True)
     left = 60 * minutes  # of work: starting a process is not counted
     context = multiprocessing.get_context("spawn")
@@ -43,7 +50,8 @@ def fuzz(names: list[str], seed: int, minutes: float) -> int:
 
 def _wait(process: Any, number: Any, results: Any, outcomes: Any, faults: dict[str, str]) -> str:
     """Take what a process reports until it ends; say how, unless it ended well."""
-    seen, since = number.value, math.inf  # the first input waits for the start of the process
+    seen, waited = number.value, -math.inf  # the first input waits for the start of the process
+    state = psutil.Process(process.pid)
     while True:
         while not results.empty():
             kind, value = results.get()
@@ -56,12 +64,14 @@ def _wait(process: Any, number: Any, results: Any, outcomes: Any, faults: dict[s
         if not process.is_alive():
             return "" if process.exitcode == 0 else f"the process ended with {process.exitcode}"
         if number.value != seen:
-            seen, since = number.value, time.monotonic()
-        elif time.monotonic() - since > SILENCE:
+            seen, waited = number.value, 0.0
+        elif waited > SILENCE:
             process.kill()
             process.join()
             return f"no answer in {SILENCE} s"
-        time.sleep(0.05)
+        time.sleep(PAUSE)
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
+            waited += PAUSE * (state.status() != psutil.STATUS_STOPPED)
 
 
 def _work(name: str, seed: int, seconds: float, number: Any, results: Any) -> None:
@@ -70,8 +80,8 @@ def _work(name: str, seed: int, seconds: float, number: Any, results: Any) -> No
 
     prepare(name)
     outcomes: collections.Counter[str] = collections.Counter()
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    end = time.process_time() + seconds  # so that a process that is stopped for a while does as much as others
+    while time.process_time() < end:
         own = number.value
         number.value = own + 1  # before it runs: an input that ends the process is not run again
         with tempfile.TemporaryDirectory(prefix="fuzz-", dir=_memory()) as folder:
