@@ -95,4 +95,4 @@ bench-torchmetrics: $(TOOLS)/.installed
 	$(TOOLS)/bin/python benchmarks/torchmetrics_peer.py
 
 clean:
-	rm -rf $(VENV) $(TOOLS) $(LMMS) .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) $(LMMS) .venv-lowest .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis
