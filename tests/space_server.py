@@ -28,6 +28,7 @@ def serve(folder: Path, root: Path = ROOT, python: str | Path = sys.executable) 
     environment = os.environ | {
         "GRADIO_SERVER_PORT": str(port),
         "HOME": str(home),
+        "MPLCONFIGDIR": str(other),  # where matplotlib, which gradio imports if it is there, keeps its list of fonts
         "PYTHONPATH": str(other),
         "TMPDIR": str(home),
     }
