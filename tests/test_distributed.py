@@ -1,5 +1,6 @@
 """Data sets in many files on a real Dask cluster: the same score to the bit, and nothing lost when processes die."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -74,6 +75,15 @@ def shown(out: Path) -> list[str]:
     return sorted(path.name for path in out.iterdir() if path.name != "_work")
 
 
+@contextlib.contextmanager
+def client_in_this_process(workers: int) -> Iterator[Client]:
+    """Threads as workers, without what the processes of the fixture are told, and not Dask's default."""
+    options: dict[str, Any] = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+    settings = dask.config.set({"distributed.worker.preload": []})
+    with settings, Client(n_workers=workers, set_as_default=False, **options) as own:
+        yield own
+
+
 def one_is_unpaired(number: int, job: Any) -> None:
     """The first fails once the other runs, which then takes longer."""
     if number == 0:
@@ -117,15 +127,14 @@ class TestTheSameScore:
         assert scored(moved, tmp_path / "out", client=client).submission == expected
 
     def test_no_part_is_still_written_when_the_rows_are_brought_together(self, tmp_path: Path) -> None:
-        with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as own:
+        with client_in_this_process(2) as own:
             job: Any = tmp_path
             with pytest.raises(UnpairedError):
                 _Engine(own, job, lambda done: None).each(one_is_unpaired, [0, 1])
             assert (tmp_path / "ended").exists()
 
     def test_a_client_that_is_not_the_default(self, data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
-        options: dict[str, Any] = {"processes": False, "n_workers": 1, "dashboard_address": None}
-        with Client(set_as_default=False, **options) as own:
+        with client_in_this_process(1) as own:
             assert scored(data, tmp_path / "out", client=own).submission == expected
 
     @pytest.mark.parametrize("protocol", ["anls_star", "anls_star_paper"])
