@@ -798,11 +798,15 @@ _NO_VALUE = object()  # where None is a value
 
 
 def _is_missing(value: object) -> bool:
-    """None, NaN (the missing text of pandas) or pandas' NA."""
+    """None, NaN (the missing text of pandas), NaT or pandas' NA; an Enum by its value."""
+    while isinstance(value, enum.Enum):
+        value = value.value
     if isinstance(value, Decimal):
         return value.is_nan()
     if isinstance(value, numbers.Number):
         return bool(value != value)
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return bool(np.isnat(value))
     return value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType")
 
 
@@ -2029,7 +2033,7 @@ def _exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> 
 
 _SCALARS = frozenset({str, int, float, bool})
 _MAX_PLAIN = 100_000  # values of one tree
-_MAX_DICTS = 10_000  # in one document: more of them may be a dict that holds itself
+_MAX_SIDE = 1_000_000  # values of one side in dicts: more of them may be a dict that holds itself
 
 
 class _Documents:
@@ -2059,14 +2063,18 @@ class _Documents:
         if type(prediction) is not dict or type(reference) is not dict:
             self.close(*_counted(_compared(prediction, reference, self.rules)))
             return
-        length = full = 0
+        start = len(self.predictions)
+        length = full = values = 0
         partial: list[tuple[int, int]] = []
         rest: list[tuple[Any, Any]] = []
         dicts = [(reference, prediction)]
         for g, p in dicts:
-            if len(dicts) > _MAX_DICTS or not (
-                set(map(type, g)) | set(map(type, p)) <= {str} and "$one_of" not in g and "$literal" not in g
-            ):
+            values += max(len(g), len(p))
+            if values > _MAX_SIDE:
+                del self.predictions[start:], self.references[start:]
+                self.close(*_counted(_compared(prediction, reference, self.rules)))
+                return
+            if not (set(map(type, g)) | set(map(type, p)) <= {str} and "$one_of" not in g and "$literal" not in g):
                 rest.append((g, p))
                 continue
             shared = 0
@@ -2120,7 +2128,8 @@ class _Documents:
 
     def scores(self) -> _Floats:
         """The scores of all documents."""
-        owners = np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+        ends = np.array([0, *self.ends], np.int64)
+        owners = np.repeat(np.arange(len(self.ends)), ends[1:] - ends[:-1])
         distances, longest = self.compared()
         kept = _is_kept(distances, longest, self.rules)
         full = np.array(self.full, np.int64) + np.bincount(owners[kept & (distances == 0)], minlength=len(self.ends))
@@ -2130,12 +2139,17 @@ class _Documents:
         return _exact_scores(np.array(self.lengths, np.int64), full, partial[np.argsort(partial[:, 0], kind="stable")])
 
     def compared(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Distances and lengths of all texts that differ."""
-        left, left_sizes = _normalised(self.predictions, self.rules.prediction_steps)
-        right, right_sizes = _normalised(self.references, self.rules.answer_steps)
+        """Distances and lengths of all texts that differ, a block at a time."""
+        found = [np.zeros((2, 0), np.int64)]
         weights = {"weights": _weights(self.rules)}
-        distances = cpdist(left, right, scorer=Levenshtein.distance, scorer_kwargs=weights, dtype=np.int64)
-        return distances, np.maximum(np.maximum(left_sizes, right_sizes), 1)
+        for start in range(0, len(self.predictions), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            left, left_sizes = _normalised(self.predictions[block], self.rules.prediction_steps)
+            right, right_sizes = _normalised(self.references[block], self.rules.answer_steps)
+            distances = cpdist(left, right, scorer=Levenshtein.distance, scorer_kwargs=weights, dtype=np.int64)
+            found.append(np.stack([distances, np.maximum(np.maximum(left_sizes, right_sizes), 1)]))
+        distances, longest = np.concatenate(found, axis=1)
+        return distances, longest
 
 
 def _normalised(texts: list[str], steps: tuple[str, ...]) -> tuple[Any, npt.NDArray[np.int64]]:
@@ -2152,8 +2166,9 @@ def _exact_scores(lengths: _Matrix, full: _Matrix, partial: _Matrix) -> _Floats:
     """`_exact_score` of many documents. The rows of `partial` begin with the number of their document, in order."""
     owners, distances, longest = partial.T
     products, denominators = np.ones(len(lengths)), np.ones(len(lengths), np.int64)
-    np.multiply.at(products, owners, longest)
-    np.multiply.at(denominators, owners, longest)
+    with np.errstate(over="ignore"):  # those are summed in integers of any size
+        np.multiply.at(products, owners, longest)
+        np.multiply.at(denominators, owners, longest)
     exact = products * lengths < 2**53  # what float64 holds exactly, it divides with one rounding, as Python does
     denominators[~exact] = 1
     kept = full * denominators
@@ -2691,23 +2706,26 @@ def _width(text: str) -> int:
     return sum(1 + (unicodedata.east_asian_width(own) in "WF") - bool(unicodedata.combining(own)) for own in text)
 
 
-def _plain_json(value: Any) -> Any:
-    """A tree as JSON can hold it; alternatives as ``{"$one_of": [...]}``."""
-    return _run(_plain_json_steps(value))
+def _plain_json(value: Any, side: str = "reference") -> Any:
+    """A tree as JSON can hold it; in a reference, alternatives as ``{"$one_of": [...]}``."""
+    return _run(_plain_json_steps(value, side == "reference"))
 
 
-def _plain_json_steps(value: Any) -> _Steps:
+def _plain_json_steps(value: Any, of_reference: bool) -> _Steps:
     value = _plain(value)
     if isinstance(value, dict):
+        is_literal = of_reference and _is_literal(value)
+        content = value["$literal"] if is_literal else value
+        with_options = of_reference and not is_literal and "$one_of" in content  # and nothing else
         plain: dict[str, Any] = {}
-        for key, child in value.items():
-            child = list(child) if key == "$one_of" and isinstance(child, tuple) else child
-            plain[_key_text(key)] = yield _plain_json_steps(child)
-        return plain
+        for key, child in content.items():
+            child = list(child) if with_options else child
+            plain[_key_text(key)] = yield _plain_json_steps(child, of_reference)
+        return {"$literal": plain} if is_literal or (of_reference and _is_literal(plain)) else plain
     if isinstance(value, (list, tuple)):
         items = []
         for child in value:
-            items.append((yield _plain_json_steps(child)))
+            items.append((yield _plain_json_steps(child, of_reference)))
         return {"$one_of": items} if isinstance(value, tuple) else items
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
@@ -2848,13 +2866,13 @@ def _encoded(value: Any) -> Any:
 
 def _stored_trees(trees: list[Any], side: str, where: _Where, rules: Protocol) -> pa.Array:
     """Each tree, once it is known to be one, as JSON text, in which alternatives and key order survive Arrow."""
-    texts: list[str] = []
+    texts: list[bytes] = []
     for row, tree in enumerate(trees):
         try:
             if not _is_plain_json(tree):
                 _compile(tree, side, rules)
-                tree = _plain_json(tree)
-            texts.append(json.dumps(tree))
+                tree = _plain_json(tree, side)
+            texts.append(json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogatepass"))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{where(row)}: {error}") from None
         except RecursionError:
@@ -3173,12 +3191,12 @@ class ANLS(evaluate.Metric):
         """
         prediction = predictions if prediction is _NO_VALUE else prediction
         reference = references if reference is _NO_VALUE else reference
-        if prediction is reference is _NO_VALUE:
-            raise ValueError("add got neither prediction nor reference")
         # None is an answer that was not given, and a tree; beside a row it is nothing.
         reference_alone = prediction is _NO_VALUE or (prediction is None and _is_row(reference))
         no_answers = reference is None and (_is_row(prediction) or not self.protocol.tree)
         prediction_alone = reference is _NO_VALUE or no_answers
+        if reference_alone and prediction_alone:
+            raise ValueError("add got neither prediction nor reference")
         given = None if reference_alone else [prediction], None if prediction_alone else [reference]
         self._take(_read_batch(*given, self.protocol))
 

@@ -361,9 +361,12 @@ def _have_repeats(engine: _Engine, parts: Sequence[Part]) -> bool:
     shares = workers * (1 + engine.scored // (workers * _CHECKED_AT_ONCE))  # as many for each
     bounds = [(number << 64) // shares for number in range(shares + 1)]
     found: list[bool] = []
-    engine.each(
+    errors = engine.each(
         functools.partial(has_repeats, [part.name for part in parts]), list(itertools.pairwise(bounds)), found.append
     )
+    for error in errors.values():
+        out = engine.job.out
+        raise ValueError(f"{out}: what was kept of the ids cannot be read ({error}). Remove the folder and run again.")
     return any(found)
 
 

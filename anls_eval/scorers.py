@@ -257,9 +257,7 @@ class TreeScorer(Scorer):
         if not detailed:
             return scores, {}
         return scores, {
-            "prediction": text_column(
-                [None if text is None else text.decode() for text in questions["prediction"].to_pylist()]
-            ),
+            "prediction": text_column(anls._decoded(questions["prediction"].combine_chunks(), anls._TEXTS)),
             "closest_reference": text_column(closest),
         }
 

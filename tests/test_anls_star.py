@@ -104,6 +104,27 @@ def documents() -> st.SearchStrategy[Any]:
 
 
 DOCUMENTS = documents()
+
+
+class Odd(enum.Enum):
+    NOTHING = None
+    NAN = float("nan")
+    FIELDS = types.MappingProxyType({"a": "b"}).copy()
+
+
+# What JSON text and the reading of it must not change.
+UNUSUAL = [
+    ({"a": "\ud83d\ude00"}, {"a": "\U0001f600"}, "anls_star", 0.0),
+    ({"\ud83d\ude00": "x", "\U0001f600": "y"}, {"\U0001f600": "y"}, "anls_star", 0.5),
+    ({"a": "x", "b": Odd.NOTHING}, {"a": "x"}, "anls_star_paper", 1.0),
+    ({"a": "x", "b": Odd.NAN}, {"a": "x"}, "anls_star_paper", 1.0),
+    ({"a": "x", "b": np.datetime64("NaT")}, {"a": "x"}, "anls_star_paper", 1.0),
+    ({"$one_of": "a"}, {"$literal": {"$one_of": ("a", "b")}}, "anls_star", 1.0),
+    ({"$one_of": ["a", "b"]}, {"$literal": {"$one_of": ("a", "b")}}, "anls_star", 0.0),
+    ({"$one_of": ["a", "b"]}, {"$literal": {"$one_of": ["a", "b"]}}, "anls_star", 1.0),
+    ({"$literal": "None"}, {"$literal": ("None",)}, "anls_star", 1.0),
+    ({"$literal": {"a": "b"}}, {"$literal": Odd.FIELDS}, "anls_star", 1.0),
+]
 PROTOCOLS_OF_TREES = [
     *map(get_protocol, ("anls_star", "anls_star_paper")),
     dataclasses.replace(get_protocol("anls_star"), name="above", keep=">", threshold=1),
@@ -322,12 +343,50 @@ class TestProperties:
             scores = anls_star_scores([p for _, p in pairs], [g for g, _ in pairs], protocol=protocol)
             assert scores.tolist() == [anls_star_score(p, g, protocol=protocol) for g, p in pairs]
 
+    @pytest.mark.parametrize(("prediction", "reference", "protocol", "expected"), UNUSUAL)
+    def test_alone_in_a_batch_and_through_evaluate(
+        self, prediction: Any, reference: Any, protocol: str, expected: float
+    ) -> None:
+        metric = anls.ANLS(protocol)
+        rows = [{"question_id": 1, "prediction_text": prediction}], [{"question_id": 1, "answers": reference}]
+        scores = [
+            anls_star_score(prediction, reference, protocol=protocol),
+            anls_star_scores([prediction], [reference], protocol=protocol)[0],
+            metric.compute(predictions=rows[0], references=rows[1])["anls_star_score"],  # type: ignore[index]
+        ]
+        assert scores == [expected] * 3
+
+    def test_a_batch_of_none(self) -> None:
+        assert anls_star_scores([], []).tolist() == []
+        with pytest.warns(UserWarning, match="1 question_id without a prediction"):
+            found = anls.ANLS("anls_star").compute(
+                predictions=[], references=[{"question_id": 1, "answers": [{"a": "b"}]}], missing="zero"
+            )
+        assert found == {"anls_star_score": 0.0}
+
+    def test_a_batch_of_large_documents(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Beyond some size a document is compared alone: the bits are the same, and nothing of it is counted twice."""
+        small = {"a": {"b": "total", "c": "x"}, "d": "y"}, {"a": {"b": "totel", "c": "x"}, "d": "z"}
+        large = ({str(number): "tote" for number in range(9)} | {"a": {"b": "x"}, "e": {}} for _ in range(2))
+        pairs = [small, (next(large), next(large) | {"0": "totel"}), small]
+        expected = [anls_star_score(*pair) for pair in pairs]
+        for most in (1, 5, 11, 12, 10**6):
+            monkeypatch.setattr(anls, "_MAX_SIDE", most)
+            assert anls_star_scores(*zip(*pairs, strict=True)).tolist() == expected
+
     def test_a_batch_of_fractions_beyond_float64(self) -> None:
         """Sums of fractions whose common denominator float64 cannot hold are taken in integers of any size."""
         texts = ["x" * length for length in (7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)]
         reference = {str(number): text for number, text in enumerate(texts)}
         prediction = {key: text[:-1] + "y" for key, text in reference.items()}
         exact = sum(Fraction(len(text) - 1, len(text)) for text in texts) / len(texts)
+        street = (
+            {str(number): "Main Street 12a" for number in range(300)},
+            dict.fromkeys(map(str, range(300)), "b" * 15),
+        )
+        assert anls_star_scores([street[0]], [street[1]]).tolist() == [0.0]
+        nearly = dict.fromkeys(street[0], "Main Street 12b")
+        assert anls_star_scores([street[0]], [nearly]).tolist() == [14 / 15]
         for n in (1, 12, 13):
             first = {key: reference[key] for key in list(reference)[:n]}
             scores = anls_star_scores([prediction, prediction], [reference, first])

@@ -188,6 +188,13 @@ class TestIds:
         with pytest.raises(ValueError, match=r"duplicate question_id 'q0\d+' in predictions with different content"):
             scored(twice, tmp_path / "out", client=client, resume=True, skip_bad=True)
 
+    def test_what_was_kept_of_them_is_damaged(self, data: Path, client: Client, tmp_path: Path) -> None:
+        scored(data, tmp_path / "out", client=client)
+        kept = sorted((tmp_path / "out" / "_work").glob("*.npy"))[0]
+        kept.write_bytes(kept.read_bytes()[:-16])
+        with pytest.raises(ValueError, match="what was kept of the ids cannot be read"):
+            scored(data, tmp_path / "out", client=client, resume=True)
+
     def test_without_ids(self, client: Client, tmp_path: Path) -> None:
         for side, column in (("predictions", "prediction"), ("references", "answers")):
             (tmp_path / side).mkdir()

@@ -319,6 +319,8 @@ class TestBatches:
         metric = evaluate.load(metric_path, protocol)
         with pytest.raises(ValueError, match="add got neither prediction nor reference"):
             metric.add()
+        with pytest.raises(ValueError, match=r"neither prediction nor reference|0 predictions but 1 references"):
+            metric.add(reference=None)
         with pytest.raises(ValueError, match="1 predictions but 0 references"):
             metric.add(prediction="a")
         with pytest.raises(ValueError, match="0 predictions but 1 references"):
