@@ -2273,34 +2273,60 @@ def anls_star_scores(
     return _score_trees(given, expected, rules)
 
 
-def _tree_notes(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> list[str]:
-    """What the user must be told: lists taken as alternatives, and predictions that were not parsed."""
-    return _tree_notes_on(len(predictions), *_tree_counts(predictions, references, rules))
+_TREE_NOTES = {
+    "options": "references are a list of strings for a text: taken as alternatives, as in ST-VQA data. Write "
+    "alternatives as a tuple",
+    "unparsed": "predictions are a text that looks like JSON, compared as a text: parse it with json.loads first",
+    "unanswered": "predictions are None or NaN where the reference is a document: taken as no answer given",
+}
 
 
-def _tree_counts(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> tuple[int, int]:
-    options = unparsed = 0
-    for prediction, reference in zip(predictions, references, strict=True):
-        if not isinstance(prediction, (dict, list)):
-            options += _is_list_of_options(prediction, reference, rules)
-            is_json = isinstance(prediction, str) and prediction.lstrip()[:1] in ("{", "[")
-            unparsed += is_json and isinstance(reference, (dict, list, tuple))
-    return options, unparsed
+def _tree_notes(
+    predictions: Sequence[Any], references: Sequence[Any], rules: Protocol, names: Sequence[str] | None = None
+) -> list[str]:
+    """What the user must be told: lists taken as alternatives, and predictions that were not parsed or not given."""
+    noted = _noted_rows(predictions, references, rules)
+    kind = "row" if names is None else "question_id"
+    first = {
+        what: f"{kind} {', '.join(str(row) if names is None else repr(names[row]) for row in rows[:5])}"
+        for what, rows in noted.items()
+    }
+    return _tree_notes_on(len(predictions), {what: (len(rows), first[what]) for what, rows in noted.items()})
 
 
-def _tree_notes_on(n: int, options: int, unparsed: int) -> list[str]:
-    notes = []
-    if options:
-        notes.append(
-            f"{options} of {n} references are a list of strings for a text: taken as alternatives, as in "
-            "ST-VQA data. Write alternatives as a tuple"
-        )
-    if unparsed:
-        notes.append(
-            f"{unparsed} of {n} predictions are a text that looks like JSON, compared as a text: parse it "
-            "with json.loads first"
-        )
-    return notes
+def _noted_rows(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> dict[str, list[int]]:
+    """The rows of each of `_TREE_NOTES`."""
+    noted: dict[str, list[int]] = {what: [] for what in _TREE_NOTES}
+    for row, (prediction, reference) in enumerate(zip(predictions, references, strict=True)):
+        if isinstance(prediction, (dict, list)):
+            continue
+        if _is_missing(prediction):
+            what = "unanswered" if _is_document(reference) else None
+        elif _is_list_of_options(prediction, reference, rules):
+            what = "options"
+        else:
+            is_json = isinstance(prediction, str) and prediction.lstrip().startswith(("{", "[", "```"))
+            what = "unparsed" if is_json and isinstance(reference, (dict, list, tuple)) else None
+        if what:
+            noted[what].append(row)
+    return noted
+
+
+def _is_document(reference: Any) -> bool:
+    """Whether a reference is a dict or list with something in it, as all alternatives are."""
+    options = reference.get("$one_of") if isinstance(reference, dict) else reference
+    if isinstance(options, tuple) or (options is not reference and isinstance(options, list)):
+        return all(map(_is_document, options))
+    return isinstance(reference, (dict, list)) and bool(reference)
+
+
+def _tree_notes_on(n: int, noted: Mapping[str, tuple[int, str]]) -> list[str]:
+    """The same from counts, each with the names of the first five."""
+    return [
+        f"{count} of {n} {_TREE_NOTES[what]}" + (f" ({first}{', ...' if count > 5 else ''})" if n > 1 else "")
+        for what, (count, first) in noted.items()
+        if count
+    ]
 
 
 def _is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool:
@@ -3379,10 +3405,16 @@ def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: st
         raise ValueError(
             "a tree is nested more deeply than JSON can be read here; score it with anls_star_score"
         ) from None
-    notes = _tree_notes([p for p, _ in pairs], [g for _, g in pairs], rules)
     n = len(pairs)
+    given = [pair for row, pair in enumerate(pairs) if row not in absent]
+    names = None if aligned.question_ids is None else _id_list(aligned.question_ids)
+    notes = _tree_notes(
+        [p for p, _ in given],
+        [g for _, g in given],
+        rules,
+        names and [name for row, name in enumerate(names) if row not in absent],
+    )
     if not detailed:
-        given = [pair for row, pair in enumerate(pairs) if row not in absent]
         total = math.fsum(_score_trees([p for p, _ in given], [g for _, g in given], rules).tolist())
         return {"anls_star_score": total / n}, aligned.notes + notes
     scores, closest, keys = [0.0] * n, [None] * n, []

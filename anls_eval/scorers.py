@@ -194,15 +194,18 @@ class TextScorer(Scorer):
 
 def _note_texts(summary: Summary, scored: anls._Scored, questions: pa.Table) -> None:
     missing = anls._bools(questions["is_missing"].combine_chunks())
-    unanswered = [row for row in scored.unanswered if not missing[row]]
-    if unanswered:
-        ids = anls._id_list(questions["question_id"].take(unanswered[:5]).combine_chunks())
-        rows = zip(ids, unanswered, strict=False)
-        names = [str(summary.n + row) if own is None else repr(own) for own, row in rows]
-        summary.note("unanswered", len(unanswered), names)
+    _note_rows(summary, "unanswered", [row for row in scored.unanswered if not missing[row]], questions)
     if scored.padding_gains:
         summary.counts["padded"] += len(scored.padding_gains)
         summary.count(("padding gain",), collections.Counter(scored.padding_gains))
+
+
+def _note_rows(summary: Summary, what: str, rows: list[int], questions: pa.Table) -> None:
+    """Count these rows of a block, and keep the ids of the first."""
+    if rows:
+        ids = anls._id_list(questions["question_id"].take(rows[:5]).combine_chunks())
+        names = [str(summary.n + row) if own is None else repr(own) for own, row in zip(ids, rows, strict=False)]
+        summary.note(what, len(rows), names)
 
 
 def text_column(values: Sequence[str | None] | pa.Array) -> pa.Array:
@@ -244,8 +247,8 @@ class TreeScorer(Scorer):
         missing = anls._bools(questions["is_missing"].combine_chunks())
         trees = self.read(questions)
         pairs = list(zip(*trees, strict=True))
-        options, unparsed = anls._tree_counts(*trees, self.rules)
-        summary.counts.update({"options": options, "unparsed": unparsed})
+        for what, rows in anls._noted_rows(*trees, self.rules).items():
+            _note_rows(summary, what, [row for row in rows if not missing[row]], questions)
         scores = np.zeros(len(pairs))
         closest: list[str | None] = [None] * len(pairs)
         for row in np.flatnonzero(~missing).tolist():
@@ -263,7 +266,11 @@ class TreeScorer(Scorer):
 
     def notes(self, summary: Summary) -> list[str]:
         """References taken as alternatives, and predictions that are JSON text."""
-        return anls._tree_notes_on(summary.n, summary.counts["options"], summary.counts["unparsed"])
+        noted = {
+            what: (summary.counts[what], f"question_id {', '.join(summary.first.get(what, []))}")
+            for what in anls._TREE_NOTES
+        }
+        return anls._tree_notes_on(summary.n, noted)
 
     def signature(self, n: int, missing: str) -> str:
         """As `anls.signature` gives it."""

@@ -29,7 +29,10 @@ from anls import Explanation, ScoreNode, anls_score, anls_star_score, anls_star_
 DATA = Path(__file__).parent / "data"
 PEERS = Path(__file__).parent.parent / ".peers"
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* are a list of strings for a text")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.* are a list of strings for a text"),
+    pytest.mark.filterwarnings("ignore:.* are None or NaN where the reference is a document"),
+]
 
 
 def read_lines(path: Path) -> list[Any]:
@@ -553,6 +556,14 @@ class TestAlternatives:
     def test_a_prediction_that_is_still_json_text(self) -> None:
         with pytest.warns(UserWarning, match=r"1 of 1 predictions are a text that looks like JSON.*json\.loads"):
             assert anls_star_score('{"a": "x"}', {"a": "x"}) == 0.0
+        fenced = '```json\n{"a": "x"}\n```'
+        with pytest.warns(UserWarning, match=r"1 of 2 predictions are a text that looks like JSON.* \(row 1\)"):
+            anls_star_scores(["x", fenced], ["x", {"a": "x"}])
+
+    def test_a_document_that_was_not_given(self) -> None:
+        references = [{"a": "x"}, None, one_of(None, {"a": "x"}), one_of(["x"], {"a": "x"}), {"$one_of": [["x"]]}, []]
+        with pytest.warns(UserWarning, match=r"3 of 6 predictions are None or NaN where.* \(row 0, 3, 4\)"):
+            assert anls_star_scores([None] * 6, references).tolist() == [0.0, 1.0, 1.0, 0.0, 0.0, 0.0]
 
     @pytest.mark.filterwarnings("error")
     def test_only_for_the_released_protocol_at_the_top(self) -> None:

@@ -79,7 +79,8 @@ class TestInputs:
     def test_none_is_a_tree(self, metric: Any) -> None:
         for prediction, reference in list[Any]([(None, None), (None, {"a": "x"}), ({"a": "x"}, None)]):
             metric.add(prediction=prediction, reference=reference)
-        assert metric.compute(detailed=True)["scores"] == [1.0, 0.0, 0.0]
+        with pytest.warns(UserWarning, match=r"1 of 3 predictions are None or NaN where the reference.* \(row 1\)"):
+            assert metric.compute(detailed=True)["scores"] == [1.0, 0.0, 0.0]
         metric.add(prediction={"question_id": 1, "prediction_text": None})
         metric.add(reference={"question_id": 1, "answers": None})
         assert metric.compute() == {"anls_star_score": 1.0}
