@@ -9,7 +9,8 @@ def main() -> None:
     try:
         from anls_eval import cli
     except ModuleNotFoundError as error:
-        print(f"error: the command line needs {error.name}: pip install 'anls-metric[eval]'", file=sys.stderr)
+        remedy = "pip install '.[eval]' in the folder of anls"
+        print(f"error: the command line needs {error.name}: {remedy}", file=sys.stderr)
         sys.exit(2)
     try:
         cli.main()

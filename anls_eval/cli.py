@@ -84,7 +84,7 @@ def main() -> None:
         raise
     except ModuleNotFoundError as error:
         extra = "dask" if error.name in ("dask", "distributed") else "eval"
-        _say(f"error: this needs {error.name}: pip install 'anls-metric[{extra}]'", err)
+        _say(f"error: this needs {error.name}: pip install '.[{extra}]' in the folder of anls", err)
         raise SystemExit(2) from None
     except (ValueError, TypeError, OSError) as error:
         _say(f"error: {_in_options(str(error))}", err)

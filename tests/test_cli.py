@@ -89,7 +89,7 @@ class TestAsAProgram:
         script = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from anls_eval.__main__ import main; main()"
         found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
         assert found.returncode == 2
-        assert found.stderr == "error: the command line needs typer: pip install 'anls-metric[eval]'\n"
+        assert found.stderr == "error: the command line needs typer: pip install '.[eval]' in the folder of anls\n"
 
     @pytest.mark.parametrize(
         ("module", "extra", "arguments"),
@@ -102,7 +102,8 @@ class TestAsAProgram:
         )
         found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
         assert (found.returncode, found.stdout) == (2, "")
-        assert found.stderr.splitlines()[-1] == f"error: this needs {module}: pip install 'anls-metric[{extra}]'"
+        remedy = f"pip install '.[{extra}]' in the folder of anls"
+        assert found.stderr.splitlines()[-1] == f"error: this needs {module}: {remedy}"
         assert list(tmp_path.iterdir()) == []
 
 

@@ -110,7 +110,7 @@ def _sheet_rows(file: File) -> _Rows:
         import openpyxl
     except ImportError:
         raise FormatError(
-            file.path, "", 'reading a spreadsheet needs openpyxl: pip install "anls-metric[eval]"'
+            file.path, "", "reading a spreadsheet needs openpyxl: pip install '.[eval]' in the folder of anls"
         ) from None
     with file.open_seekable() as stream:
         try:

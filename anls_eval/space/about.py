@@ -14,7 +14,7 @@ _EVALUATE = """import evaluate
 metric = evaluate.load("anls", "standard")
 metric.compute(predictions=["CocaCola"], references=[["Coca Cola", "Coca Cola Company"]])"""
 
-_COMMAND_LINE = """pip install 'anls-metric[eval]'
+_COMMAND_LINE = """pip install '.[eval]'  # in a clone of this Space
 anls score predictions.json --references references.json --protocol rrc
 anls compare ours.json theirs.json --references references.json
 anls explain CocaCola 'Coca Cola'"""

@@ -32,7 +32,7 @@ DOCUMENT_SECONDS = 20
 
 SUBMISSION_SECONDS = 180
 
-ELSEWHERE = "The command line has no such limit: pip install 'anls-metric[eval]'."
+ELSEWHERE = "The command line has no such limit: pip install '.[eval]' in a clone of this Space."
 
 
 def check_text(prediction: str, answers: list[str]) -> None:
@@ -64,7 +64,7 @@ def check_tree(tree: Any, name: str) -> None:
         Traceback (most recent call last):
         ...
         ValueError: the prediction has more than 5,000 values, the limit here. The command line has no such limit: \
-pip install 'anls-metric[eval]'.
+pip install '.[eval]' in a clone of this Space.
     """
     level, count = [tree], 0
     for _ in range(MOST_DEPTH):
