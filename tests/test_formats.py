@@ -471,6 +471,20 @@ def test_columns_that_do_not_fit(tmp_path: Path, header: str, problem: str) -> N
         open_predictions(write(tmp_path / "t.csv", header + "\n"))
 
 
+def test_columns_of_one_side(tmp_path: Path) -> None:
+    """What is said of both files at once can be meant for one of them."""
+    predictions, references = tmp_path / "predictions.csv", tmp_path / "references.csv"
+    predictions.write_text("key,id,out\nk,1,x\n")
+    references.write_text("id,answers\nk,y\n")
+    names = {"predictions.question_id": "key", "predictions.prediction": "out", "references.answers": "answers"}
+    assert contents(open_predictions(predictions, columns=names)) == (["k"], ["x"])
+    assert contents(open_references(references, columns=names)) == (["k"], ["y"])
+    both = names | {"question_id": "id"}
+    assert contents(open_predictions(predictions, columns=both)) == (["k"], ["x"])
+    with pytest.raises(FormatError, match="columns names 'answer'.*Did you mean 'answers'"):
+        open_references(references, columns={"references.answer": "answers"})
+
+
 def test_columns_can_be_named(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "qid,Key,out,gold,Language\n1,k,x,y,en\n")
     names = {"question_id": "key", "prediction": "out", "answers": "gold"}

@@ -1,6 +1,7 @@
 """Which column is what: the names that files use, and the layouts that are known by their columns."""
 
 import dataclasses
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 from anls_eval.formats.errors import FormatError, listed, shown
@@ -149,7 +150,8 @@ def find_columns(
         names: The columns of the file.
         side: ``"prediction"`` or ``"answers"``.
         layout: The name of the layout, or None to know it by the columns.
-        given: Columns by role, as the user names them.
+        given: Columns by role, as the user names them. ``predictions.question_id`` is the role in predictions only,
+            and so are ``references.`` and the other roles.
         by: Further columns to read.
         path: The file, for messages.
 
@@ -161,9 +163,12 @@ def find_columns(
     own = others.pop(side)
     (other, other_groups), *_ = others.items()
 
+    given = _of_side(given, "predictions." if side == "prediction" else "references.")
     unknown = [role for role in given if role not in ROLES]
     if unknown:
-        raise FormatError(path, "", f"columns names {shown(unknown[0])}; expected the roles {', '.join(ROLES)}.")
+        close = difflib.get_close_matches(unknown[0], ROLES, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise FormatError(path, "", f"columns names {shown(unknown[0])}; expected the roles {', '.join(ROLES)}.{hint}")
     if given.get(side) == EVERYTHING:
         value = EVERYTHING
     elif side in given:
@@ -193,6 +198,12 @@ def find_columns(
     has_other = others_found not in ([], [value])
     more = rules.more_answers if side == "answers" and side not in given and rules.more_answers in names else None
     return Found(rules, ids, value, extra, has_other, more)
+
+
+def _of_side(given: Mapping[str, str], side: str) -> dict[str, str]:
+    """The columns by role that are meant for a side, whose own go before those of both."""
+    both = {role: name for role, name in given.items() if not role.startswith(("predictions.", "references."))}
+    return both | {role.removeprefix(side): name for role, name in given.items() if role.startswith(side)}
 
 
 def _layout(names: Sequence[str], side: str, name: str | None) -> Layout:

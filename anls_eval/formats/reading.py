@@ -178,7 +178,8 @@ def open_predictions(
         format: A name in `FORMATS`; None detects it.
         columns: Columns of the file by role: ``question_id``, ``prediction``, ``answers``, ``answer_type``,
             ``document``. Columns that only together are an id are written ``"doc_id + question"``. ``"*"`` as the
-            prediction is the whole row but its id, as one tree.
+            prediction is the whole row but its id, as one tree. What is passed for both sides can have roles of one
+            side: ``"predictions.question_id"``, ``"references.question_id"``.
         by: Further columns to read, for groups.
         max_bytes: The most bytes that may be read, after decompression.
 
