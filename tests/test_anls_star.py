@@ -561,7 +561,14 @@ class TestAlternatives:
             anls_star_scores(["x", fenced], ["x", {"a": "x"}])
 
     def test_a_document_that_was_not_given(self) -> None:
-        references = [{"a": "x"}, None, one_of(None, {"a": "x"}), one_of(["x"], {"a": "x"}), {"$one_of": [["x"]]}, []]
+        references: list[Any] = [
+            {"a": "x"},
+            None,
+            one_of(None, {"a": "x"}),
+            one_of(["x"], {"a": "x"}),
+            {"$one_of": [["x"]]},
+            [],
+        ]
         with pytest.warns(UserWarning, match=r"3 of 6 predictions are None or NaN where.* \(row 0, 3, 4\)"):
             assert anls_star_scores([None] * 6, references).tolist() == [0.0, 1.0, 1.0, 0.0, 0.0, 0.0]
 

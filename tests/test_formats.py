@@ -481,7 +481,7 @@ def test_columns_of_one_side(tmp_path: Path) -> None:
     assert contents(open_references(references, columns=names)) == (["k"], ["y"])
     both = names | {"question_id": "id"}
     assert contents(open_predictions(predictions, columns=both)) == (["k"], ["x"])
-    with pytest.raises(FormatError, match="columns names 'answer'.*Did you mean 'answers'"):
+    with pytest.raises(FormatError, match=r"columns names 'answer'.*Did you mean 'answers'"):
         open_references(references, columns={"references.answer": "answers"})
 
 
