@@ -616,18 +616,19 @@ def _known(roles: dict[str, str], other: str, references: str | None) -> dict[st
 @contextlib.contextmanager
 def _progress(rows: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
     """A progress bar on a terminal, and nothing elsewhere."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     if quiet or not err.is_terminal:
         yield lambda done: None
         return
-    shown = (MofNCompleteColumn(), BarColumn(), TextColumn("{task.fields[speed]}"), TimeRemainingColumn())
+    shown = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[speed]}"), TimeRemainingColumn())
+    of_all = "" if rows is None else f"/{rows:,}"
     with Progress(*shown, console=err, transient=True) as progress:
-        task = progress.add_task("", total=rows, speed="")
+        task = progress.add_task(f"0{of_all}", total=rows, speed="")
 
         def advance(done: int) -> None:
             own = progress.tasks[0]
-            speed = f"{done / own.elapsed:,.0f} rows/s" if own.elapsed else ""
-            progress.update(task, completed=done, speed=speed)
+            speed = f"{done / own.elapsed:,.0f} rows/s" if done and own.elapsed else ""
+            progress.update(task, description=f"{done:,}{of_all}", completed=done, speed=speed)
 
         yield advance
