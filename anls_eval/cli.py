@@ -25,8 +25,8 @@ from rich.table import Table
 from anls_eval.control_characters import escaped, escaped_json
 
 if TYPE_CHECKING:
+    from anls_eval.distributed import DatasetScore
     from anls_eval.formats import Reader
-    from anls_eval.submission import SubmissionScore
 
 app = typer.Typer(
     name="anls",
@@ -80,7 +80,7 @@ def main() -> None:
         app()
     except SystemExit as stop:
         if stop.code == _INTERRUPTED and stop.__context__ is not None:
-            _say("; ".join(filter(None, ("interrupted", str(stop.__context__.__cause__)))), err)
+            _say("; ".join(filter(None, ("interrupted", _in_options(str(stop.__context__.__cause__))))), err)
         raise
     except ModuleNotFoundError as error:
         extra = "dask" if error.name in ("dask", "distributed") else "eval"
@@ -249,10 +249,16 @@ def score(
         int | None, typer.Option(min=1, help="For --out: processes on this machine; by default one a processor.")
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="For --out: a Dask cluster that is there, in place of these.")
+        str | None, typer.Option(metavar="ADDRESS", help="For --out: a Dask cluster that is there, as tcp://HOST:8786.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="For --out: keep what an earlier run finished.")] = False,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="For --out: leave out files that are damaged.")] = False,
+    skip_bad: Annotated[
+        bool,
+        typer.Option(
+            "--skip-bad",
+            help="For --out: leave out damaged files; where rows are brought together by id, with --missing zero.",
+        ),
+    ] = False,
     format_name: Format = None,
     columns: Columns = None,
     as_json: AsJson = False,
@@ -275,6 +281,8 @@ def score(
         raise ValueError("--push needs --eval-results, the folder for the file that is uploaded")
     if out_folder is None and (workers or scheduler or resume or skip_bad):
         raise ValueError("--workers, --scheduler, --resume and --skip-bad need --out, the folder for the results")
+    if workers and scheduler:
+        raise ValueError("--workers starts processes, --scheduler takes a cluster that is there; expected one of them")
     if out_folder is not None and (per_question is not None or cluster_by is not None or report is not None):
         raise ValueError(
             "--out goes with none of --per-question, --cluster-by and --report; it gets the scores of each question"
@@ -288,6 +296,7 @@ def score(
         "missing": missing,
         "unknown": unknown,
     }
+    dataset: dict[str, Any] = {}
     if out_folder is None:
         sides = _open(predictions, references, format_name, columns, quiet or as_json)
         asked |= {"cluster_by": cluster_by, "per_question": per_question}
@@ -302,7 +311,9 @@ def score(
     else:
         asked |= {"format": format_name, "columns": dict(map(_role, columns or []))}
         asked |= {"out": out_folder, "resume": resume, "skip_bad": skip_bad}
-        result = _score_dataset(predictions, references, workers, scheduler, quiet, asked)
+        asked |= {"workers": workers, "client": scheduler}
+        found = _score_dataset(predictions, references, quiet, asked)
+        result, dataset = found.submission, {**found.to_dict(), "out": str(out_folder)}
     for note in result.notes:
         _show_note(note)
     if report is not None:
@@ -317,34 +328,29 @@ def score(
         if push is not None:
             _say(f"uploaded: {hub.push_eval_result(path, push)}", err)
     if as_json:
-        _print_json(result.to_dict())
+        _print_json(dataset or result.to_dict())
     else:
         _print_table(terminal.submission_table(result))
         _say(f"\n{result.signature}")
 
 
-def _score_dataset(
-    predictions: str,
-    references: str | None,
-    workers: int | None,
-    scheduler: str | None,
-    quiet: bool,
-    asked: dict[str, Any],
-) -> SubmissionScore:
+def _score_dataset(predictions: str, references: str | None, quiet: bool, asked: dict[str, Any]) -> DatasetScore:
     """Score files by Dask; exit status 1 where some of them are bad."""
     from anls_eval import distributed
 
-    with contextlib.ExitStack() as stack:
-        advance = stack.enter_context(_progress(None, quiet))
-        client = stack.enter_context(distributed.connected(workers, scheduler))
+    rows = distributed.known_rows(references or predictions) if err.is_terminal and not quiet else None
+    with _progress(rows, quiet) as advance:
         try:
-            found = distributed.score_dataset(predictions, references, client=client, on_progress=advance, **asked)
+            found = distributed.score_dataset(predictions, references, on_progress=advance, **asked)
         except distributed.BadPartsError as error:
             _say(f"error: {_in_options(str(error))}", err)
             raise typer.Exit(1) from None
-    if found.resumed and not quiet:
-        err.print(f"{found.resumed} of {found.parts} parts were finished before", markup=False)
-    return found.submission
+    if not quiet:
+        parts = distributed.counted(found.parts, "part")
+        how = {"file": "files went together", "id": "rows were brought together by id"}[found.paired_by]
+        resumed = f"{found.resumed:,} finished before, " if found.resumed else ""
+        _say(f"the scores of each question are in {asked['out']} ({parts}, {resumed}{how})", err)
+    return found
 
 
 @app.command()
@@ -616,18 +622,19 @@ def _known(roles: dict[str, str], other: str, references: str | None) -> dict[st
 @contextlib.contextmanager
 def _progress(rows: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
     """A progress bar on a terminal, and nothing elsewhere."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     if quiet or not err.is_terminal:
         yield lambda done: None
         return
-    shown = (MofNCompleteColumn(), BarColumn(), TextColumn("{task.fields[speed]}"), TimeRemainingColumn())
+    shown = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[speed]}"), TimeRemainingColumn())
+    of_all = "" if rows is None else f"/{rows:,}"
     with Progress(*shown, console=err, transient=True) as progress:
-        task = progress.add_task("", total=rows, speed="")
+        task = progress.add_task(f"0{of_all}", total=rows, speed="")
 
         def advance(done: int) -> None:
             own = progress.tasks[0]
-            speed = f"{done / own.elapsed:,.0f} rows/s" if own.elapsed else ""
-            progress.update(task, completed=done, speed=speed)
+            speed = f"{done / own.elapsed:,.0f} rows/s" if done and own.elapsed else ""
+            progress.update(task, description=f"{done:,}{of_all}", completed=done, speed=speed)
 
         yield advance

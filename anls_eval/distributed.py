@@ -7,6 +7,7 @@ score is the same to the bit for any number of files and workers.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import functools
@@ -16,21 +17,27 @@ import itertools
 import json
 import logging
 import os
+import socket
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
 import dask
+import pyarrow as pa
+import pyarrow.parquet as pq
 from dask.distributed import Client, LocalCluster, Worker, as_completed
 from distributed.client import FutureCancelledError
-from distributed.comm import CommClosedError
+from distributed.comm import CommClosedError, get_address_host_port
 from distributed.scheduler import KilledWorker
 
 import anls
 from anls_eval.formats import FormatError, Reader
+from anls_eval.formats.write import whole_file
 from anls_eval.parts import (
     BucketPart,
     FilePart,
@@ -53,6 +60,8 @@ from anls_eval.summary import Summary
 _BUCKET_BYTES = 32 << 20  # of the files, for each bucket: some hundred thousand rows
 _CHECKED_AT_ONCE = 1 << 23  # fingerprints, 64 MB
 _SHOWN = 10  # bad parts that a message lists
+_FOR_SCHEDULER = 10  # seconds that the scheduler at an address has to answer
+_FOR_WORKERS = 30  # seconds that it has to get a worker
 
 Paths = str | os.PathLike[str] | Sequence[str]
 
@@ -66,12 +75,20 @@ class DatasetScore:
         parts: How many there are.
         resumed: How many of them an earlier run had finished.
         bad: Parts that were left out, with the reason.
+        paired_by: ``"file"`` if each file of predictions went with its file of references, ``"id"`` if the rows of all
+            files were brought together by their ids.
     """
 
     submission: SubmissionScore
     parts: int
     resumed: int
     bad: dict[str, str]
+    paired_by: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the score and how it was come by as plain JSON values."""
+        own = {name: getattr(self, name) for name in ("parts", "resumed", "bad", "paired_by")}
+        return {**self.submission.to_dict(), **own}
 
 
 class BadPartsError(ValueError):
@@ -87,8 +104,8 @@ class BadPartsError(ValueError):
         listed = "".join(f"\n  {why if why.startswith(part) else f'{part}: {why}'}" for part, why in self._first())
         more = f"\n  and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
         super().__init__(
-            f"{len(bad)} parts cannot be scored:{listed}{more}\nThe others are finished in {out}. Mend these and run "
-            "again with resume=True, or leave them out with skip_bad=True."
+            f"{counted(len(bad), 'part')} cannot be scored:{listed}{more}\nThe others are finished in {out}. Mend "
+            "these and run again with resume=True, or leave them out with skip_bad=True."
         )
 
     def _first(self) -> list[tuple[str, str]]:
@@ -101,7 +118,7 @@ def score_dataset(
     *,
     out: str | os.PathLike[str],
     workers: int | None = None,
-    client: Client | None = None,
+    client: Client | str | None = None,
     protocol: str | anls.Protocol = "standard",
     threshold: float | str | Fraction | Decimal | None = None,
     by: Sequence[str] = (),
@@ -129,7 +146,7 @@ def score_dataset(
         out: The folder of the results, which every worker can read and write. It gets one Parquet file for each part
             with ``question_id``, ``score`` and the columns of `by`.
         workers: How many processes are started on this machine, and ended again; by default one for each processor.
-        client: Of a cluster that is there, in place of `workers`.
+        client: Of a cluster that is there, or the address of its scheduler, in place of `workers`.
         protocol: As in `submission.score_submission`.
         threshold: The same.
         by: The same.
@@ -141,7 +158,8 @@ def score_dataset(
         seed: Of the interval.
         resume: Whether `out` holds what an earlier run finished: what has not changed is not scored again.
         skip_bad: Whether files that cannot be read or scored are left out. Where the rows were brought together by
-            their ids, the other side of such a file counts as `missing` or `unknown`.
+            their ids, the other side of such a file counts as `missing` or `unknown`: only ``missing="zero"`` or
+            ``unknown="ignore"`` gives a score then.
         on_progress: Called with the number of questions scored so far.
 
     Returns:
@@ -149,8 +167,10 @@ def score_dataset(
 
     Raises:
         BadPartsError: Parts that cannot be read or scored.
-        ValueError: As in `submission.score_submission`; no files; `out` is not empty.
-        ChildProcessError: Workers died again and again, mostly for want of memory, or the cluster was lost.
+        ValueError: As in `submission.score_submission`; no files; `out` is not empty, or no folder that can be written;
+            no scheduler at the address.
+        ChildProcessError: Workers died again and again, mostly for want of memory, the cluster was lost, or the
+            scheduler at the address has no workers.
 
     Example:
         >>> import tempfile
@@ -164,6 +184,11 @@ def score_dataset(
     """
     anls._check_choice("missing", missing, anls._MISSING)
     anls._check_choice("unknown", unknown, anls._UNKNOWN)
+    if workers is not None and client is not None:
+        raise ValueError(
+            "expected a number of workers, which are started on this machine, or the client or the scheduler of a "
+            "cluster that is there; got both"
+        )
     files = part_paths(predictions), part_paths(predictions if references is None else references)
     roles = columns or {}
     of_predictions, of_references = (
@@ -178,23 +203,56 @@ def score_dataset(
             "expected as many, with their rows in the same order."
         )
     _prepare(job, resume)
-    with contextlib.nullcontext(client) if client is not None else local_client(workers) as own:
-        engine = _Engine(own, job, on_progress or (lambda done: None))
-        found = None if job.rows.exists() else _paired(engine, files, has_ids, skip_bad)
-        found = found or _shuffled(engine, files, skip_bad)
+    try:
+        with contextlib.ExitStack() as stack:
+            engine = _Engine(lambda: stack.enter_context(connected(workers, client)), job, on_progress)
+            found = None if job.rows.exists() else _paired(engine, files, has_ids, skip_bad)
+            found = found or _shuffled(engine, files, skip_bad)
+    except KeyboardInterrupt:
+        finished = len(list(job.work.glob("part-*.json")))
+        raise KeyboardInterrupt(
+            f"{counted(finished, 'part')} {_are(finished)} finished in {job.out}: go on with resume=True"
+        ) from None
     _tidy(job, found.parts)
     summary = Summary(notes=dict.fromkeys(found.notes))
     for part in found.parts:
         summary.add(_finished(part, job))
-    submission = sum_up(
-        summary,
-        job.scorer(),
-        by=job.by,
-        missing=missing,
-        unknown=unknown,
-        interval=confidence_interval(summary.scores, seed=seed),
-    )
-    return DatasetScore(submission, len(found.parts), found.resumed, found.bad)
+    try:
+        submission = sum_up(
+            summary,
+            job.scorer(),
+            by=job.by,
+            missing=missing,
+            unknown=unknown,
+            interval=confidence_interval(summary.scores, seed=seed),
+        )
+    except ValueError as error:
+        if not found.bad:
+            raise
+        raise ValueError(_blamed_on(found.bad, error)) from None
+    paired_by = "file" if isinstance(found.parts[0], FilePart) else "id"
+    return DatasetScore(submission, len(found.parts), found.resumed, found.bad, paired_by)
+
+
+def known_rows(given: Paths) -> int | None:
+    """The rows of all files, if they are Parquet, which says it before they are read."""
+    paths = part_paths(given)
+    if not all(path.endswith(".parquet") for path in paths):
+        return None
+    try:
+        with ThreadPoolExecutor() as threads:
+            return sum(threads.map(lambda path: int(pq.read_metadata(path).num_rows), paths))
+    except (OSError, pa.ArrowException):
+        return None  # scoring tells what is wrong with it
+
+
+def counted(n: int, noun: str) -> str:
+    """A number with its noun: ``1 part``, ``2 parts``."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
 
 
 def part_paths(given: Paths) -> list[str]:
@@ -245,9 +303,47 @@ def local_client(workers: int | None = None, memory_limit: str | int = "auto") -
         yield client
 
 
-def connected(workers: int | None, scheduler: str | None) -> contextlib.AbstractContextManager[Client]:
-    """Connect to the cluster at an address, or start workers on this machine where there is none."""
-    return local_client(workers) if scheduler is None else Client(scheduler)
+@contextlib.contextmanager
+def connected(workers: int | None, cluster: Client | str | None) -> Iterator[Client]:
+    """Use a cluster that is there, by its client or the address of its scheduler, or start workers on this machine.
+
+    Raises:
+        ValueError: No scheduler answers at the address.
+        ChildProcessError: It has no workers.
+    """
+    if cluster is None:
+        with local_client(workers) as client:
+            yield client
+    elif isinstance(cluster, str):
+        with _client_at(cluster) as client:
+            _wait_for_workers(client, cluster)
+            yield client
+    else:
+        yield cluster
+
+
+def _client_at(address: str) -> Client:
+    expected = "expected the address that `dask scheduler` prints, such as tcp://HOST:8786"
+    try:
+        where = get_address_host_port(address)
+    except ValueError:
+        raise ValueError(f"{address!r} is not the address of a Dask scheduler; {expected}") from None
+    try:
+        # Dask itself would try again for as long where nothing listens.
+        socket.create_connection(where, timeout=_FOR_SCHEDULER).close()
+        return Client(address, timeout=_FOR_SCHEDULER)
+    except OSError as error:
+        raise ValueError(f"no Dask scheduler answers at {address} ({error}); {expected}") from None
+
+
+def _wait_for_workers(client: Client, address: str) -> None:
+    if client.ncores():
+        return
+    warnings.warn(f"{address} has no workers: waiting {_FOR_WORKERS} s for one", UserWarning, stacklevel=2)
+    try:
+        client.wait_for_workers(1, timeout=_FOR_WORKERS)
+    except asyncio.TimeoutError:  # another one before Python 3.11
+        raise ChildProcessError(f"no workers at {address}: start some with `dask worker {address}`") from None
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -279,13 +375,23 @@ def _first_readable(job: Job, side: str, paths: Sequence[str]) -> Reader:
 
 
 def _prepare(job: Job, resume: bool) -> None:
-    job.out.mkdir(parents=True, exist_ok=True)
-    if any(job.out.iterdir()) and not (resume and job.work.exists()):
-        expected = (
-            "the results of an earlier run" if resume else "a new folder, or resume=True to go on with an earlier run"
-        )
-        raise ValueError(f"{job.out} has other files; expected {expected}")
-    job.work.mkdir(exist_ok=True)
+    try:
+        job.out.mkdir(parents=True, exist_ok=True)
+        is_new = set(job.out.iterdir()) <= {job.work} and not any(job.out.glob("_work/*"))
+        if not is_new and not (resume and job.work.exists()):
+            expected = (
+                "the results of an earlier run"
+                if resume
+                else "a new folder, or resume=True to go on with an earlier run"
+            )
+            raise ValueError(f"{job.out} has other files; expected {expected}")
+        job.work.mkdir(exist_ok=True)
+    except OSError as error:
+        reason = "it is a file" if job.out.is_file() else error.strerror
+        raise ValueError(
+            f"{job.out} cannot be the folder of the results ({reason}); expected a folder in which you can "
+            "write, or the name of a new one"
+        ) from None
 
 
 def _finished(part: Part, job: Job) -> Summary:
@@ -357,6 +463,10 @@ def _paired(engine: _Engine, files: _Files, has_ids: bool, skip_bad: bool) -> _F
 
 def _have_repeats(engine: _Engine, parts: Sequence[Part]) -> bool:
     """Whether an id seems to be in two parts, in shares of all fingerprints that fit in memory."""
+    identity = hashlib.sha256(json.dumps([part.identity for part in parts]).encode()).hexdigest()
+    checked = engine.job.work / "without_repeats"
+    if checked.exists() and checked.read_text() == identity:  # by an earlier run
+        return False
     workers = max(1, len(engine.client.ncores()))
     shares = workers * (1 + engine.scored // (workers * _CHECKED_AT_ONCE))  # as many for each
     bounds = [(number << 64) // shares for number in range(shares + 1)]
@@ -367,13 +477,19 @@ def _have_repeats(engine: _Engine, parts: Sequence[Part]) -> bool:
     for error in errors.values():
         out = engine.job.out
         raise ValueError(f"{out}: what was kept of the ids cannot be read ({error}). Remove the folder and run again.")
+    if not any(found):
+        with whole_file(checked) as path:
+            path.write_text(identity)
     return any(found)
 
 
 def _shuffled(engine: _Engine, files: _Files, skip_bad: bool) -> _Found:
     """Bring the rows of all files together by their ids, and score them."""
     job = engine.job
-    job.rows.mkdir(exist_ok=True)
+    if not job.rows.exists():
+        for path in job.work.glob("part-*"):  # of files that were thought to go together
+            path.unlink()
+        job.rows.mkdir()
     size = sum(Path(path).stat().st_size for path in {*files[0], *files[1]} if Path(path).exists())
     buckets = max(len(files[0]), len(files[1]), 1 + size // _BUCKET_BYTES)
     all_files = [
@@ -411,7 +527,18 @@ def _left_out(errors: Mapping[Any, Exception], job: Job, skip_bad: bool) -> dict
 
 def _bad_notes(bad: Mapping[str, str], n: int) -> tuple[str, ...]:
     names = ", ".join(itertools.islice(bad, _SHOWN)) + (", ..." if len(bad) > _SHOWN else "")
-    return (f"{len(bad)} of {n} files cannot be read or scored and are left out: {names}",) if bad else ()
+    are = _are(len(bad))
+    return (f"{len(bad)} of {counted(n, 'file')} cannot be read or scored and {are} left out: {names}",) if bad else ()
+
+
+def _blamed_on(bad: Mapping[str, str], error: ValueError) -> str:
+    """The error of ids without their other side, which may have been in files that are left out."""
+    names = ", ".join(itertools.islice(bad, _SHOWN)) + (", ..." if len(bad) > _SHOWN else "")
+    return (
+        f"{error}\n{counted(len(bad), 'file')} {_are(len(bad))} left out by skip_bad=True, and which ids were in them "
+        f"is not known: {names}. Mend them and run again with resume=True; or count questions without a prediction as "
+        "wrong with missing='zero', and leave out predictions without a question with unknown='ignore'."
+    )
 
 
 _Item = TypeVar("_Item")
@@ -419,18 +546,37 @@ _Value = TypeVar("_Value")
 
 
 class _Engine:
-    """Has the workers do the tasks of one job, and waits for them."""
+    """Has the workers do the tasks of one job, and waits for them.
 
-    def __init__(self, client: Client, job: Job, on_progress: Callable[[int], None]) -> None:
-        self.client, self.job, self._on_progress = client, job, on_progress
+    Args:
+        start: Gives the client; it is called with the first task, as there may be none.
+        job: Of the tasks.
+        on_progress: Called with the number of questions scored so far.
+    """
+
+    def __init__(self, start: Callable[[], Client], job: Job, on_progress: Callable[[int], None] | None = None) -> None:
+        self._start, self.job, self._on_progress = start, job, on_progress
         self.scored = 0
+
+    @functools.cached_property
+    def client(self) -> Client:
+        """Of the workers."""
+        return self._start()
 
     def score(self, parts: Sequence[Part]) -> tuple[int, dict[Part, Exception]]:
         """Score the parts that are not finished; gives how many were, and the errors of bad parts."""
         finished = {part: own.n for part in parts if (own := summary_of(part, self.job)) is not None}
         self.scored = 0
         self._advance(sum(finished.values()))
-        errors = self.each(score_part, [part for part in parts if part not in finished], self._advance)
+        unfinished = [part for part in parts if part not in finished]
+        outdated = sum((self.job.work / f"{part.name}.json").exists() for part in unfinished)
+        if outdated:
+            note = (
+                f"{counted(outdated, 'part')} that an earlier run finished {_are(outdated)} scored again, because the "
+                "files or the options have changed since"
+            )
+            warnings.warn(note, UserWarning, stacklevel=2)
+        errors = self.each(score_part, unfinished, self._advance)
         return len(finished), errors
 
     def each(
@@ -477,7 +623,8 @@ class _Engine:
 
     def _advance(self, n: int) -> None:
         self.scored += n
-        self._on_progress(self.scored)
+        if self._on_progress is not None:
+            self._on_progress(self.scored)
 
 
 def _is_busy(keys: set[str], dask_worker: Worker) -> bool:

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import io
 import json
 import os
 import shutil
@@ -19,12 +20,21 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from dask.distributed import Client
+from dask.distributed import Client, LocalCluster
 from docvqa_runs import FOLDER
+from rich.console import Console
 from typer.testing import CliRunner
 
-from anls_eval import cli
-from anls_eval.distributed import BadPartsError, DatasetScore, _Engine, local_client, part_paths, score_dataset
+from anls_eval import cli, distributed
+from anls_eval.distributed import (
+    BadPartsError,
+    DatasetScore,
+    _Engine,
+    known_rows,
+    local_client,
+    part_paths,
+    score_dataset,
+)
 from anls_eval.formats import open_predictions, open_references
 from anls_eval.parts import UnpairedError
 from anls_eval.submission import SubmissionScore, score_submission
@@ -101,7 +111,7 @@ class TestTheSameScore:
     ) -> None:
         done: list[int] = []
         found = scored(data, tmp_path / "out", client=client, on_progress=done.append)
-        assert found == DatasetScore(expected, FILES, 0, {})
+        assert found == DatasetScore(expected, FILES, 0, {}, "file")
         assert (done == sorted(done), done[-1]) == (True, ROWS)
         rows = pq.read_table(tmp_path / "out")
         assert rows.column_names == ["question_id", "score", "model"]
@@ -110,7 +120,7 @@ class TestTheSameScore:
     def test_files_that_do_not(self, expected: SubmissionScore, client: Client, tmp_path: Path) -> None:
         write_dataset(tmp_path / "data", ROWS, FILES, apart=True)
         found = scored(tmp_path / "data", tmp_path / "out", client=client)
-        assert found == DatasetScore(expected, FILES, 0, {})
+        assert found == DatasetScore(expected, FILES, 0, {}, "id")
         assert sorted(pq.read_table(tmp_path / "out")["question_id"].to_pylist()) == [
             f"q{row:012d}" for row in range(ROWS)
         ]
@@ -130,7 +140,7 @@ class TestTheSameScore:
         with client_in_this_process(2) as own:
             job: Any = tmp_path
             with pytest.raises(UnpairedError):
-                _Engine(own, job, lambda done: None).each(one_is_unpaired, [0, 1])
+                _Engine(lambda: own, job).each(one_is_unpaired, [0, 1])
             assert (tmp_path / "ended").exists()
 
     def test_a_client_that_is_not_the_default(self, data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
@@ -185,13 +195,17 @@ class TestIds:
         changed = pq.read_table(path).to_pylist()
         changed[-1]["prediction"] = "another"
         pq.write_table(pa.Table.from_pylist(changed), path)
-        with pytest.raises(ValueError, match=r"duplicate question_id 'q0\d+' in predictions with different content"):
+        with (
+            pytest.warns(UserWarning, match="scored again, because the files or the options have changed since"),
+            pytest.raises(ValueError, match=r"duplicate question_id 'q0\d+' in predictions with different content"),
+        ):
             scored(twice, tmp_path / "out", client=client, resume=True, skip_bad=True)
 
     def test_what_was_kept_of_them_is_damaged(self, data: Path, client: Client, tmp_path: Path) -> None:
         scored(data, tmp_path / "out", client=client)
         kept = sorted((tmp_path / "out" / "_work").glob("*.npy"))[0]
         kept.write_bytes(kept.read_bytes()[:-16])
+        (kept.parent / "without_repeats").unlink()  # as of a run that was broken off before it looked
         with pytest.raises(ValueError, match="what was kept of the ids cannot be read"):
             scored(data, tmp_path / "out", client=client, resume=True)
 
@@ -226,17 +240,17 @@ class TestBadParts:
     def test_are_listed_and_the_others_kept(
         self, data: Path, damaged: Path, expected: SubmissionScore, client: Client, tmp_path: Path
     ) -> None:
-        with pytest.raises(BadPartsError, match=r"1 parts cannot be scored:\n.*part-00003.parquet: not a readable Par"):
+        with pytest.raises(BadPartsError, match=r"^1 part cannot be scored:\n.*part-00003.parquet: not a readable Par"):
             scored(damaged, tmp_path / "out", client=client)
         shutil.copy(data / "predictions" / "part-00003.parquet", damaged / "predictions")
         found = scored(damaged, tmp_path / "out", client=client, resume=True)
-        assert found == DatasetScore(expected, FILES, FILES - 1, {})
+        assert found == DatasetScore(expected, FILES, FILES - 1, {}, "file")
 
     def test_can_be_left_out(self, damaged: Path, client: Client, tmp_path: Path) -> None:
         found = scored(damaged, tmp_path / "out", client=client, skip_bad=True)
         path = damaged / "predictions" / "part-00003.parquet"
         assert (list(found.bad), found.parts) == ([str(path)], FILES - 1)
-        assert found.submission.notes[0].startswith(f"1 of {FILES} files cannot be read or scored and are left out: ")
+        assert found.submission.notes[0].startswith(f"1 of {FILES} files cannot be read or scored and is left out: ")
         path.unlink()
         (damaged / "references" / path.name).unlink()
         whole = in_one_process(damaged, tmp_path)
@@ -248,7 +262,7 @@ class TestBadParts:
         path.write_bytes(path.read_bytes()[:-100])
         with pytest.raises(BadPartsError, match=r"part-00001.parquet: not a readable"):
             scored(tmp_path / "data", tmp_path / "out", client=client)
-        with pytest.raises(ValueError, match=r"^3000 question_ids without a prediction"):
+        with pytest.raises(ValueError, match=rf"^3000 question_ids without a .*\n1 file is left out .*{path}.*missing"):
             scored(tmp_path / "data", tmp_path / "out", client=client, resume=True, skip_bad=True)
         found = scored(tmp_path / "data", tmp_path / "out", client=client, resume=True, skip_bad=True, missing="zero")
         assert (found.submission.n, found.submission.missing, list(found.bad)) == (6_000, 3_000, [str(path)])
@@ -265,9 +279,59 @@ class TestOptions:
 
     def test_other_options_are_scored_again(self, data: Path, client: Client, tmp_path: Path) -> None:
         standard = scored(data, tmp_path, client=client)
-        paper = scored(data, tmp_path, client=client, resume=True, protocol="paper")
+        with pytest.warns(UserWarning, match=f"{FILES} parts that an earlier run finished are scored again"):
+            paper = scored(data, tmp_path, client=client, resume=True, protocol="paper")
         assert paper.resumed == 0
         assert paper.submission.score < standard.submission.score
+
+    @pytest.mark.parametrize("apart", [False, True])
+    def test_no_worker_is_asked_where_all_is_finished(self, apart: bool, client: Client, tmp_path: Path) -> None:
+        write_dataset(tmp_path / "data", 6_000, 3, apart=apart)
+        first = scored(tmp_path / "data", tmp_path / "out", client=client)
+        again = scored(tmp_path / "data", tmp_path / "out", client="tcp://127.0.0.1:1", resume=True)
+        assert again == dataclasses.replace(first, resumed=3)
+
+    def test_a_folder_that_cannot_be_one(self, data: Path, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        for out in (tmp_path / "file", tmp_path / "file" / "out", Path("/proc/out")):
+            with pytest.raises(ValueError, match=rf"^{out} cannot be the folder of the results \(.*expected a folder"):
+                scored(data, out)
+
+    @pytest.mark.parametrize(
+        ("address", "message"),
+        [
+            ("localhost", "'localhost' is not the address of a Dask scheduler; expected .*tcp://HOST:8786"),
+            ("http://localhost", "'http://localhost' is not the address"),
+            ("http://localhost:8786", "'http://localhost:8786' is not the address"),
+            ("tcp://127.0.0.1:1", r"no Dask scheduler answers at tcp://127.0.0.1:1 \(.*; expected .*tcp://HOST:8786"),
+        ],
+    )
+    def test_an_address_without_a_scheduler(self, address: str, message: str, data: Path, tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match=message):
+            scored(data, tmp_path / "out", client=address)
+        with pytest.raises(ValueError, match=message):  # and not that the folder is not empty
+            scored(data, tmp_path / "out", client=address)
+
+    def test_a_scheduler_without_workers(self, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(distributed, "_FOR_WORKERS", 0.5)
+        with (
+            LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+            pytest.warns(UserWarning, match="has no workers: waiting 0.5 s for one"),
+            pytest.raises(
+                ChildProcessError, match=f"^no workers at {cluster.scheduler_address}: start some with `dask"
+            ),
+        ):
+            scored(data, tmp_path / "out", client=cluster.scheduler_address)
+
+    def test_workers_and_a_cluster(self, data: Path, client: Client, tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match="got both"):
+            scored(data, tmp_path / "out", client=client, workers=2)
+
+    def test_known_rows(self, data: Path, tmp_path: Path) -> None:
+        assert known_rows(data / "references") == ROWS
+        (tmp_path / "a.parquet").write_bytes(b"PAR1")
+        assert known_rows(tmp_path) is None
+        assert known_rows([str(tmp_path / "a.csv")]) is None
 
     @pytest.mark.parametrize(
         ("option", "message"),
@@ -342,13 +406,20 @@ def test_a_cluster_that_is_there(data: Path, expected: SubmissionScore, client: 
     sides = str(data / "predictions" / "*.parquet"), "-r", str(data / "references")
     asked = ["score", *sides, "--by", "model", "--out", str(tmp_path / "out"), "--json", "--quiet"]
     run = CliRunner().invoke(cli.app, [*asked, "--scheduler", client.scheduler.address])
-    assert json.loads(run.stdout) == json.loads(json.dumps(expected.to_dict()))
+    assert json.loads(run.stdout) == as_json(expected, tmp_path / "out")
     assert client.scheduler_info()["workers"], "it was left running"
+
+
+def as_json(expected: SubmissionScore, out: Path) -> Any:
+    """What the command prints of a new run."""
+    own = {"parts": FILES, "resumed": 0, "bad": {}, "paired_by": "file", "out": str(out)}
+    return json.loads(json.dumps({**expected.to_dict(), **own}))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--out", "x", "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "expected one of them"),
         (["--workers", "2"], "--workers, --scheduler, --resume and --skip-bad need --out"),
         (["--out", "x", "--cluster-by", "model"], "--out goes with none of --per-question, --cluster-by and --report"),
     ],
@@ -356,6 +427,18 @@ def test_a_cluster_that_is_there(data: Path, expected: SubmissionScore, client: 
 def test_options_of_the_command(options: list[str], message: str, data: Path) -> None:
     run = CliRunner().invoke(cli.app, ["score", str(data), *options])
     assert message in str(run.exception)
+
+
+def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(cli, "err", Console(file=shown, force_terminal=True, width=100))
+    for rows in (12_345, None):
+        with cli._progress(rows, quiet=False) as advance:
+            advance(0)
+            advance(1_234)
+    assert "1,234/12,345" in shown.getvalue()
+    assert "1,234 " in shown.getvalue()
+    assert " 0 rows/s" not in shown.getvalue()
 
 
 class Run:
@@ -405,15 +488,16 @@ class Run:
 
 def test_the_command(data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
     run = Run(data, tmp_path / "out")
-    status, printed, _ = run.wait()
-    assert (status, json.loads(printed)) == (0, json.loads(json.dumps(expected.to_dict())))
+    status, printed, said = run.wait()
+    assert (status, json.loads(printed)) == (0, as_json(expected, tmp_path / "out"))
+    assert said == f"the scores of each question are in {tmp_path / 'out'} ({FILES} parts, files went together)\n"
     run.check_nothing_is_left()
     damaged = copied(data, tmp_path)
     (damaged / "references" / "part-00000.parquet").write_bytes(b"PAR1")
     run = Run(damaged, tmp_path / "other")
     status, printed, said = run.wait()
     assert (status, printed) == (1, "")
-    assert "1 parts cannot be scored" in said
+    assert "1 part cannot be scored" in said
     run.check_nothing_is_left()
 
 
@@ -432,6 +516,9 @@ def test_a_run_that_is_broken_off(
     run.check_nothing_is_left()
     done = finished(run.out)
     assert 0 < done < MORE_FILES
+    if way == signal.SIGINT:
+        parts = "1 part is" if done == 1 else f"{done} parts are"
+        assert said == f"interrupted; {parts} finished in {run.out}: go on with --resume\n"
     found = scored(longer, run.out, client=client, resume=True)
     assert (found.submission, found.resumed) == (expected, done)
     assert shown(run.out) == [f"part-{number:05d}.parquet" for number in range(MORE_FILES)]
