@@ -850,6 +850,8 @@ def _remedy(value: object) -> str:
             return " Decode the token ids to text first, for example with tokenizer.batch_decode."
     if isinstance(value, bytes):
         return " It is not UTF-8: decode it first."
+    if isinstance(value, Mapping):
+        return " The protocol 'anls_star' scores such trees."
     return ""
 
 

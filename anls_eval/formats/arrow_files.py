@@ -22,7 +22,9 @@ def _faults_named(path: str, kind: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
         raise FormatError(
-            path, "", f"not a readable {kind} file: {error}. It is cut off or damaged: write or fetch it again."
+            path,
+            "",
+            f"not a readable {kind} file: {str(error).rstrip('.')}. It is cut off or damaged: write or fetch it again.",
         ) from None
 
 
@@ -180,7 +182,10 @@ def open_dataset(path: str) -> Source:
         loaded = datasets.load_from_disk(folder)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
         raise FormatError(
-            path, "", f"not a dataset on disk: {error}. Expected a file, or a folder written by save_to_disk."
+            path,
+            "",
+            f"not a dataset on disk: {str(error).rstrip('.')}. Expected a file, or a folder written by save_to_disk. A "
+            "folder of files is scored by anls score with --out, or by anls_eval.distributed.score_dataset.",
         ) from None
     return _dataset_source("dataset", loaded, split, path)
 
