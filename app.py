@@ -4,6 +4,9 @@ if __name__ == "__main__":  # the processes that do the work import this file, t
     from anls_eval.space.files import temporary_files
 
     with temporary_files():
+        from anls_eval.space import child
+
+        child.prepare()  # while the page is imported, which takes longer
         from anls_eval.space.app import launch
 
         launch()

@@ -6,7 +6,7 @@ import signal
 
 import gradio as gr
 
-from anls_eval.space import about, answer, child, compare, document, submission
+from anls_eval.space import about, answer, compare, document, submission
 from anls_eval.space.examples import DOCVQA, DUDE
 from anls_eval.space.limits import UPLOAD
 from anls_eval.space.page import style
@@ -45,7 +45,6 @@ def _tab_of_link(request: gr.Request) -> gr.Tabs:
 
 def launch() -> None:
     """Serve the page until the process is ended, also as an MCP server."""
-    child.prepare()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that launch returns
     build().launch(
         theme=_theme(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import resource
+import threading
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -79,13 +80,13 @@ def _work(sending: Connection, task: Callable[..., Any], arguments: tuple[Any, .
 
 
 def prepare() -> None:
-    """Start the process that the others are forked from, so that the first user need not wait for it.
+    """Begin to start the process that the others are forked from, so that the first user need not wait for it.
 
     It is a new Python, and is told where this package is: it must not find others of these names before.
     """
     root = str(Path(__file__).parent.parent.parent)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-    run(_nothing, seconds=60)
+    threading.Thread(target=run, args=(_nothing,), kwargs={"seconds": 60}, daemon=True).start()
 
 
 def _nothing(report_progress: Progress) -> None:
