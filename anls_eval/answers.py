@@ -104,7 +104,9 @@ def explain_answers(
     if isinstance(protocol, str) and is_leaderboard(protocol):
         return _of_leaderboard(prediction, answers, protocol, threshold, answer_type)
     if answer_type is not None:
-        raise ValueError(f"answer_type={answer_type!r}: protocol {protocol!r} has no answer types; leave it out")
+        raise ValueError(
+            f"answer_type={anls._shown(answer_type)}: protocol {protocol!r} has no answer types; leave it out"
+        )
     return _of_texts(prediction, answers, anls._rules(protocol, exact_threshold(threshold), of_trees=False))
 
 

@@ -6,11 +6,11 @@ What a command needs is imported where it runs, so that the help is there at onc
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import gc
 import io
+import itertools
 import json
-import re
-import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -23,6 +23,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from anls_eval.control_characters import escaped, escaped_json
+from anls_eval.option_words import in_options
 
 if TYPE_CHECKING:
     from anls_eval.distributed import DatasetScore
@@ -87,7 +88,7 @@ def main() -> None:
         _say(f"error: this needs {error.name}: pip install '.[{extra}]' in the folder of anls", err)
         raise SystemExit(2) from None
     except (ValueError, TypeError, OSError) as error:
-        _say(f"error: {_in_options(str(error))}", err)
+        _say(f"error: {in_options(str(error))}", err)
         raise SystemExit(2) from None
 
 
@@ -103,23 +104,7 @@ def _common(
 
 
 def _show_note(message: Warning | str, *_: Any, **__: Any) -> None:
-    _say(f"note: {_in_options(str(message))}", err)
-
-
-_ARGUMENT = re.compile(
-    r"\b(protocol|threshold|missing|unknown|reported|answer_type|dataset_id|resume|skip_bad)"
-    r"""=('[^']*'|"[^"]*"|None|True)"""
-)
-
-
-def _in_options(message: str) -> str:
-    """A message in which arguments as Python writes them are options: ``--missing zero`` for ``missing="zero"``."""
-
-    def option(found: re.Match[str]) -> str:
-        name, value = f"--{found[1].replace('_', '-')}", found[2]
-        return name if value in ("None", "True") else f"{name} {shlex.quote(value[1:-1])}"
-
-    return _ARGUMENT.sub(option, re.sub(r"columns=\{'(\w+)': NAME\}", r"--columns \1=NAME", message))
+    _say(f"note: {message}", err)
 
 
 def _say(text: str, console: Console = out) -> None:
@@ -137,7 +122,17 @@ def _print_table(table: Table) -> None:
 
 
 def _print_json(value: Any) -> None:
-    out.out(escaped_json(json.dumps(value, ensure_ascii=False, indent=2)))
+    """Print JSON as it is written: a report of a million problems is never one text, nor copied."""
+    parts = json.JSONEncoder(ensure_ascii=False, indent=2, default=_fields).iterencode(value)
+    while text := "".join(itertools.islice(parts, 10_000)):
+        out.file.write(escaped_json(text))  # rich would take each line apart
+    out.file.write("\n")
+    out.file.flush()
+
+
+def _fields(result: Any) -> dict[str, Any]:
+    """The fields of a dataclass, as they are."""
+    return {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -343,7 +338,7 @@ def _score_dataset(predictions: str, references: str | None, quiet: bool, asked:
         try:
             found = distributed.score_dataset(predictions, references, on_progress=advance, **asked)
         except distributed.BadPartsError as error:
-            _say(f"error: {_in_options(str(error))}", err)
+            _say(f"error: {in_options(str(error))}", err)
             raise typer.Exit(1) from None
     if not quiet:
         parts = distributed.counted(found.parts, "part")
@@ -465,7 +460,7 @@ def leaderboard(
     for note in found.notes if not quiet else ():
         _show_note(note)
     for path, why in found.skipped.items():
-        _say(f"skipped: {path}: {_in_options(why)}", err)
+        _say(f"skipped: {path}: {in_options(why)}", err)
 
 
 def _systems_in(folder: Path, references: str) -> list[str]:
@@ -572,16 +567,16 @@ def check(
     from anls_eval.submission_check import MOST_SHOWN, check_submission
     from anls_eval.submission_mend import mend_submission
 
-    _check_output(fix, references)
+    _check_output(fix, predictions, references)
     roles = dict(_role(text) for text in columns or [])
     asked: dict[str, Any] = {"format": format_name, "columns": roles, "most": None if as_json else MOST_SHOWN}
     report = left = check_submission(predictions, references, **asked)
-    shown = report.to_dict()
+    shown = _fields(report)
     if not as_json:
         _say(terminal.check_text(report))
     if fix is not None and report.is_readable:
         left = mend_submission(predictions, fix, references, **asked)
-        shown["mended"] = left.to_dict()
+        shown["mended"] = left
         if not as_json:
             _say(f"\n{terminal.mended_text(report, left)}")
     if as_json:

@@ -129,7 +129,7 @@ def score_systems(
                 raise ValueError(f"{name}: {error}") from None
             skipped[path] = str(error).removeprefix(path).lstrip(":, ")
     if not systems:
-        raise ValueError("no system could be scored" + "".join(f"; {path}: {why}" for path, why in skipped.items()))
+        raise ValueError("no system could be scored:" + "".join(f"\n  {path}: {why}" for path, why in skipped.items()))
     first = next(iter(systems.values()))
     order = {id_: row for row, id_ in enumerate(first.question_ids)}
     scores = {name: _in_order(own, order) for name, own in systems.items()}

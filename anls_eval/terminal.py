@@ -12,7 +12,7 @@ from rich.text import Text
 import anls
 from anls_eval.answers import AnswersExplanation
 from anls_eval.characters import aligned_lines
-from anls_eval.control_characters import escaped
+from anls_eval.column_names import shortened
 from anls_eval.diagnosis import Diagnosis
 from anls_eval.leaderboards import LEADERBOARDS, Leaderboard, get_leaderboard
 from anls_eval.protocol_docs import in_words
@@ -20,16 +20,6 @@ from anls_eval.scorers import PROTOCOL_NAMES, is_leaderboard
 from anls_eval.statistics import Ranking
 from anls_eval.submission import SubmissionScore
 from anls_eval.submission_check import CheckReport
-
-_WIDEST = 80  # characters of a text from a file in a table
-
-
-def _cell(text: str) -> Text:
-    """A text from a file as one line of a table, in which brackets are no markup; a long one without its middle."""
-    line = escaped(text).replace("\n", "\\n")
-    if len(line) > _WIDEST:
-        line = f"{line[: _WIDEST // 2]}…{line[-(_WIDEST // 2 - 1) :]}"
-    return Text(line)
 
 
 def _table(*columns: str) -> Table:
@@ -137,16 +127,20 @@ def submission_table(result: SubmissionScore) -> Table:
     for name in ("missing", "unknown", "unanswered"):
         if getattr(result, name):
             table.add_row(name, f"{getattr(result, name):,}")
+    columns = shortened(result.by)
     for column, groups in result.by.items():
         table.add_row("", "")
-        table.add_row(_cell(f"by {column}"), "")
+        table.add_row(Text(f"by {columns[column]}"), "")
+        names = shortened(groups)
         for value, group in groups.items():
-            table.add_row(_cell(f"  {value}"), f"{group.score:.6f}  of {group.n:,}")
+            table.add_row(Text(f"  {names[value]}"), f"{group.score:.6f}  of {group.n:,}")
     if result.key_scores:
         table.add_row("", "")
         table.add_row("by key", "")
-        for path, node in _key_rows(result.key_scores):
-            table.add_row(_cell(f"  {path}"), f"{node['anls_score']:.6f}  of {node['documents']:,}")
+        rows = _key_rows(result.key_scores)
+        names = shortened(path for path, _ in rows)
+        for path, node in rows:
+            table.add_row(Text(f"  {names[path]}"), f"{node['anls_score']:.6f}  of {node['documents']:,}")
     return table
 
 
@@ -193,19 +187,21 @@ def diagnosis_as_json(found: Diagnosis) -> dict[str, Any]:
 def ranking_table(ranking: Ranking) -> Table:
     """The systems, best first."""
     table = _table("rank", "group", "system", "score", "95% interval")
+    names = shortened(own.name for own in ranking.systems)
     for own in ranking.systems:
         interval = f"{own.interval.low:.4f} to {own.interval.high:.4f}"
-        table.add_row(str(own.rank), str(own.rank_group), _cell(own.name), f"{own.score:.6f}", interval)
+        table.add_row(str(own.rank), str(own.rank_group), Text(names[own.name]), f"{own.score:.6f}", interval)
     return table
 
 
 def comparison_table(ranking: Ranking) -> Table:
     """Each pair of systems, side by side."""
     table = _table("", "difference", "95% interval", "p", "p, Holm", "wins", "losses", "ties")
+    names = shortened(own.name for own in ranking.systems)
     for pair in ranking.comparisons:
         own = pair.comparison
         table.add_row(
-            Text.assemble(_cell(pair.a), " - ", _cell(pair.b)),
+            Text(f"{names[pair.a]} - {names[pair.b]}"),
             f"{own.difference:.4f}",
             f"{own.interval.low:.4f} to {own.interval.high:.4f}",
             f"{own.p_value:.4f}",

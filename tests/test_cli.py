@@ -1,5 +1,6 @@
 """The command line, run as a user runs it."""
 
+import contextlib
 import csv
 import datetime
 import gzip
@@ -8,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +26,7 @@ import anls
 from anls_eval import cli
 from anls_eval.formats import Reader
 from anls_eval.leaderboards import LEADERBOARDS
+from anls_eval.submission_check import check_submission
 
 DATA = Path(__file__).parent / "data"
 GOLD = FOLDER / "gold.json"
@@ -367,6 +370,22 @@ class TestCompare:
         assert max(map(len, shown.splitlines()[:-1])) < 250
         assert sorted(own["name"] for own in json.loads(run(*arguments, "--json").out)["systems"]) == names
 
+    def test_long_names_stay_different(self, run: Any, tmp_path: Path) -> None:
+        """Also where only their middle tells them apart."""
+        folders = [tmp_path / f"{'a' * 60}-model-{own}-{'a' * 60}" for own in "xy"]
+        for folder, predictions in zip(folders, sorted(FOLDER.glob("pred_*.json")), strict=False):
+            folder.mkdir()
+            (folder / "predictions.json").write_bytes(predictions.read_bytes())
+        paths = [folder / "predictions.json" for folder in folders]
+        ranked, _, compared = run("compare", *paths, "-r", GOLD, "-q").out.partition("\n\n")
+        for own in "xy":
+            assert [table.count(f"-model-{own}-") for table in (ranked, compared)] == [1, 1]
+        for folder, path in zip(folders, paths, strict=True):
+            path.rename(tmp_path / f"{folder.name}.json")
+            folder.rmdir()
+        board = run("leaderboard", tmp_path, "-r", GOLD, "-q").out
+        assert [board.count(f"-model-{own}-") for own in "xy"] == [1, 1]
+
     def test_systems_in_any_order_of_questions(self, run: Any, tmp_path: Path) -> None:
         rows = [{"id": own, "prediction": str(own % 7)} for own in range(50)]
         (tmp_path / "r.jsonl").write_text(
@@ -434,7 +453,7 @@ class TestLeaderboard:
             run("leaderboard", folder, "-r", GOLD, "--out", tmp_path / "x.txt", "-q")
         )
         (tmp_path / "empty" / "a.json").write_text("[")
-        assert "no system could be scored; " in refused(run("leaderboard", tmp_path / "empty", "-r", GOLD))
+        assert "no system could be scored:\n  " in refused(run("leaderboard", tmp_path / "empty", "-r", GOLD))
 
 
 class TestReport:
@@ -527,6 +546,23 @@ class TestCheck:
         found = json.loads(run("check", path, "--json").out)
         assert [own["row"] for own in found["problems"] if own["code"] == "answer-blanks"] == list(range(50))
         assert "  and 45 more" in run("check", path).out
+        expected = check_submission(path, most=None).to_dict()
+        assert run("check", path, "--json").out == json.dumps(expected, ensure_ascii=False, indent=2) + "\n"
+
+    def test_json_is_never_one_text(self, tmp_path: Path) -> None:
+        """What is printed of a report with 40,000 problems takes a small part of its 12 million characters."""
+        path = tmp_path / "submission.json"
+        path.write_text(json.dumps([{"questionId": str(own), "answer": " x"} for own in range(20_000)]))
+        report = check_submission(path, most=None)
+        with (tmp_path / "printed.json").open("w") as stream, contextlib.redirect_stdout(stream):
+            tracemalloc.start()
+            cli._print_json({**vars(report), "mended": report})
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        assert peak < 2_000_000 < 10_000_000 < (tmp_path / "printed.json").stat().st_size
+        found = json.loads((tmp_path / "printed.json").read_text())
+        assert len(found["problems"]) == 40_000
+        assert found["mended"].items() == {key: own for key, own in found.items() if key != "mended"}.items()
 
 
 class TestOutputs:
@@ -552,6 +588,11 @@ class TestOutputs:
         (own / "a.json").write_bytes(RUN.read_bytes())
         read = "is one of the files that are read"
         assert read in refused(run("check", own / "a.json", "-r", gold, "--fix", gold))
+        (tmp_path / "link.json").symlink_to(own / "a.json")
+        for output in (own / "a.json", tmp_path / "link.json"):
+            assert read in refused(run("check", own / "a.json", "--fix", output))
+        (own / "b.html").write_bytes(RUN.read_bytes())
+        assert read in refused(run("compare", own / "a.json", own / "b.html", "-r", gold, "--report", own / "b.html"))
         assert read in refused(run("leaderboard", own, "-r", gold, "--out", own / "a.json"))
         assert "expected a name in .html" in refused(run("score", RUN, "-r", gold, "--report", own / "x.txt"))
         assert gold.read_bytes() == GOLD.read_bytes()
@@ -586,6 +627,66 @@ class TestFolderOfSystems:
 @pytest.mark.parametrize("threshold", ["1e9999999", "1e-9999999", "-1e99999999", "1E+99999999"])
 def test_thresholds_of_many_digits(threshold: str, run: Any) -> None:
     assert f"--threshold {threshold}: expected" in refused(run("explain", "ab", "ac", f"--threshold={threshold}"))
+
+
+@pytest.mark.parametrize("threshold", ["1" * 10_000, "0." + "1" * 1500, "1e-1001", "1" * 2000 + "/3"])
+@pytest.mark.parametrize("protocol", ["standard", "mmlongbench"])
+def test_refused_thresholds_are_shown_as_written(threshold: str, protocol: str, run: Any) -> None:
+    shown = threshold if len(threshold) < 80 else f"{threshold[:76]}..."
+    for command in (["explain", "ab", "ac"], ["score", RUN, "-r", GOLD, "-q"]):
+        message = refused(run(*command, "-p", protocol, "-t", threshold))
+        assert message.startswith(f"error: --threshold {shown}: ")
+        assert len(message) < 250
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["missing='zero'", 'unknown="ignore"', "threshold='0.5'", "resume=True", "columns={'prediction': NAME}"],
+)
+class TestDataThatLooksLikeOptions:
+    """Ids, groups, columns and names of files are shown as they are."""
+
+    def test_ids(self, option: str, run: Any, tmp_path: Path) -> None:
+        for name, id_ in (("p", "1"), ("r", option)):
+            row = {"id": id_, "prediction": "a", "answers": ["a"]}
+            (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+        message = refused(run("score", tmp_path / "p.jsonl", "-r", tmp_path / "r.jsonl", "-q"))
+        assert f"without a prediction (missing: {option})" in message
+        assert message.endswith(
+            "To score all the same: --missing zero scores questions without a prediction 0, "
+            "--unknown ignore leaves predictions without a question out.\n"
+        )
+        found = run(
+            "score", tmp_path / "p.jsonl", "-r", tmp_path / "r.jsonl", "--missing", "zero", "--unknown", "ignore"
+        )
+        assert f"note: 1 question_id without a prediction (missing: {option}): scored 0" in found.err
+
+    def test_groups_and_columns(self, option: str, run: Any, tmp_path: Path) -> None:
+        row = {"id": 1, "prediction": "a", "answers": ["a"], option: option}
+        (tmp_path / "both.jsonl").write_text(json.dumps(row) + "\n" + json.dumps({**row, "id": 2, option: None}) + "\n")
+        found = run("score", tmp_path / "both.jsonl", "--by", option, "-q")
+        assert f"by {option}\n" in found.out
+        assert f"  {option} " in found.out
+        assert option in found.err.replace("\\", "")  # in a note, where Python quotes it
+        assert f"expected one of id, prediction, answers, {option}\n" in refused(
+            run("score", tmp_path / "both.jsonl", "--by", "page", "-q")
+        )
+
+    def test_files(self, option: str, run: Any, tmp_path: Path) -> None:
+        folder = tmp_path / option
+        folder.mkdir()
+        (folder / f"{option}.json").write_text("[")
+        (folder / f"{option}.csv").write_text("number,words\n1,a\n")
+        arguments = ["leaderboard", folder, "-r", GOLD]
+        message = refused(run(*arguments))
+        for suffix in ("json", "csv"):
+            assert f"{folder / option}.{suffix}" in message
+        assert "Name the right one with --columns prediction=NAME." in message
+        (folder / "run.json").write_bytes(RUN.read_bytes())
+        skipped = run(*arguments).err
+        for suffix in ("json", "csv"):
+            assert f"skipped: {folder / option}.{suffix}: " in skipped
+        assert f"error: {folder / 'nothing.json'}: " in refused(run("score", folder / "nothing.json", "-r", GOLD))
 
 
 def test_a_threshold_is_a_fraction_too(run: Any) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 from huggingface_hub import EvalResultEntry, HfApi, eval_result_entries_to_yaml
 
+from anls_eval.formats.errors import shown
 from anls_eval.formats.write import whole_file
 from anls_eval.submission import SubmissionScore
 
@@ -41,7 +42,7 @@ def eval_result(
         ValueError: A data set that is no ``owner/name``, or an empty task.
     """
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", dataset_id):
-        raise ValueError(f"dataset_id={dataset_id!r}: expected owner/name, as in lmms-lab/DocVQA")
+        raise ValueError(f"dataset_id={shown(dataset_id)}: expected owner/name, as in lmms-lab/DocVQA")
     if not task_id:
         raise ValueError("task_id is empty; expected the task in the data set, as in docvqa_val")
     return EvalResultEntry(
