@@ -157,7 +157,8 @@ def _check_ids(predictions: pa.Table, references: pa.Table) -> None:
     if bare[0] != bare[1]:
         without, other = ("predictions", "references") if bare[0] else ("references", "predictions")
         raise ValueError(
-            f"{other} have question_ids and {without} have none; expected both with question_ids or both without."
+            f"{other} have question_ids and {without} have none; expected both with question_ids or both without. If "
+            f"they have ids, name their column with columns={{'{without}.question_id': NAME}}."
         )
 
 

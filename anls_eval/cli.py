@@ -57,7 +57,8 @@ Columns = Annotated[
     list[str] | None,
     typer.Option(
         "--columns",
-        help="Which column is what, as ROLE=NAME: question_id, prediction, answers, answer_type, document.",
+        help="Which column is what, as ROLE=NAME: question_id, prediction, answers, answer_type, document. In one of "
+        "two files: predictions.question_id=NAME, references.question_id=NAME.",
     ),
 ]
 Missing = Annotated[str, typer.Option(help="A question without a prediction: error, or zero.")]
@@ -81,7 +82,7 @@ def main() -> None:
         app()
     except SystemExit as stop:
         if stop.code == _INTERRUPTED and stop.__context__ is not None:
-            _say("; ".join(filter(None, ("interrupted", _in_options(str(stop.__context__.__cause__))))), err)
+            _say("; ".join(filter(None, ("interrupted", in_options(str(stop.__context__.__cause__))))), err)
         raise
     except ModuleNotFoundError as error:
         extra = "dask" if error.name in ("dask", "distributed") else "eval"

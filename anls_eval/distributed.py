@@ -535,9 +535,9 @@ def _blamed_on(bad: Mapping[str, str], error: ValueError) -> str:
     """The error of ids without their other side, which may have been in files that are left out."""
     names = ", ".join(itertools.islice(bad, _SHOWN)) + (", ..." if len(bad) > _SHOWN else "")
     return (
-        f"{error}\n{counted(len(bad), 'file')} {_are(len(bad))} left out by skip_bad=True, and which ids were in them "
-        f"is not known: {names}. Mend them and run again with resume=True; or count questions without a prediction as "
-        "wrong with missing='zero', and leave out predictions without a question with unknown='ignore'."
+        f"{error}\n{counted(len(bad), 'file')} {_are(len(bad))} left out, and which ids were in them is not known: "
+        f"{names}\nMend them and run again with resume=True, or count questions without a prediction as wrong with "
+        'missing="zero" and leave out predictions without a question with unknown="ignore".'
     )
 
 

@@ -18,14 +18,17 @@ _REMEDY = re.compile(
     To[ ]score[ ]all[ ]the[ ]same:[ ]
         (?:missing="zero"[ ]scores[ ]questions[ ]without[ ]a[ ]prediction[ ]0)?(?:,[ ])?
         (?:unknown="ignore"[ ]leaves[ ]predictions[ ]without[ ]a[ ]question[ ]out)?\.
-    | [Nn]ame[ ](?:the[ ]right[ ]one|its[ ]column|their[ ]column)[ ]with[ ]columns=\{'\w+':[ ]NAME\}\.?
+    | [Nn]ame[ ](?:the[ ]right[ ]one|its[ ]column|their[ ]column)[ ]with[ ]columns=\{'[\w.]+':[ ]NAME\}\.?
+    | Mend[ ]them[ ]and[ ]run[ ]again[ ]with[ ]resume=True,[ ]or[ ]count[ ][a-z ]*[ ]with[ ]missing="zero"[ ]and[ ]leave
+        [ ][a-z ]*[ ]with[ ]unknown="ignore"\.
+    | go[ ]on[ ]with[ ]resume=True
     | again[ ]with[ ]resume=True(?:,[ ]or[ ]leave[ ]them[ ]out[ ]with[ ]skip_bad=True)?\.
     | expected[ ]a[ ]new[ ]folder,[ ]or[ ]resume=True[ ]to[ ]go[ ]on[ ]with[ ]an[ ]earlier[ ]run
     )$""",
     re.MULTILINE | re.VERBOSE,
 )
 _ARGUMENT = re.compile(r"""\b(missing|unknown|resume|skip_bad)=("\w+"|True)""")
-_COLUMN = re.compile(r"columns=\{'(\w+)': NAME\}")
+_COLUMN = re.compile(r"columns=\{'([\w.]+)': NAME\}")
 
 
 def in_options(message: str) -> str:

@@ -24,6 +24,17 @@ SAME = 'To score all the same: missing="zero" scores questions without a predict
             "run again with resume=True, or leave them out with skip_bad=True.",
             "run again with --resume, or leave them out with --skip-bad.",
         ),
+        ("3 parts are finished in a: go on with resume=True", "3 parts are finished in a: go on with --resume"),
+        (
+            "Mend them and run again with resume=True, or count questions without a prediction as wrong with "
+            'missing="zero" and leave out predictions without a question with unknown="ignore".',
+            "Mend them and run again with --resume, or count questions without a prediction as wrong with "
+            "--missing zero and leave out predictions without a question with --unknown ignore.",
+        ),
+        (
+            "name their column with columns={'predictions.question_id': NAME}.",
+            "name their column with --columns predictions.question_id=NAME.",
+        ),
         (
             "expected a new folder, or resume=True to go on with an earlier run",
             "expected a new folder, or --resume to go on with an earlier run",
