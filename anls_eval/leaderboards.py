@@ -189,7 +189,8 @@ def _dude_text(question: _Question) -> _Outcome:
 
 def _dude_not_answerable(question: _Question) -> _Outcome:
     """As text against the answer "", which files write as [""] or []: an empty prediction is right."""
-    is_empty = anls._is_missing(question.reference) or _plain(question.reference) in ([], ())
+    reference = _plain(question.reference)
+    is_empty = anls._is_missing(reference) or (isinstance(reference, (list, tuple)) and not reference)
     return _dude_text(question._replace(reference=[""]) if is_empty else question)
 
 
@@ -974,4 +975,6 @@ def _f1(answerable: Tally, answered: int) -> float:
 def _declines(value: Any) -> bool:
     """Whether it is the text "Not answerable", or a list of that alone."""
     value = _plain(value)
-    return bool(value == "Not answerable" or value in (["Not answerable"], ("Not answerable",)))
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        [value] = value
+    return isinstance(value, str) and value == "Not answerable"

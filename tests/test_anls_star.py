@@ -732,7 +732,7 @@ class TestShapes:
         ],
     )
     def test_a_long_list_beside_a_short_one(self, prediction: Any, reference: Any, score: float) -> None:
-        """Of values that are alike only so many are looked at as can be matched; a square of all would take 20 GB."""
+        """Of values that are alike only so many are looked at as can be matched; a square of all has 6e8 cells."""
         assert anls_star_score(prediction, reference) == score
         assert explain(prediction, reference).score == score
 

@@ -268,6 +268,17 @@ class TestBadParts:
         found = scored(tmp_path / "data", tmp_path / "out", client=client, resume=True, skip_bad=True, missing="zero")
         assert (found.submission.n, found.submission.missing, list(found.bad)) == (6_000, 3_000, [str(path)])
 
+    def test_all_of_one_side(self, client: Client, tmp_path: Path) -> None:
+        write_dataset(tmp_path / "data", 6_000, 3, apart=True)
+        paths = sorted((tmp_path / "data" / "predictions").iterdir())
+        for path in paths:
+            table = pq.read_table(path)
+            at = table.column_names.index("prediction")
+            pq.write_table(table.set_column(at, "prediction", pa.array([["a", "b"]] * len(table))), path)
+        with pytest.raises(BadPartsError, match=r"part-0000") as caught:
+            scored(tmp_path / "data", tmp_path / "out", client=client, skip_bad=True, missing="zero")
+        assert list(caught.value.bad) == list(map(str, paths))
+
 
 class TestOptions:
     def test_a_folder_with_something_in_it(self, data: Path, client: Client, tmp_path: Path) -> None:

@@ -496,6 +496,15 @@ class TestWarnings:
             with pytest.warns(UserWarning, match=r"None or NaN: 1 of 1 \(row 0\)"):
                 assert leaderboard_score(missing, "", protocol=protocol) == 0.0
 
+    @pytest.mark.parametrize("reference", [[], np.array([]), [""], None])
+    def test_an_empty_answer_of_any_type(self, reference: Any) -> None:
+        options = {"protocol": "dude", "answer_type": "not-answerable"}
+        assert leaderboard_score("", reference, **options) == 1.0
+        assert leaderboard_score("0.1", reference, **options) == 0.0
+
+    def test_a_numpy_number_is_no_empty_answer(self) -> None:
+        assert leaderboard_score("0.1", np.float32(0.1), protocol="dude", answer_type="not-answerable") == 1.0
+
     def test_no_prediction_is_right_where_dude_has_no_answer(self) -> None:
         kinds = ["not-answerable", "not answerable", "extractive", "list/extractive"]
         with pytest.warns(UserWarning, match="4 of 4"):

@@ -138,6 +138,31 @@ def test_wrong_documents_are_told(client: Client, text: str, message: str) -> No
         client.predict(text, "{}", api_name="/score_document")
 
 
+def test_a_deep_document_is_told() -> None:
+    """It comes as JSON, which is read by then, and cannot be sent to another process."""
+    deep: Any = []
+    for _ in range(900):
+        deep = [deep]
+    sides: tuple[Any, Any]
+    for sides in (deep, {}), ({}, deep):
+        with pytest.raises(gradio.Error, match="is nested more than 100 deep"):
+            document.score_document(*sides)
+
+
+def test_half_characters_are_scored_but_not_linked() -> None:
+    shown, more = answer.card("a\ud800", "a\ud800", "standard", None, None)
+    assert "wrong" not in shown
+    assert more
+    assert "?tab=" not in shown
+    assert "?tab=" in answer.card("a", "a", "standard", None, None)[0]
+
+
+@pytest.mark.parametrize("answer_type", [{"a": 1}, ["Int"], 3])
+def test_an_answer_type_that_is_no_text(answer_type: Any) -> None:
+    with pytest.raises(gradio.Error, match=r"answer_type=.*: expected one of 'Str'"):
+        score_answer("a", ["a"], "mmlongbench", None, answer_type)
+
+
 def test_score_submission(client: Client) -> None:
     found = client.predict(handle_file(RUN), handle_file(GOLD), "rrc", api_name="/score_submission")
     expected = score_submission(open_predictions(RUN), open_references(GOLD), protocol="rrc").to_dict()
