@@ -262,7 +262,7 @@ class TestBadParts:
         path.write_bytes(path.read_bytes()[:-100])
         with pytest.raises(BadPartsError, match=r"part-00001.parquet: not a readable"):
             scored(tmp_path / "data", tmp_path / "out", client=client)
-        told = rf"^3000 question_ids without a .*\n1 file is left out .*{path}\nMend them .*missing"
+        told = rf"^3000 question_ids without a .*\n1 file is left out.*{path}\nMend them .*missing"
         with pytest.raises(ValueError, match=told):
             scored(tmp_path / "data", tmp_path / "out", client=client, resume=True, skip_bad=True)
         found = scored(tmp_path / "data", tmp_path / "out", client=client, resume=True, skip_bad=True, missing="zero")
