@@ -2316,10 +2316,16 @@ def _noted_rows(predictions: Sequence[Any], references: Sequence[Any], rules: Pr
 
 def _is_document(reference: Any) -> bool:
     """Whether a reference is a dict or list with something in it, as all alternatives are."""
-    options = reference.get("$one_of") if isinstance(reference, dict) else reference
-    if isinstance(options, tuple) or (options is not reference and isinstance(options, list)):
-        return all(map(_is_document, options))
-    return isinstance(reference, (dict, list)) and bool(reference)
+    found = [reference]
+    seen = set()  # alternatives can be nested deeply, and share what they hold
+    for own in found:
+        options = own.get("$one_of") if isinstance(own, dict) else own
+        if isinstance(options, tuple) or (options is not own and isinstance(options, list)):
+            found += () if id(options) in seen else options
+            seen.add(id(options))
+        elif not (isinstance(own, (dict, list)) and own):
+            return False
+    return True
 
 
 def _tree_notes_on(n: int, noted: Mapping[str, tuple[int, str]]) -> list[str]:

@@ -724,6 +724,14 @@ class TestShapes:
         shared = [{"a": "x"}]
         assert anls_star_score([shared, shared, [shared]], [[{"a": "x"}], [shared], shared]) == 1.0
 
+    def test_deep_alternatives_without_a_prediction(self) -> None:
+        """What the note on documents without a prediction looks at."""
+        deep: Any = {"a": "x"}
+        for _ in range(3000):
+            deep = (deep,)
+        with pytest.warns(UserWarning, match=r"1 of 1 "):
+            assert anls_star_score(None, deep) == 0.0
+
     @pytest.mark.parametrize(
         ("prediction", "reference", "score"),
         [
