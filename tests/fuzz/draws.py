@@ -171,7 +171,7 @@ def _compressed(random: Random, content: bytes) -> bytes:
 
 def _bomb(random: Random, content: bytes) -> bytes:
     start, end = _span(random, content, 100)
-    return gzip.compress(content[:start] + content[start:end] * (200_000 // (end - start + 1)) + content[end:], 1)
+    return gzip.compress(content[:start] + content[start:end] * (100_000 // (end - start + 1)) + content[end:], 1)
 
 
 def _retyped(random: Random, content: bytes) -> bytes:
