@@ -14,7 +14,7 @@ _EVALUATE = """import evaluate
 metric = evaluate.load("anls", "standard")
 metric.compute(predictions=["CocaCola"], references=[["Coca Cola", "Coca Cola Company"]])"""
 
-_COMMAND_LINE = """pip install '.[eval]'  # in a clone of this Space
+_COMMAND_LINE = """pip install '.[eval]'
 anls score predictions.json --references references.json --protocol rrc
 anls compare ours.json theirs.json --references references.json
 anls explain CocaCola 'Coca Cola'"""
@@ -45,5 +45,6 @@ def build() -> None:
     gr.HTML(table, apply_default_css=False, js_on_load=None)
     gr.Markdown("## Use it")
     gr.Code(_EVALUATE, label="With evaluate", language="python", interactive=False, buttons=["copy"])
-    gr.Code(_COMMAND_LINE, label="On the command line", language="shell", interactive=False, buttons=["copy"])
+    label = "On the command line, in a clone of this Space"
+    gr.Code(_COMMAND_LINE, label=label, language="shell", interactive=False, buttons=["copy"])
     gr.Code(_CITATIONS, label="Citations", language="latex", interactive=False, buttons=["copy"])
