@@ -6,7 +6,7 @@ its other side. Of each id that has passed, only a fingerprint of 8 bytes is kep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -145,11 +145,16 @@ def _has_repeats(blocks: list[_Fingerprints]) -> bool:
     shares = 1 + sum(map(len, blocks)) // _CHECKED_AT_ONCE
     for share in range(shares):
         own = [block[block % np.uint64(shares) == share] for block in blocks] if shares > 1 else blocks
-        ordered = np.concatenate(own)
-        ordered.sort()
-        if (ordered[1:] == ordered[:-1]).any():
+        if come_twice(own):
             return True
     return False
+
+
+def come_twice(blocks: Sequence[_Fingerprints]) -> bool:
+    """Whether one of all these fingerprints comes twice."""
+    ordered = np.concatenate(blocks)
+    ordered.sort()
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def _check_ids(predictions: pa.Table, references: pa.Table) -> None:

@@ -526,18 +526,22 @@ def _left_out(errors: Mapping[Any, Exception], job: Job, skip_bad: bool) -> dict
 
 
 def _bad_notes(bad: Mapping[str, str], n: int) -> tuple[str, ...]:
-    names = ", ".join(itertools.islice(bad, _SHOWN)) + (", ..." if len(bad) > _SHOWN else "")
+    if not bad:
+        return ()
     are = _are(len(bad))
-    return (f"{len(bad)} of {counted(n, 'file')} cannot be read or scored and {are} left out: {names}",) if bad else ()
+    return (f"{len(bad)} of {counted(n, 'file')} cannot be read or scored and {are} left out: {_first_of(bad)}",)
+
+
+def _first_of(bad: Mapping[str, str]) -> str:
+    return ", ".join(itertools.islice(bad, _SHOWN)) + (", ..." if len(bad) > _SHOWN else "")
 
 
 def _blamed_on(bad: Mapping[str, str], error: ValueError) -> str:
     """The error of ids without their other side, which may have been in files that are left out."""
-    names = ", ".join(itertools.islice(bad, _SHOWN)) + (", ..." if len(bad) > _SHOWN else "")
     return (
         f"{error}\n{counted(len(bad), 'file')} {_are(len(bad))} left out, and which ids were in them is not known: "
-        f"{names}\nMend them and run again with resume=True, or count questions without a prediction as wrong with "
-        'missing="zero" and leave out predictions without a question with unknown="ignore".'
+        f"{_first_of(bad)}\nMend them and run again with resume=True, or count questions without a prediction as wrong "
+        'with missing="zero" and leave out predictions without a question with unknown="ignore".'
     )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 import anls
+from anls_eval.alignment import come_twice
 from anls_eval.formats import Reader, open_predictions, open_references, write_rows
 from anls_eval.formats.write import whole_file
 from anls_eval.scorers import Scorer, is_leaderboard, make_scorer
@@ -259,8 +260,7 @@ def has_repeats(names: Sequence[str], share: tuple[int, int], job: Job) -> bool:
     for name in names:
         own = np.load(job.work / f"{name}.npy", mmap_mode="r")
         found.append(own[_below(own, least) : _below(own, end)])
-    ordered = np.sort(np.concatenate(found))
-    return bool((ordered[1:] == ordered[:-1]).any())
+    return come_twice(found)
 
 
 def _below(ordered: npt.NDArray[np.uint64], bound: int) -> int:
