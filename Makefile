@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-harness test-lowest lint peers app bench bench-torchmetrics fuzz clean
+.PHONY: help demo test test-harness test-lowest golden lint peers app bench bench-torchmetrics fuzz clean
 
 help:
 	@echo "make demo    score the real DocVQA submission in examples/docvqa"
 	@echo "make test    lint, type check and every test"
 	@echo "make test-harness  the tests inside torchmetrics, lm-eval, Inspect and other tools, which it installs (5 GB)"
 	@echo "make test-lowest   the core tests with the lowest versions allowed"
+	@echo "make golden  record all outputs anew, where a change of a number is meant: tests/data/golden"
 	@echo "make app     the web app on this machine"
 	@echo "make fuzz    hostile inputs for MINUTES=10 of a processor, with SEED=1"
 	@echo "make bench   timings beside the other implementations: benchmarks/RESULTS.md"
@@ -70,6 +71,10 @@ test-lowest: .venv-lowest/.installed
 	.venv-$*/bin/python -m pip --disable-pip-version-check install --quiet --editable . -r $<
 	.venv-$*/bin/python -m pip --disable-pip-version-check uninstall --quiet --yes torchvision # lmms-eval brings one for graphics cards, which fails beside this torch
 	@touch $@
+
+golden: $(VENV)/.test
+	PYTHONPATH=.:tests $(BIN)/python -m golden.record
+	git diff --stat tests/data/golden
 
 app: $(VENV)/.space
 	$(BIN)/python app.py
