@@ -8,7 +8,8 @@ import pytest
 from golden.cases import SECTIONS
 from golden.record import FOLDER, outputs
 
-_SHOWN = 10
+_SHOWN = 10  # differences
+_WIDTH = 500  # characters of each
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -18,7 +19,7 @@ def test_as_recorded(section: str) -> None:
     found = dict(outputs(section))
     assert list(found) == list(recorded)
     differences = [
-        f"{key}{place}\n  recorded {one}\n  found    {other}"
+        f"{key}{place}\n  recorded {one[:_WIDTH]}\n  found    {other[:_WIDTH]}"
         for key in recorded
         for place, one, other in _differences(recorded[key], found[key])
     ]

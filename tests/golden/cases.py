@@ -119,17 +119,18 @@ def trees(folder: Path) -> Outputs:
     rows = read_lines("anls_star.jsonl") + read_lines("anls_star_ties.jsonl") + read_lines("lists.jsonl")
     pairs = {row["id"]: (row["prediction"], row["reference"]) for row in rows}
     pairs |= {row["id"]: (row["pred"], row["gold"]) for row in read_lines("documents/invoices.jsonl")}
-    pairs |= inputs.documents(Random(2))
-    for rules in (*TREES, *CHANGED_TREES):
-        for name, own in pairs.items() if rules in TREES else ():
+    random = Random(2)
+    pairs |= inputs.documents(random)
+    for rules in TREES:
+        for name, own in pairs.items():
             yield f"{rules.name}, {name}", outcome(_explained, *own, rules)
+    for rules in (*TREES, *CHANGED_TREES):
         scored = {name: outcome(subject.anls_star_score, *own, protocol=rules) for name, own in pairs.items()}
         of_numbers = [name for name, score in scored.items() if isinstance(score, float)]
         batch = zip(*(pairs[name] for name in of_numbers), strict=True)
         scores = subject.anls_star_scores(*map(list, batch), protocol=rules).tolist()
         yield f"{rules.name}, all", same([scored[name] for name in of_numbers], scores)
-    questions = [inputs.question(random) for random in [Random(3)] for _ in range(40)]
-    for number, question in enumerate(questions):
+    for number, question in enumerate([inputs.question(random) for _ in range(40)]):
         yield f"text {number}", _rows_for_matches(subject.explain(*question, protocol="rrc").to_dict())
 
 
@@ -195,6 +196,10 @@ def metric(folder: Path) -> Outputs:
         questions = {f"q{number}": inputs.question(random) for number in range(80)}
         yield from _computed(random, protocol, questions, lenient | {"threshold": None})
         yield from _computed(random, protocol, questions, lenient | {"threshold": Fraction(2, 3)})
+    texts, answers = (list(side) for side in zip(*questions.values(), strict=True))
+    forms = (answers, [{"text": own} for own in answers], pa.array(answers))
+    plain_lists = [subject.ANLS().compute(predictions=texts, references=own, detailed=True) for own in forms]
+    yield "without ids", same(*plain_lists)
     documents = {row["id"]: (row["pred"], row["gold"]) for row in read_lines("documents/invoices.jsonl")}
     for protocol in ("anls_star", "anls_star_paper"):
         yield from _computed(Random(6), protocol, documents, lenient | {"threshold": 0.6})
@@ -331,11 +336,15 @@ def analysis(folder: Path) -> Outputs:
     known = [(row["prediction"], row["answers"]) for row in read_lines("protocols.jsonl")]
     for number, question in enumerate((*known, *seeded[:40])):
         for protocol in ("standard", "rrc"):
-            explained = subject.explain_answers(*question, protocol=protocol).to_dict()
-            yield f"explain_answers, {protocol}, {number}", explained
+            yield f"explain_answers, {protocol}, {number}", _compared(*question, protocol=protocol)
     for number, question in enumerate(inputs.typed(random, "Str") for _ in range(20)):
-        explained = outcome(subject.explain_answers, *question, protocol="mmlongbench", answer_type="Str")
-        yield f"explain_answers, mmlongbench, {number}", getattr(explained, "to_dict", dict)()
+        found = outcome(_compared, *question, protocol="mmlongbench", answer_type="Str")
+        yield f"explain_answers, mmlongbench, {number}", found
+
+
+def _compared(prediction: Any, answers: Any, **options: Any) -> dict[str, Any]:
+    """Return an answer beside each of the accepted ones."""
+    return subject.explain_answers(prediction, answers, **options).to_dict()
 
 
 def statistics(folder: Path) -> Outputs:
@@ -396,24 +405,29 @@ def _checked(folder: Path) -> dict[str, tuple[Path, Path]]:
     questions = json.loads(GOLD.read_text(encoding="utf-8"))["data"][:150]
     answers = [random.choice(row["answers"]) for row in questions]
     files = {"qwen2_vl_7b": (docvqa_runs.FOLDER / "pred_qwen2_vl_7b.json", GOLD), "dude": DUDE}
-    files["perfect dude"] = DATA / "dude" / "DUDE_demo_submission_perfect.json", DUDE[1]
+    files["other split"] = DUDE[0].with_name("DUDE_demo_submission_perfect.json"), GOLD
     files["documents"] = DATA / "documents" / "sroie_keys.jsonl", GOLD
-    gold = write_lines(
-        folder / "few.jsonl", [{"questionId": row["questionId"], "answers": row["answers"]} for row in questions]
-    )
-    ids = [row["questionId"] for row in questions]
-    for name, id_key, answer_key in (
-        ("rrc", "questionId", "answer"),
-        ("renamed", "question_id", "answers"),
-        ("table", "id", "prediction"),
+    for name, id_key, answer_key, first in (
+        ("rrc", "questionId", "answer", 10),
+        ("long ids", "questionId", "answer", 10**17 + 1),
+        ("DUDE", "questionId", "answers", 10),
+        ("renamed", "question_id", "answers", 10),
+        ("table", "id", "prediction", 10),
     ):
+        ids = [first + 7 * number for number in range(len(questions))]
+        known = [{"questionId": own, "answers": row["answers"]} for own, row in zip(ids, questions, strict=True)]
+        gold = write_lines(folder / f"{name} gold.jsonl", known)
         rows = inputs.faulty_rows(random, id_key, answer_key, ids, answers)
         path = folder / f"{name}.json"
         path.write_text(json.dumps(rows), encoding="utf-8")
         files[name] = path, gold
-        files[f"{name} lines"] = write_lines(folder / f"{name}.jsonl", rows), gold
+        files[f"{name}, lines"] = write_lines(folder / f"{name}.jsonl", rows), gold
+    files["no ids"] = (
+        write_lines(folder / "short.jsonl", [{"prediction": own} for own in answers[:3]]),
+        write_lines(folder / "long.jsonl", [{"answers": [own]} for own in answers[:5]]),
+    )
     (folder / "cut.json").write_text('[{"questionId": 1, "answer": "a"', encoding="utf-8")
-    return files | {"cut": (folder / "cut.json", gold)}
+    return files | {"cut": (folder / "cut.json", GOLD)}
 
 
 # ---------------------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ def write_lines(path: Path, rows: Iterable[Any]) -> Path:
 
 
 def text(random: Random, extra: tuple[str, ...] = ()) -> str:
+    """Return a few words, blanks and signs."""
     return "".join(random.choice(_WORDS + extra) for _ in range(random.randrange(7)))
 
 
@@ -123,16 +124,21 @@ def faulty_rows(random: Random, id_key: str, answer_key: str, ids: list[Any], an
     rows: list[Any] = []
     for own_id, answer in zip(ids, answers, strict=True):
         row = {id_key: own_id, answer_key: answer}
-        faults = (
-            {id_key: str(own_id)}, {id_key: f" {own_id} "}, {id_key: f"00{own_id}"}, {answer_key: None},
-            {answer_key: 7}, {answer_key: [answer]}, {answer_key: {"a": answer}}, {answer_key: ""},
-            {answer_key: f" {answer}\n"}, {answer_key: f"**{answer}**"}, {answer_key: f"Answer: {answer}"}, {answer_key: f"{answer} " * 4},
-            {answer_key: "I cannot answer this."}, {answer_key: "Caf\u00c3\u00a9"}, {id_key: f"{own_id}x"},
+        if id_key == "questionId" and answer_key == "answers":  # as DUDE has it
+            row |= {answer_key: [answer], "answers_confidence": [random.choice((0.5, 1, 1.5))]}
+        faults: tuple[dict[str, Any], ...] = (
+            {id_key: str(own_id)}, {id_key: f" {own_id} "}, {id_key: f"00{own_id}"}, {id_key: f"{own_id}x"},
+            {id_key: f"{own_id}.0"}, {id_key: float(own_id)}, {id_key: None}, {answer_key: None}, {answer_key: 7},
+            {answer_key: [answer]}, {answer_key: {"a": answer}}, {answer_key: ""}, {answer_key: f" {answer}\n"},
+            {answer_key: f"**{answer}**"}, {answer_key: f"Answer: {answer}"}, {answer_key: f"{answer} " * 4},
+            {answer_key: "Not answerable"}, {answer_key: "Caf\u00c3\u00a9"},
         )  # fmt: skip
         row |= random.choice(faults) if random.random() < 0.5 else {}
         kind = random.random()
-        if kind > 0.04:
-            rows += [row] * (1 + (kind > 0.94))
-        if 0.9 < kind < 0.94:
-            rows.append({id_key: own_id, answer_key: "something else"})
-    return rows
+        if kind < 0.04:
+            row.pop(random.choice((id_key, answer_key)))
+        if kind < 0.92:
+            rows += [row] * (1 + (kind > 0.88))
+        if kind > 0.96:
+            rows += [row, {id_key: own_id, answer_key: "something else"}]
+    return [*rows, "no row"]

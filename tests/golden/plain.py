@@ -22,6 +22,10 @@ LEFT_OUT = frozenset(
     )
 )  # fmt: skip
 
+# A bootstrap multiplies matrices, so that the last bits of these depend on the processor.
+_BOUNDS = frozenset(("low", "high", "interval", "confidence_interval"))
+_DIGITS = 10
+
 _VERSIONS = re.compile(r"(?<=\|)(version|unicode):[^|]*")
 _MOST = 1_500  # characters of a list that is recorded in full
 _FIRST = 3
@@ -37,7 +41,8 @@ def plain(value: Any) -> Any:
         return plain(dict(sorted(value._asdict().items())))
     if isinstance(value, Mapping):
         if all(isinstance(key, str) for key in value):
-            return {_masked(key): plain(own) for key, own in value.items() if not _is_wording(key, own)}
+            fields = {_masked(key): plain(own) for key, own in value.items() if not _is_wording(key, own)}
+            return {name: _rounded(own) if name in _BOUNDS else own for name, own in fields.items()}
         return [[plain(key), plain(own)] for key, own in sorted(value.items())]
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
@@ -70,6 +75,13 @@ def _is_wording(name: str, value: Any) -> bool:
     """Return whether a field holds nothing but wording."""
     texts = value if isinstance(value, (list, tuple)) else [value]
     return name in LEFT_OUT and all(isinstance(own, str) for own in texts)
+
+
+def _rounded(value: Any) -> Any:
+    """Return a bound, or both, without its last digits."""
+    if isinstance(value, list):
+        return list(map(_rounded, value))
+    return round(value, _DIGITS) if isinstance(value, float) else value
 
 
 def _masked(text: str) -> str:

@@ -16,7 +16,7 @@ FOLDER = DATA / "golden"
 
 
 def outputs(section: str, *, in_full: bool = False) -> Iterator[tuple[str, Any]]:
-    """Give every output of a section with its key; long lists by their hashes, unless asked for in full."""
+    """Yield every output of a section with its key: long lists by their hashes, unless asked for in full."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for key, value in SECTIONS[section](Path(folder)):
