@@ -69,9 +69,8 @@ def outcome(function: Callable[..., Any], *arguments: Any, **options: Any) -> An
 
 
 def same(*ways: Any) -> Any:
-    """Return what several ways give, which must be the same."""
-    assert all(repr(way) == repr(ways[0]) for way in ways), ways
-    return ways[0]
+    """Return what several ways give: once if it is the same, as it must be."""
+    return ways[0] if all(repr(way) == repr(ways[0]) for way in ways) else {"not the same": ways}
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -100,19 +99,19 @@ def flat(folder: Path) -> Outputs:
     yield "aliases", {name: subject.get_protocol(name).name for rules in TEXTS for name in rules.aliases}
 
 
-def _scores(questions: list[tuple[Any, Any]], **options: Any) -> list[float]:
+def _scores(questions: list[tuple[Any, Any]], **options: Any) -> Any:
     """Return the scores: one by one, and as columns."""
     single = [subject.anls_score(*own, **options) for own in questions]
     predictions, answers = map(list, zip(*questions, strict=True))
-    return same(single, _columns(predictions, answers, **options))  # type: ignore[no-any-return]
+    return same(single, _columns(predictions, answers, **options))
 
 
-def _columns(predictions: list[Any], answers: list[Any], **options: Any) -> list[float]:
+def _columns(predictions: list[Any], answers: list[Any], **options: Any) -> Any:
     """Return the scores: from lists, and from Arrow columns where they can hold the texts."""
     ways: list[tuple[Any, Any]] = [(predictions, answers)]
     with contextlib.suppress(UnicodeEncodeError, pa.ArrowException):
         ways.append((pa.array(predictions), pa.array(answers)))
-    return same(*(subject.anls_scores(*own, **options).tolist() for own in ways))  # type: ignore[no-any-return]
+    return same(*(subject.anls_scores(*own, **options).tolist() for own in ways))
 
 
 def trees(folder: Path) -> Outputs:
@@ -135,9 +134,9 @@ def trees(folder: Path) -> Outputs:
 
 
 def _explained(prediction: Any, reference: Any, rules: subject.Protocol) -> dict[str, Any]:
-    found = subject.explain(prediction, reference, protocol=rules)
-    same(found.score, subject.anls_star_score(prediction, reference, protocol=rules))
-    return _rows_for_matches(found.to_dict())
+    found = subject.explain(prediction, reference, protocol=rules).to_dict()
+    score = subject.anls_star_score(prediction, reference, protocol=rules)
+    return _rows_for_matches(found | {"score": same(found["score"], score)})
 
 
 def _rows_for_matches(explanation: dict[str, Any]) -> dict[str, Any]:
@@ -176,17 +175,14 @@ def leaderboards(folder: Path) -> Outputs:
             yield f"{name}, summary", subject.leaderboard_summary(scores, predictions, answers, protocol=name)
 
 
-def _board_scores(pairs: list[tuple[Any, Any]], protocol: str, answer_type: str | None) -> list[Any]:
-    """Return the scores or errors one by one, and check that all that have a score get the same together."""
-    options: dict[str, Any] = {"protocol": protocol, "answer_type": answer_type}
-    single = [outcome(subject.leaderboard_score, *own, **options) for own in pairs]
-    scored = [(pair, score) for pair, score in zip(pairs, single, strict=True) if isinstance(score, float)]
-    if scored:
-        predictions, references = map(list, zip(*(pair for pair, _ in scored), strict=True))
-        types = None if answer_type is None else [answer_type] * len(scored)
-        together = subject.leaderboard_scores(predictions, references, protocol=protocol, answer_types=types)
-        same([score for _, score in scored], together.tolist())
-    return single
+def _board_scores(pairs: list[tuple[Any, Any]], protocol: str, answer_type: str | None) -> Any:
+    """Return the scores and errors one by one; all that have a score get the same together."""
+    single = [outcome(subject.leaderboard_score, *own, protocol=protocol, answer_type=answer_type) for own in pairs]
+    scored = [pair for pair, score in zip(pairs, single, strict=True) if isinstance(score, float)]
+    types = None if answer_type is None else [answer_type] * len(scored)
+    columns = [prediction for prediction, _ in scored], [reference for _, reference in scored]
+    scores = iter(subject.leaderboard_scores(*columns, protocol=protocol, answer_types=types).tolist())
+    return same(single, [next(scores) if isinstance(score, float) else score for score in single])
 
 
 def metric(folder: Path) -> Outputs:
