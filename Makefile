@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-harness test-lowest golden lint peers app bench bench-torchmetrics fuzz clean
+.PHONY: help demo test test-harness test-lowest golden lint peers app bench bench-torchmetrics fuzz clean anls.py
 
 help:
 	@echo "make demo    score the real DocVQA submission in examples/docvqa"
@@ -12,6 +12,7 @@ help:
 	@echo "make test-harness  the tests inside torchmetrics, lm-eval, Inspect and other tools, which it installs (5 GB)"
 	@echo "make test-lowest   the core tests with the lowest versions allowed"
 	@echo "make golden  record all outputs anew, where a change of a number is meant: tests/data/golden"
+	@echo "make anls.py the one file that evaluate loads, made from the package"
 	@echo "make app     the web app on this machine"
 	@echo "make fuzz    hostile inputs for MINUTES=10 of a processor, with SEED=1"
 	@echo "make bench   timings beside the other implementations: benchmarks/RESULTS.md"
@@ -39,7 +40,12 @@ demo: $(VENV)/.metric
 test: lint peers
 	$(BIN)/python -m pytest
 
+# One file for evaluate's loader, made from the package.
+anls.py: | $(BIN)/python
+	$(BIN)/python tools/single_file.py
+
 lint: $(VENV)/.test
+	$(BIN)/python tools/single_file.py --check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -57,8 +63,7 @@ test-harness: $(TOOLS)/.installed $(LMMS)/.installed
 # The lowest versions that pyproject.toml allows. Typer of then warns of click of now.
 test-lowest: .venv-lowest/.installed
 	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning -k 'not BruteForce' \
-		tests/test_anls.py tests/test_anls_star.py tests/test_protocols.py tests/test_metric.py \
-		tests/test_metric_trees.py tests/test_formats.py tests/test_submission.py
+		tests/text tests/tree tests/rules tests/metric tests/files tests/submission
 
 .venv-lowest/.installed: pyproject.toml tests/lowest.txt | peers
 	$(PYTHON) -m venv .venv-lowest
@@ -73,7 +78,7 @@ test-lowest: .venv-lowest/.installed
 	@touch $@
 
 golden: $(VENV)/.test
-	PYTHONPATH=.:tests $(BIN)/python -m golden.record
+	PYTHONPATH=.:tests/support $(BIN)/python -m golden.record
 	git diff --stat tests/data/golden
 
 app: $(VENV)/.space
@@ -91,7 +96,7 @@ peers: .peers/.installed
 # Every input follows from the seed, which is printed: the time of the start unless it is given.
 MINUTES ?= 10
 fuzz: $(VENV)/.test
-	PYTHONPATH=.:tests $(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	PYTHONPATH=.:tests/support $(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 bench: $(VENV)/.test peers
 	$(BIN)/python -m benchmarks.report

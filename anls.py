@@ -1,13 +1,9 @@
-"""ANLS and ANLS*: the score of DocVQA, ST-VQA and InfographicVQA in every variant, and its generalisation to trees.
+"""ANLS and ANLS*: the score of DocVQA, ST-VQA and InfographicVQA in every variant, and of trees.
 
-This one file is the whole metric. It works as ``evaluate.load("anls")``, as ``import anls`` and copied into another
-project. It reads from top to bottom: protocols, text similarity, input, ANLS, ANLS*, explanation, the evaluate metric.
+Made from the package anls_eval by ``make anls.py``: change it there, not here.
 
-ANLS is the mean over the questions of the similarity between the prediction and the closest accepted answer, where
-similarity = 1 - distance / length, and 0 if that is below the threshold (Biten et al., "Scene Text Visual Question
-Answering", ICCV 2019, equation 1). What differs between leaderboards, and changes the number, is a `Protocol`: plain
-data that one function reads. ANLS* (Peer et al., arXiv:2402.03848) compares dicts, lists and alternatives down to
-texts.
+This one file is the whole metric. It works as ``evaluate.load("anls")``, from a folder, offline, and copied alone into
+another project. It needs evaluate, datasets, rapidfuzz, scipy, numpy and pyarrow.
 """
 
 from __future__ import annotations
@@ -45,34 +41,52 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import scipy
 from rapidfuzz.distance import Levenshtein, Prefix
 from rapidfuzz.process import cdist, cpdist
-from scipy.optimize import linear_sum_assignment
+
+__all__ = [
+    "ANLS", "PROTOCOLS", "Explanation", "Match", "Protocol", "ScoreNode", "anls_score", "anls_scores",
+    "anls_star_score", "anls_star_scores", "explain", "get_protocol", "one_of", "protocol_from_signature", "signature",
+]  # fmt: skip
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/version.py
+# The version of the package, which signatures carry.
+# ---------------------------------------------------------------------------------------------------
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ANLS",
-    "PROTOCOLS",
-    "Explanation",
-    "Match",
-    "Protocol",
-    "ScoreNode",
-    "anls_score",
-    "anls_scores",
-    "anls_star_score",
-    "anls_star_scores",
-    "explain",
-    "get_protocol",
-    "one_of",
-    "protocol_from_signature",
-    "signature",
-]
 
 # ---------------------------------------------------------------------------------------------------
-# Protocols
+# anls_eval/errors.py
+# Values in messages, and the check of an option that is one of a few words.
 # ---------------------------------------------------------------------------------------------------
 
+def short_repr(value: object) -> str:
+    """A value as Python writes it, for a message: cut short, and its type where Python refuses to write it."""
+    try:
+        shown = repr(value)
+    except ValueError:  # integers of thousands of digits
+        return f"<{type(value).__name__} of too many digits>"
+    except RecursionError:
+        return f"<{type(value).__name__} nested too deeply>"
+    return shown if len(shown) <= 80 else shown[:77] + "..."
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
+    """Return the value of an option, or raise a ValueError that lists the accepted ones."""
+    if not isinstance(value, (str, int)) or isinstance(value, bool) or value not in choices:
+        close = difflib.get_close_matches(value, map(str, choices), n=1) if isinstance(value, str) else []
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"{name}={short_repr(value)}: expected one of {', '.join(map(repr, choices))}.{hint}")
+    return value
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/rules/steps.py
+# What can be done to a text before it is compared, and the lengths that a distance is divided by.
+# ---------------------------------------------------------------------------------------------------
 
 def _without_end_punctuation(text: str) -> str:
     end = len(text)
@@ -108,22 +122,45 @@ LENGTHS: Mapping[str, Callable[[str, str], str]] = types.MappingProxyType(
 """The string whose characters are counted for the length that a distance is divided by."""
 
 
-def _shown(value: object) -> str:
-    """A value as Python writes it, for a message: cut short, and its type where Python refuses to write it."""
-    try:
-        shown = repr(value)
-    except ValueError:  # integers of thousands of digits
-        return f"<{type(value).__name__} of too many digits>"
-    except RecursionError:
-        return f"<{type(value).__name__} nested too deeply>"
-    return shown if len(shown) <= 80 else shown[:77] + "..."
+def apply_steps(steps: Iterable[str], text: str) -> str:
+    """Apply steps to a text."""
+    for step in steps:
+        text = STEPS[step](text)
+    return text
 
+
+def needed_steps(steps: tuple[str, ...]) -> list[str]:
+    """The steps without a strip that a collapse soon after it makes idle."""
+    after = [
+        [later for later in steps[number + 1 :] if later not in ("lower", "upper")] for number in range(len(steps))
+    ]
+    return [step for step, rest in zip(steps, after, strict=True) if step != "strip" or rest[:1] != ["collapse"]]
+
+
+@functools.lru_cache(maxsize=64)
+def normaliser(steps: tuple[str, ...]) -> Callable[[str], str]:
+    """The steps as one function."""
+    functions = [STEPS[step] for step in needed_steps(steps)]
+
+    def normalise(text: str) -> str:
+        for function in functions:
+            text = function(text)
+        return text
+
+    return normalise
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/rules/protocol.py
+# `Protocol`: the rules by which one leaderboard or paper computes ANLS, as data.
+# ---------------------------------------------------------------------------------------------------
 
 _MOST_DIGITS = 1000  # of an option: it is computed with, and written in signatures
+
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:/[0-9]+|(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?)")
 
 
-def _number(text: str) -> Fraction:
+def parse_number(text: str) -> Fraction:
     """The number that a text writes, or a ValueError: "1e999999999" is short, but its digits would fill the memory."""
     if len(text) > 2 * _MOST_DIGITS + 2 or not _NUMBER.fullmatch(text):
         raise ValueError("not a number, or one of too many digits")
@@ -133,32 +170,25 @@ def _number(text: str) -> Fraction:
         raise ValueError("not a number") from None
 
 
-def _exact_threshold(threshold: object) -> Fraction:
+def read_threshold(threshold: object) -> Fraction:
     """The threshold as the decimal that the user wrote, or a ValueError that shows it."""
     exact = Fraction(-1)
     with contextlib.suppress(ValueError):  # NaN and infinities, too
         if isinstance(threshold, numbers.Rational) and not isinstance(threshold, bool):
             exact = Fraction(int(threshold.numerator), int(threshold.denominator))
         elif isinstance(threshold, (numbers.Real, Decimal)):  # but for bool, whose text is no number
-            exact = _number(str(threshold))
+            exact = parse_number(str(threshold))
     if not 0 <= exact <= 1 or exact.denominator > 10**_MOST_DIGITS:
-        raise _threshold_error(threshold)
+        raise threshold_error(threshold)
     return exact
 
 
-def _threshold_error(threshold: object) -> ValueError:
+def threshold_error(threshold: object) -> ValueError:
+    """Return the error for a threshold that is not a number from 0 to 1."""
     return ValueError(
-        f"threshold={_shown(threshold)}: expected a number from 0 to 1, of at most {_MOST_DIGITS:,} digits. It is the "
-        "least similarity that counts."
+        f"threshold={short_repr(threshold)}: expected a number from 0 to 1, of at most {_MOST_DIGITS:,} digits. It is "
+        "the least similarity that counts."
     )
-
-
-def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
-    if not isinstance(value, (str, int)) or isinstance(value, bool) or value not in choices:
-        close = difflib.get_close_matches(value, map(str, choices), n=1) if isinstance(value, str) else []
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"{name}={_shown(value)}: expected one of {', '.join(map(repr, choices))}.{hint}")
-    return value
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -194,6 +224,7 @@ class Protocol:
 
     Example:
         >>> import dataclasses
+        >>> from anls_eval import anls_score, get_protocol
         >>> composed = dataclasses.replace(
         ...     get_protocol("standard"),
         ...     name="standard_nfc",
@@ -223,7 +254,7 @@ class Protocol:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not re.fullmatch(r"\w[\w.-]*", self.name):
             raise ValueError(
-                f"name={_shown(self.name)}: expected letters, digits, '_', '-' and '.', a letter or digit first"
+                f"name={short_repr(self.name)}: expected letters, digits, '_', '-' and '.', a letter or digit first"
             )
         for option in ("prediction_steps", "answer_steps", "zero_predictions"):
             value = getattr(self, option)
@@ -231,30 +262,35 @@ class Protocol:
                 tuple(value) if isinstance(value, Iterable) and not isinstance(value, (str, np.ndarray)) else (None,)
             )
             if not all(isinstance(item, str) for item in items):
-                raise ValueError(f"{option}={_shown(value)}: expected a tuple of strings")
+                raise ValueError(f"{option}={short_repr(value)}: expected a tuple of strings")
             object.__setattr__(self, option, items)
         for option in ("prediction_steps", "answer_steps"):
             for step in getattr(self, option):
-                _check_choice(f"a step of {option}", step, tuple(STEPS))
-        _check_choice("prediction_length", self.prediction_length, tuple(LENGTHS))
-        _check_choice("answer_length", self.answer_length, tuple(LENGTHS))
-        _check_choice("keep", self.keep, (">=", ">"))
+                check_choice(f"a step of {option}", step, tuple(STEPS))
+        check_choice("prediction_length", self.prediction_length, tuple(LENGTHS))
+        check_choice("answer_length", self.answer_length, tuple(LENGTHS))
+        check_choice("keep", self.keep, (">=", ">"))
         for option in ("both_empty", "substitution_cost"):
             value = getattr(self, option)
             number = -1 if isinstance(value, bool) or not isinstance(value, numbers.Integral) else int(value)
             if not 0 <= number <= 10**_MOST_DIGITS:
-                raise ValueError(f"{option}={_shown(value)}: expected an integer of at least 0")
+                raise ValueError(f"{option}={short_repr(value)}: expected an integer of at least 0")
             object.__setattr__(self, option, number)
-        _check_choice("both_empty", self.both_empty, (0, 1))
-        _check_choice("tree", self.tree, ("", "released", "paper"))
+        check_choice("both_empty", self.both_empty, (0, 1))
+        check_choice("tree", self.tree, ("", "released", "paper"))
         lengths = self.prediction_length, self.answer_length
         if self.tree and (lengths != ("compared", "compared") or not self.both_empty or self.zero_predictions):
             raise ValueError("a protocol of trees has the lengths 'compared', both_empty=1 and no zero_predictions")
-        exact = _exact_threshold(self.threshold)
+        exact = read_threshold(self.threshold)
         written = float(exact)
         object.__setattr__(self, "exact_threshold", exact)
         object.__setattr__(self, "threshold", written if Fraction(str(written)) == exact else exact)
 
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/rules/table.py
+# Every protocol by its name: one row for each leaderboard's variant.
+# ---------------------------------------------------------------------------------------------------
 
 def _row(name: str, steps: str, answer_steps: str | None = None, length: str = "compared", **rules: Any) -> Protocol:
     """A protocol whose two sides have the same steps and length unless said otherwise."""
@@ -372,8 +408,13 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
 )})  # fmt: skip
 """Every protocol by its name. `get_protocol` also takes the aliases."""
 
-_ALIASES = {alias: name for name, protocol in PROTOCOLS.items() for alias in protocol.aliases}
+ALIASES = {alias: name for name, protocol in PROTOCOLS.items() for alias in protocol.aliases}
 
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/registry.py
+# Protocols by name or alias, and the signature that records every choice behind a score.
+# ---------------------------------------------------------------------------------------------------
 
 def get_protocol(protocol: str | Protocol) -> Protocol:
     """Give the protocol of a name or alias; a `Protocol` comes back as it is.
@@ -395,19 +436,19 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
     if isinstance(protocol, Protocol):
         return protocol
     if type(protocol).__name__ == "Protocol" and dataclasses.is_dataclass(protocol):
-        # Made by another copy of this file: evaluate.load and `import anls` are two modules.
+        # Made by another copy of these rules: anls.py, which evaluate.load fetches, has its own.
         options = [field.name for field in dataclasses.fields(Protocol) if field.init]
         return Protocol(**{option: getattr(protocol, option) for option in options})
     name = re.sub(r"[\s-]", "_", protocol.lower()) if isinstance(protocol, str) else ""
     composite = ("dude", "mmlongbench", "mmlongbench_doc", "mmesgbench", "mmesgbench_documented", "icdar2026")
     if name in (*composite, "ocrbench_v2", "ocrbench_v2_lmms"):
         raise ValueError(
-            f"protocol {protocol!r} needs more than texts: use leaderboard_scores of anls_eval.leaderboards, which is "
-            "installed with anls-metric"
+            f"protocol {protocol!r} needs more than texts: use anls_eval.leaderboard_scores, which is "
+            "installed with anls-eval"
         )
-    if name not in PROTOCOLS and name not in _ALIASES:
-        _check_choice("protocol", protocol, (*PROTOCOLS, *_ALIASES))
-    return PROTOCOLS[_ALIASES.get(name, name)]
+    if name not in PROTOCOLS and name not in ALIASES:
+        check_choice("protocol", protocol, (*PROTOCOLS, *ALIASES))
+    return PROTOCOLS[ALIASES.get(name, name)]
 
 
 def signature(
@@ -436,9 +477,9 @@ def signature(
         >>> print(signature("rrc", n=5349).split("|version")[0])
         anls|protocol:rrc|pred:strip+lower+collapse|ref:strip+lower+collapse|length:raw-upper|keep:>=0.5|empty:1|special:-|substitution:1|aggregate:mean|missing:error|n:5349
     """
-    rules = _rules(protocol, threshold, of_trees=None)
+    rules = resolve_rules(protocol, threshold, of_trees=None)
     if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 0 <= int(n) < 2**63):
-        raise ValueError(f"n={_shown(n)}: expected the number of questions, an integer of at least 0")
+        raise ValueError(f"n={short_repr(n)}: expected the number of questions, an integer of at least 0")
     changed = rules.name in PROTOCOLS and rules != PROTOCOLS[rules.name]
     lengths = dict.fromkeys((rules.prediction_length, rules.answer_length))
     fields = {
@@ -452,7 +493,7 @@ def signature(
         "special": "+".join(map(_quoted, rules.zero_predictions)) or "-",
         "substitution": rules.substitution_cost,
         "aggregate": "mean",
-        "missing": _check_choice("missing", missing, _MISSING),
+        "missing": check_choice("missing", missing, MISSING),
         "n": "-" if n is None else n,
         "version": __version__,
         "unicode": unicodedata.unidata_version,
@@ -482,16 +523,16 @@ def protocol_from_signature(text: str) -> Protocol:
     fields = dict(pair.split(":", 1) for pair in pairs if ":" in pair)
     absent = {"protocol", "pred", "ref", "length", "keep", "empty", "special", "substitution"} - fields.keys()
     if head != "anls" or absent:
-        raise ValueError(f"not a signature: {_shown(text)} lacks {', '.join(sorted(absent)) or 'the leading anls'}")
+        raise ValueError(f"not a signature: {short_repr(text)} lacks {', '.join(sorted(absent)) or 'the leading anls'}")
     lists = {key: () if fields[key] == "-" else tuple(fields[key].split("+")) for key in ("pred", "ref", "special")}
     name, lengths = fields["protocol"].removesuffix("*"), fields["length"].split("/")
     keep = ">=" if fields["keep"].startswith(">=") else fields["keep"][:1]
     try:
-        threshold = _number(fields["keep"].removeprefix(keep))
+        threshold = parse_number(fields["keep"].removeprefix(keep))
         both_empty, substitution_cost = int(fields["empty"]), int(fields["substitution"])
     except ValueError:
         raise ValueError(
-            f"not a signature: {_shown(text)} has a keep, empty or substitution field without a number"
+            f"not a signature: {short_repr(text)} has a keep, empty or substitution field without a number"
         ) from None
     rules = Protocol(
         name=name,
@@ -519,7 +560,9 @@ def _unquoted(item: str) -> str:
     return "" if item == "''" else urllib.parse.unquote(item, errors="surrogatepass")
 
 
-def _rules(protocol: str | Protocol, threshold: float | Fraction | Decimal | None, of_trees: bool | None) -> Protocol:
+def resolve_rules(
+    protocol: str | Protocol, threshold: float | Fraction | Decimal | None, of_trees: bool | None
+) -> Protocol:
     """The protocol with its threshold; of trees, of texts or (None) of either."""
     rules = get_protocol(protocol)
     if of_trees is not None and of_trees != bool(rules.tree):
@@ -529,275 +572,106 @@ def _rules(protocol: str | Protocol, threshold: float | Fraction | Decimal | Non
     return rules if threshold is None else dataclasses.replace(rules, threshold=threshold)
 
 
-_MISSING = ("error", "zero")
-_UNKNOWN = ("error", "ignore")
+MISSING = ("error", "zero")
+
+UNKNOWN = ("error", "ignore")
+
 
 # ---------------------------------------------------------------------------------------------------
-# Text similarity: one pair, and a batch of pairs held in Arrow
+# anls_eval/arrow.py
+# Arrow columns and NumPy arrays: the types that texts are held in, and what reads their buffers.
 # ---------------------------------------------------------------------------------------------------
 
-_TEXTS = pa.large_string()
-_TEXT_LISTS = pa.large_list(_TEXTS)
-_Ints = Any  # an int or an int64 array: the formulas below are the same for both
-_Floats = npt.NDArray[np.float64]
+TEXTS = pa.large_string()
+
+TEXT_LISTS = pa.large_list(TEXTS)
+
+Floats = npt.NDArray[np.float64]
 
 
-def _similarity(distance: _Ints, length: _Ints, rules: Protocol) -> Any:
-    """1 - distance / length; a length of 0 means two empty strings."""
-    if length.all() if isinstance(length, np.ndarray) else length:
-        return 1 - distance / length
-    empty = length == 0
-    return 1 - distance / (length + empty) - empty * (1 - rules.both_empty)
-
-
-def _is_kept(distance: _Ints, length: _Ints, rules: Protocol) -> Any:
-    """Whether the similarity reaches the threshold, compared in integers."""
-    exact = rules.exact_threshold
-    length = np.maximum(length, 1) if isinstance(length, np.ndarray) else length or 1
-    if isinstance(length, np.ndarray) and exact.denominator * int(length.max(initial=1)) >= 2**62:
-        distance, length = distance.astype(object), length.astype(object)  # thresholds of very many digits
-    have, need = (length - distance) * exact.denominator, exact.numerator * length
-    return have > need if rules.keep == ">" else have >= need
-
-
-def _greatest_kept_distance(length: int, rules: Protocol) -> int:
-    """The greatest distance that is kept for texts of up to this length: a search may give up beyond it."""
-    exact = rules.exact_threshold
-    return length * (exact.denominator - exact.numerator) // exact.denominator
-
-
-def _kept_similarity(distance: _Ints, length: _Ints, rules: Protocol) -> Any:
-    return _similarity(distance, length, rules) * _is_kept(distance, length, rules) + 0.0  # + 0.0: never -0.0
-
-
-def _weights(rules: Protocol) -> tuple[int, int, int]:
-    """Costs of inserting, deleting and replacing; replacing never costs more than deleting and inserting."""
-    return 1, 1, min(rules.substitution_cost, 2)
-
-
-def _apply(steps: Iterable[str], text: str) -> str:
-    for step in steps:
-        text = STEPS[step](text)
-    return text
-
-
-def _score_one(prediction: str | None, answers: Sequence[str], rules: Protocol) -> tuple[float, int]:
-    """The score of one question and the index of its closest answer (-1 if there is no prediction)."""
-    if prediction is None:
-        return 0.0, -1
-    left = _apply(rules.prediction_steps, prediction)
-    best_score, best_similarity, best = 0.0, -math.inf, -1
-    for index, answer in enumerate(answers):
-        distance, length = _compare(prediction, left, answer, rules)
-        similarity = _similarity(distance, length, rules)
-        if similarity > best_similarity:
-            best_similarity, best = similarity, index
-            best_score = similarity if _is_kept(distance, length, rules) else 0.0
-    return (0.0 if left in rules.zero_predictions else best_score), best
-
-
-def _compare(prediction: str, left: str, answer: str, rules: Protocol) -> tuple[int, int]:
-    """The distance of a prediction, raw and after its steps, to an answer, and the length that it is divided by."""
-    right = _apply(rules.answer_steps, answer)
-    sides = LENGTHS[rules.prediction_length](prediction, left), LENGTHS[rules.answer_length](answer, right)
-    return Levenshtein.distance(left, right, weights=_weights(rules)), max(map(len, sides))
-
-
-def _needed(steps: tuple[str, ...]) -> list[str]:
-    """The steps without a strip that a collapse soon after it makes idle."""
-    after = [
-        [later for later in steps[number + 1 :] if later not in ("lower", "upper")] for number in range(len(steps))
-    ]
-    return [step for step, rest in zip(steps, after, strict=True) if step != "strip" or rest[:1] != ["collapse"]]
-
-
-class _Texts(NamedTuple):
-    """A column of texts made ready for comparison."""
-
-    compared: pa.LargeStringArray
-    sizes: npt.NDArray[np.int64]  # characters of the compared texts
-    lengths: npt.NDArray[np.int64]  # characters that the distance is divided by
-
-
-_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f "  # what str.strip and str.split take as blanks in ASCII
-_IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANKS.encode(), np.uint8))
-_END_PUNCTUATION = string.punctuation.replace("%", "") + _BLANKS
-
-_ASCII_STEPS: Mapping[str, Callable[[pa.LargeStringArray], pa.LargeStringArray]] = types.MappingProxyType(
-    {
-        "strip": lambda texts: pc.ascii_trim(texts, characters=_BLANKS),
-        "lower": pc.ascii_lower,
-        "upper": pc.ascii_upper,
-        "collapse": lambda texts: _collapsed(pc.ascii_trim(texts, characters=_BLANKS)),
-        "nfc": lambda texts: texts,
-        "nfkc": lambda texts: texts,
-        "no-newlines": lambda texts: pc.replace_substring(texts, "\n", ""),
-        "no-outer-dots": lambda texts: pc.ascii_trim(texts, characters="."),
-        "no-final-dot": lambda texts: pc.if_else(
-            pc.ends_with(texts, "."), pc.utf8_slice_codeunits(texts, 0, -1), texts
-        ),
-        "no-end-punctuation": lambda texts: pc.ascii_rtrim(texts, characters=_END_PUNCTUATION),
-    }
-)
-"""Those of `STEPS` that Arrow does as Python does, on text that is ASCII; other text comes out wrong."""
-
-
-def _prepare(texts: pa.LargeStringArray, steps: tuple[str, ...], length: str) -> _Texts:
-    """Apply the steps and count the lengths: in Arrow where text is ASCII, in Python where it is not."""
-    compared = texts
-    if steps:
-        in_arrow = _is_ascii(texts) & (set(steps) <= _ASCII_STEPS.keys())
-        if in_arrow.any():
-            for step in _needed(steps):
-                compared = _ASCII_STEPS[step](compared)
-        sizes = np.diff(_starts(compared))  # bytes, which are characters in ASCII
-        if not in_arrow.all():
-            others = [_apply(steps, text) for text in texts.filter(pa.array(~in_arrow)).to_pylist()]
-            compared = pc.replace_with_mask(compared, pa.array(~in_arrow), pa.array(others, _TEXTS))
-            sizes[~in_arrow] = list(map(len, others))
-    else:
-        sizes = _ints(pc.utf8_length(compared))
-    counted, _, upper = length.partition("-")
-    lengths = sizes if counted == "compared" else _ints(pc.utf8_length(texts))
-    if upper:  # upper-casing can lengthen text that is not ASCII
-        source = compared if counted == "compared" else texts
-        wide = ~_is_ascii(source)
-        lengths = lengths.copy()
-        lengths[wide] = [len(text.upper()) for text in source.filter(pa.array(wide)).to_pylist()]
-    return _Texts(compared, sizes, lengths)
-
-
-def _collapsed(texts: pa.LargeStringArray) -> pa.LargeStringArray:
-    """Put one blank for each run of blanks in stripped texts, in the bytes of all texts at once."""
-    starts, single = _starts(texts), _bytes(texts).copy()
-    others = np.flatnonzero(single < ord(" "))  # few, so that nothing is done for each blank that is a space
-    single[others[_IS_BLANK[single[others]]]] = ord(" ")
-    blank = single == ord(" ")
-    again = np.flatnonzero(blank[1:] & blank[:-1]) + 1  # no text begins or ends with a blank
-    single[again] = 0xFF  # which UTF-8 never has
-    moved = starts - starts[0]
-    return pa.LargeStringArray.from_buffers(
-        len(texts),
-        pa.py_buffer(moved - np.searchsorted(again, moved)),
-        pa.py_buffer(single.tobytes().replace(b"\xff", b"")),
-    )
-
-
-def _is_ascii(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
-    """Whether each text is ASCII: faster than Arrow's way where few are not."""
-    starts = _starts(texts)
-    wide = np.flatnonzero(_bytes(texts) >= 0xC0) + starts[0]  # first bytes of characters beyond ASCII
-    is_ascii = np.ones(len(texts), dtype=bool)
-    is_ascii[np.searchsorted(starts, wide, side="right") - 1] = False
-    return is_ascii
-
-
-def _bools(array: pa.BooleanArray) -> npt.NDArray[np.bool_]:
+def as_bools(array: pa.BooleanArray) -> npt.NDArray[np.bool_]:
+    """Return an Arrow array of booleans as a NumPy array."""
     return np.array(array.to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _ints(array: pa.Array) -> npt.NDArray[np.int64]:
+def as_ints(array: pa.Array) -> npt.NDArray[np.int64]:
+    """Return an Arrow array of numbers as a NumPy array of int64."""
     return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _starts(texts: pa.LargeStringArray) -> npt.NDArray[np.int64]:
+def text_starts(texts: pa.LargeStringArray) -> npt.NDArray[np.int64]:
+    """Return the offsets at which the texts of a column begin and end, without a copy."""
     return np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
 
 
-def _bytes(texts: pa.LargeStringArray) -> npt.NDArray[np.uint8]:
-    starts = _starts(texts)
+def text_bytes(texts: pa.LargeStringArray) -> npt.NDArray[np.uint8]:
+    """Return the UTF-8 bytes of all texts of a column, without a copy."""
+    starts = text_starts(texts)
     return np.frombuffer(texts.buffers()[2] or b"", np.uint8)[starts[0] : starts[-1]]
 
 
-def _equal(
-    predictions: pa.LargeStringArray, answers: pa.LargeStringArray, owner: npt.NDArray[np.int64], fold: bool = False
-) -> npt.NDArray[np.bool_]:
-    """Which answers equal their prediction, with `fold` whatever the case of ASCII letters."""
-    equal = np.zeros(len(owner), dtype=bool)
-    same_size = np.flatnonzero(np.diff(_starts(predictions))[owner] == np.diff(_starts(answers)))
-    # Only on what `take` made: Arrow's ASCII case kernels are wrong on a cast slice, whose offsets do not begin at 0.
-    pair = [predictions.take(pa.array(owner[same_size])), answers.take(pa.array(same_size))]
-    equal[same_size] = _bools(pc.fill_null(pc.equal(*map(pc.ascii_lower, pair) if fold else pair), False))
-    return equal
+def has_no_gap(answers: pa.LargeListArray) -> bool:
+    """Return whether no answer is null and no list of answers is null or empty."""
+    counts = pc.fill_null(pc.list_value_length(answers), 0)
+    return not answers.flatten().null_count and pc.min(counts).as_py() != 0
 
 
-def _score_texts(
-    predictions: pa.LargeStringArray, answers: pa.LargeListArray, rules: Protocol, closest: bool
-) -> tuple[_Floats, npt.NDArray[np.int64]]:
-    """Score a batch of questions; the closest answers (-1: none) are looked for only if asked for.
+def arrow_type(given: pa.DataType) -> pa.DataType | None:
+    """The Arrow type that texts or lists of texts are scored as; None if it is something else."""
+    if pa.types.is_list(given) or pa.types.is_large_list(given) or pa.types.is_fixed_size_list(given):
+        inner = arrow_type(given.value_type)
+        return TEXT_LISTS if inner == TEXTS else None
+    inner = given.value_type if pa.types.is_dictionary(given) else given
+    is_text = pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner)
+    return TEXTS if is_text else None
 
-    Few pairs need a distance. A question is settled by an answer equal to its prediction, and a pair is out if
-    the difference of the two lengths, the least that their distance can be, already puts it under the threshold.
-    """
-    scores = np.zeros(len(predictions))
-    best = np.full(len(predictions), -1, dtype=np.int64)
-    perfect = _kept_similarity(0, 1, rules)
-    flat, owner = answers.flatten(), _ints(pc.list_parent_indices(answers))
-    first_answer = np.searchsorted(owner, np.arange(len(predictions))) if closest else owner
-    is_open = _bools(predictions.is_valid())
-    steps = rules.prediction_steps
-    if steps == rules.answer_steps and rules.both_empty and not rules.zero_predictions and not closest:
-        # Equal raw texts stay equal; texts that differ in ASCII case only become equal where a step drops case
-        # (composing before that can keep them apart: there is a composed h with a line below, but no such H).
-        drops_case = bool({"lower", "upper"} & set(steps)) and not {"nfc", "nfkc"} & set(steps)
-        equal = _equal(predictions, flat, owner, drops_case)
-        scores[owner[equal]] = perfect
-        is_open[owner[equal]] = False
 
-    # Keep only the questions that are still open, and number them anew.
-    rows, of_open = np.flatnonzero(is_open), is_open[owner]
-    offsets = np.flatnonzero(of_open)
-    owner = (np.cumsum(is_open) - 1)[owner[of_open]]
-    left = _prepare(predictions.filter(pa.array(is_open)), rules.prediction_steps, rules.prediction_length)
-    right = _prepare(flat.filter(pa.array(of_open)), rules.answer_steps, rules.answer_length)
-    lengths = np.maximum(left.lengths[owner], right.lengths)
-    open_scores = np.zeros(len(rows))
+def as_array(block: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return a column of texts or lists of texts as one array of the type that is scored."""
+    wanted = block.cast(arrow_type(block.type))
+    return wanted.combine_chunks() if isinstance(wanted, pa.ChunkedArray) else wanted
 
-    if closest:
-        pairs = np.arange(len(owner))
-    else:
-        equal = _equal(left.compared, right.compared, owner)
-        equal &= (right.sizes > 0) | bool(rules.both_empty)
-        open_scores[owner[equal]] = perfect
-        settled = np.zeros(len(rows), dtype=bool)
-        settled[owner[equal]] = True
-        least_distance = np.abs(left.sizes[owner] - right.sizes)
-        pairs = np.flatnonzero(~settled[owner] & (_kept_similarity(least_distance, lengths, rules) > 0))
 
-    begins = np.diff(owner[pairs], prepend=-1) > 0  # a prediction is held once, however many answers it meets
-    texts = left.compared.take(pa.array(owner[pairs][begins])).to_numpy(zero_copy_only=False)
-    distances = cpdist(
-        texts[np.cumsum(begins) - 1],
-        right.compared.take(pa.array(pairs)).to_numpy(zero_copy_only=False),
-        scorer=Levenshtein.distance,
-        scorer_kwargs={"weights": _weights(rules)},
-        dtype=np.int32,
-    ).astype(np.int64)
-    np.maximum.at(open_scores, owner[pairs], _kept_similarity(distances, lengths[pairs], rules).astype(np.float64))
-    if rules.zero_predictions:
-        held = [text for text in rules.zero_predictions if not re.search("[\ud800-\udfff]", text)]
-        zero = pc.is_in(left.compared, value_set=pa.array(held, _TEXTS))
-        open_scores[_bools(zero)] = 0.0
-    scores[rows] = open_scores
+def as_list(column: Any) -> list[Any]:
+    """Return a column as a Python list."""
+    return column if isinstance(column, list) else column.to_pylist()
 
-    if closest and len(rows):
-        similarities = _similarity(distances, lengths, rules)
-        starts = np.searchsorted(owner, np.arange(len(rows)))
-        at_best = np.flatnonzero(similarities == np.maximum.reduceat(similarities, starts)[owner])
-        first = at_best[np.unique(owner[at_best], return_index=True)[1]]
-        best[rows] = offsets[first] - first_answer[rows]
-    return scores, best
+
+BYTES = pa.large_binary()  # UTF-8 that may hold lone surrogates, which Arrow's texts cannot
+
+
+def encode_texts(value: Any) -> Any:
+    """Return texts, or lists of them, as UTF-8 that may hold lone surrogates."""
+    if isinstance(value, list):
+        return list(map(encode_texts, value))
+    return None if value is None else value.encode("utf-8", "surrogatepass")
+
+
+def decode_texts(column: pa.Array, kind: pa.DataType) -> Any:
+    """Stored bytes as an Arrow array of texts, or as a list if there are lone surrogates."""
+
+    def text(value: Any) -> Any:
+        if isinstance(value, list):
+            return list(map(text, value))
+        return None if value is None else value.decode("utf-8", "surrogatepass")
+
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        return [text(value) for value in column.to_pylist()]
 
 
 # ---------------------------------------------------------------------------------------------------
-# Input: what people pass as predictions and answers
+# anls_eval/inputs/values.py
+# Single values as people pass them: texts, numbers, missing values, lists of accepted answers.
 # ---------------------------------------------------------------------------------------------------
 
-_Where = Callable[[int], str]  # names a row in a message
-_NO_VALUE = object()  # where None is a value
+Where = Callable[[int], str]  # names a row in a message
+
+NOT_GIVEN = object()  # where None is a value
 
 
-def _is_missing(value: object) -> bool:
+def is_missing_value(value: object) -> bool:
     """None, NaN (the missing text of pandas), NaT or pandas' NA; an Enum by its value."""
     while isinstance(value, enum.Enum):
         value = value.value
@@ -810,36 +684,38 @@ def _is_missing(value: object) -> bool:
     return value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _text(value: object, where: str, expected: str) -> str | None:
+def to_text(value: object, where: str, expected: str) -> str | None:
     """The text of one prediction or answer; None if it is missing."""
     if isinstance(value, str):
         return str.__str__(value)  # numpy and enum subclasses of str
     if isinstance(value, bytes):
         with contextlib.suppress(UnicodeDecodeError):
             return value.decode("utf-8")
-    if _is_missing(value):
+    if is_missing_value(value):
         return None
     if isinstance(value, np.ndarray) and value.ndim == 0:
-        return _text(value.item(), where, expected)
+        return to_text(value.item(), where, expected)
     if isinstance(value, (numbers.Number, np.bool_)):
-        return _number_text(value, where)
-    raise ValueError(f"{where} is {_describe(value)}; expected {expected}.{_remedy(value)}")
+        return number_text(value, where)
+    raise ValueError(f"{where} is {describe_value(value)}; expected {expected}.{_remedy(value)}")
 
 
-def _number_text(value: object, where: str) -> str:
+def number_text(value: object, where: str) -> str:
+    """Return the text of a number."""
     try:
         return str(value)
     except ValueError:  # Python refuses to write integers of thousands of digits
         raise ValueError(f"{where} is an integer of too many digits to write; pass it as text.") from None
 
 
-def _describe(value: object) -> str:
+def describe_value(value: object) -> str:
+    """Describe a value for an error message: its type, and its items, keys or text."""
     if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
         kinds = sorted({type(item).__name__ for item in value})
         return f"a {type(value).__name__} of {len(value)} {'/'.join(kinds) or 'items'}"
     if isinstance(value, Mapping):
-        return f"a {type(value).__name__} with the keys [{', '.join(map(_shown, list(value)[:8]))}]"
-    return f"a {type(value).__name__}, {_shown(value)}"
+        return f"a {type(value).__name__} with the keys [{', '.join(map(short_repr, list(value)[:8]))}]"
+    return f"a {type(value).__name__}, {short_repr(value)}"
 
 
 def _remedy(value: object) -> str:
@@ -855,39 +731,7 @@ def _remedy(value: object) -> str:
     return ""
 
 
-def _prediction_texts(values: list[Any], where: _Where) -> pa.LargeStringArray:
-    """The texts, null where there is none; raises UnicodeEncodeError for a lone surrogate, which Arrow cannot hold."""
-    try:
-        return pa.array(values, _TEXTS)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # not all are texts: look at each
-        return pa.array(_each_prediction(values, where), _TEXTS)
-
-
-def _answer_texts(values: list[Any], where: _Where) -> pa.LargeListArray:
-    """The lists of answers, none of them empty; raises UnicodeEncodeError as above."""
-    # Arrow would take a bare string as a list of characters.
-    if operator.countOf(map(type, values), list) == len(values) or set(map(type, values)) <= {list, tuple}:
-        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError):
-            answers = pa.array(values, _TEXT_LISTS)
-            if _has_no_gap(answers):
-                return answers
-    return pa.array(_each_answers(values, where), _TEXT_LISTS)
-
-
-def _each_prediction(values: list[Any], where: _Where) -> list[str | None]:
-    return [_text(value, where(row), "one string for each question") for row, value in enumerate(values)]
-
-
-def _each_answers(values: list[Any], where: _Where) -> list[list[str]]:
-    return [_answers(value, where(row)) for row, value in enumerate(values)]
-
-
-def _has_no_gap(answers: pa.LargeListArray) -> bool:
-    counts = pc.fill_null(pc.list_value_length(answers), 0)
-    return not answers.flatten().null_count and pc.min(counts).as_py() != 0
-
-
-def _answers(value: Any, where: str) -> list[str]:
+def to_answers(value: Any, where: str) -> list[str]:
     """The accepted answers of one question, from any of the layouts that datasets have."""
     expected = "a list of strings, one string, or {'text': [...]}"
     if isinstance(value, Mapping) and "text" in value:  # SQuAD
@@ -895,20 +739,54 @@ def _answers(value: Any, where: str) -> list[str]:
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
-        text = _text(value, where, expected)
+        text = to_text(value, where, expected)
         value = [] if text is None else [text]
     if not value:
         raise ValueError(f"{where} holds no answer; expected {expected}. Add one or leave the question out.")
-    texts = [_text(item, f"{where}[{index}]", "a string") for index, item in enumerate(value)]
+    texts = [to_text(item, f"{where}[{index}]", "a string") for index, item in enumerate(value)]
     if None in texts:
         raise ValueError(f"{where}[{texts.index(None)}] is {value[texts.index(None)]!r}; expected a string. Remove it.")
     return cast(list[str], texts)
 
 
-def _column(values: Any, name: str, wanted: pa.DataType | None = None) -> list[Any] | pa.Array | pa.ChunkedArray:
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/inputs/columns.py
+# Columns as people pass them: lists, NumPy arrays, pandas Series, Arrow columns.
+# ---------------------------------------------------------------------------------------------------
+
+def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
+    """The texts, null where there is none; raises UnicodeEncodeError for a lone surrogate, which Arrow cannot hold."""
+    try:
+        return pa.array(values, TEXTS)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # not all are texts: look at each
+        return pa.array(each_prediction(values, where), TEXTS)
+
+
+def answer_texts(values: list[Any], where: Where) -> pa.LargeListArray:
+    """The lists of answers, none of them empty; raises UnicodeEncodeError as above."""
+    # Arrow would take a bare string as a list of characters.
+    if operator.countOf(map(type, values), list) == len(values) or set(map(type, values)) <= {list, tuple}:
+        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError):
+            answers = pa.array(values, TEXT_LISTS)
+            if has_no_gap(answers):
+                return answers
+    return pa.array(each_answers(values, where), TEXT_LISTS)
+
+
+def each_prediction(values: list[Any], where: Where) -> list[str | None]:
+    """Return the text of each prediction, read one by one."""
+    return [to_text(value, where(row), "one string for each question") for row, value in enumerate(values)]
+
+
+def each_answers(values: list[Any], where: Where) -> list[list[str]]:
+    """Return the accepted answers of each question, read one by one."""
+    return [to_answers(value, where(row)) for row, value in enumerate(values)]
+
+
+def read_column(values: Any, name: str, wanted: pa.DataType | None = None) -> list[Any] | pa.Array | pa.ChunkedArray:
     """A column as a list, or as it is if it is an Arrow column of the wanted type."""
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
-        return values if wanted is not None and _arrow_type(values.type) == wanted else values.to_pylist()
+        return values if wanted is not None and arrow_type(values.type) == wanted else values.to_pylist()
     if isinstance(values, list):
         return values
     if isinstance(values, (pa.Table, pa.RecordBatch)):
@@ -919,97 +797,330 @@ def _column(values: Any, name: str, wanted: pa.DataType | None = None) -> list[A
         return cast(list[Any], values.to_dict("records"))
     has_items = isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping, Set))
     if not has_items or (isinstance(values, np.ndarray) and not values.ndim):
-        raise ValueError(f"{name} is {_describe(values)}; expected a list or column with one item for each question.")
+        raise ValueError(
+            f"{name} is {describe_value(values)}; expected a list or column with one item for each question."
+        )
     if getattr(values, "dtype", None) in (np.float16, np.float32):
         return list(np.asarray(values))  # NumPy writes 0.1 where tolist gives 0.10000000149011612
     return list(values.tolist() if hasattr(values, "tolist") else values)
 
 
-def _arrow_type(given: pa.DataType) -> pa.DataType | None:
-    """The Arrow type that texts or lists of texts are scored as; None if it is something else."""
-    if pa.types.is_list(given) or pa.types.is_large_list(given) or pa.types.is_fixed_size_list(given):
-        inner = _arrow_type(given.value_type)
-        return _TEXT_LISTS if inner == _TEXTS else None
-    inner = given.value_type if pa.types.is_dictionary(given) else given
-    is_text = pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner)
-    return _TEXTS if is_text else None
+def read_block(predictions: Any, answers: Any, start: int) -> tuple[Any, Any]:
+    """A block as two Arrow arrays, or as two lists if some text holds a lone surrogate, which Arrow cannot."""
+
+    def row_of(side: str) -> Where:
+        return lambda row: f"{side}[{start + row}]"
+
+    if not isinstance(predictions, list):
+        predictions = as_array(predictions)
+    if not isinstance(answers, list):
+        answers = as_array(answers)
+        answers = answers if has_no_gap(answers) else answers.to_pylist()  # to be refused with the row's number
+    try:
+        return (
+            prediction_texts(predictions, row_of("predictions")) if isinstance(predictions, list) else predictions,
+            answer_texts(answers, row_of("answers")) if isinstance(answers, list) else answers,
+        )
+    except UnicodeEncodeError:
+        listed = as_list(predictions), as_list(answers)
+        return each_prediction(listed[0], row_of("predictions")), each_answers(listed[1], row_of("answers"))
 
 
-def _arrow_block(block: pa.Array | pa.ChunkedArray) -> pa.Array:
-    wanted = block.cast(_arrow_type(block.type))
-    return wanted.combine_chunks() if isinstance(wanted, pa.ChunkedArray) else wanted
+def check_same_length(predictions: Sequence[Any], answers: Sequence[Any], name: str) -> None:
+    """Raise a ValueError unless both sides have the same number of rows."""
+    n = len(predictions)
+    if n == len(answers):
+        return
+    hint = ""
+    if n and len(answers) and all(isinstance(own, (list, tuple)) and len(own) == n for own in answers):
+        hint = f" {name} seem to be one list for each set of references: turn them with list(zip(*{name}))."
+    raise ValueError(
+        f"{n} predictions but {len(answers)} {name}; expected one list of accepted answers for each prediction.{hint}"
+    )
 
 
 # ---------------------------------------------------------------------------------------------------
-# ANLS
+# anls_eval/text/prepare.py
+# Columns of texts made ready for comparison: in Arrow where text is ASCII, in Python where it is not.
 # ---------------------------------------------------------------------------------------------------
 
-_BLOCK = 16_384  # questions scored at once: bounds the memory, and stays in the processor's cache
+class PreparedTexts(NamedTuple):
+    """A column of texts made ready for comparison."""
+
+    compared: pa.LargeStringArray
+    sizes: npt.NDArray[np.int64]  # characters of the compared texts
+    lengths: npt.NDArray[np.int64]  # characters that the distance is divided by
 
 
-class _Scored(NamedTuple):
-    scores: _Floats
+_WHITESPACE = "\t\n\v\f\r\x1c\x1d\x1e\x1f "  # what str.strip and str.split take as blanks in ASCII
+
+_IS_WHITESPACE = np.isin(np.arange(256), np.frombuffer(_WHITESPACE.encode(), np.uint8))
+
+_END_PUNCTUATION = string.punctuation.replace("%", "") + _WHITESPACE
+
+_ASCII_STEPS: Mapping[str, Callable[[pa.LargeStringArray], pa.LargeStringArray]] = types.MappingProxyType(
+    {
+        "strip": lambda texts: pc.ascii_trim(texts, characters=_WHITESPACE),
+        "lower": pc.ascii_lower,
+        "upper": pc.ascii_upper,
+        "collapse": lambda texts: _collapsed(pc.ascii_trim(texts, characters=_WHITESPACE)),
+        "nfc": lambda texts: texts,
+        "nfkc": lambda texts: texts,
+        "no-newlines": lambda texts: pc.replace_substring(texts, "\n", ""),
+        "no-outer-dots": lambda texts: pc.ascii_trim(texts, characters="."),
+        "no-final-dot": lambda texts: pc.if_else(
+            pc.ends_with(texts, "."), pc.utf8_slice_codeunits(texts, 0, -1), texts
+        ),
+        "no-end-punctuation": lambda texts: pc.ascii_rtrim(texts, characters=_END_PUNCTUATION),
+    }
+)
+"""Those of `STEPS` that Arrow does as Python does, on text that is ASCII; other text comes out wrong."""
+
+
+def prepare_texts(texts: pa.LargeStringArray, steps: tuple[str, ...], length: str) -> PreparedTexts:
+    """Apply the steps and count the lengths: in Arrow where text is ASCII, in Python where it is not."""
+    compared = texts
+    if steps:
+        in_arrow = _is_ascii(texts) & (set(steps) <= _ASCII_STEPS.keys())
+        if in_arrow.any():
+            for step in needed_steps(steps):
+                compared = _ASCII_STEPS[step](compared)
+        sizes = np.diff(text_starts(compared))  # bytes, which are characters in ASCII
+        if not in_arrow.all():
+            others = [apply_steps(steps, text) for text in texts.filter(pa.array(~in_arrow)).to_pylist()]
+            compared = pc.replace_with_mask(compared, pa.array(~in_arrow), pa.array(others, TEXTS))
+            sizes[~in_arrow] = list(map(len, others))
+    else:
+        sizes = as_ints(pc.utf8_length(compared))
+    counted, _, upper = length.partition("-")
+    lengths = sizes if counted == "compared" else as_ints(pc.utf8_length(texts))
+    if upper:  # upper-casing can lengthen text that is not ASCII
+        source = compared if counted == "compared" else texts
+        wide = ~_is_ascii(source)
+        lengths = lengths.copy()
+        lengths[wide] = [len(text.upper()) for text in source.filter(pa.array(wide)).to_pylist()]
+    return PreparedTexts(compared, sizes, lengths)
+
+
+def _collapsed(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """Put one blank for each run of blanks in stripped texts, in the bytes of all texts at once."""
+    starts, single = text_starts(texts), text_bytes(texts).copy()
+    others = np.flatnonzero(single < ord(" "))  # few, so that nothing is done for each blank that is a space
+    single[others[_IS_WHITESPACE[single[others]]]] = ord(" ")
+    blank = single == ord(" ")
+    again = np.flatnonzero(blank[1:] & blank[:-1]) + 1  # no text begins or ends with a blank
+    single[again] = 0xFF  # which UTF-8 never has
+    moved = starts - starts[0]
+    return pa.LargeStringArray.from_buffers(
+        len(texts),
+        pa.py_buffer(moved - np.searchsorted(again, moved)),
+        pa.py_buffer(single.tobytes().replace(b"\xff", b"")),
+    )
+
+
+def _is_ascii(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
+    """Whether each text is ASCII: faster than Arrow's way where few are not."""
+    starts = text_starts(texts)
+    wide = np.flatnonzero(text_bytes(texts) >= 0xC0) + starts[0]  # first bytes of characters beyond ASCII
+    is_ascii = np.ones(len(texts), dtype=bool)
+    is_ascii[np.searchsorted(starts, wide, side="right") - 1] = False
+    return is_ascii
+
+
+def equal_answers(
+    predictions: pa.LargeStringArray, answers: pa.LargeStringArray, owner: npt.NDArray[np.int64], fold: bool = False
+) -> npt.NDArray[np.bool_]:
+    """Which answers equal their prediction, with `fold` whatever the case of ASCII letters."""
+    equal = np.zeros(len(owner), dtype=bool)
+    same_size = np.flatnonzero(np.diff(text_starts(predictions))[owner] == np.diff(text_starts(answers)))
+    # Only on what `take` made: Arrow's ASCII case kernels are wrong on a cast slice, whose offsets do not begin at 0.
+    pair = [predictions.take(pa.array(owner[same_size])), answers.take(pa.array(same_size))]
+    equal[same_size] = as_bools(pc.fill_null(pc.equal(*map(pc.ascii_lower, pair) if fold else pair), False))
+    return equal
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/text/similarity.py
+# The similarity of one prediction and one answer: the formula, the threshold, the distance.
+# ---------------------------------------------------------------------------------------------------
+
+Numbers = Any  # an int or an int64 array: the formulas below are the same for both
+
+
+def compute_similarity(distance: Numbers, length: Numbers, rules: Protocol) -> Any:
+    """1 - distance / length; a length of 0 means two empty strings."""
+    if length.all() if isinstance(length, np.ndarray) else length:
+        return 1 - distance / length
+    empty = length == 0
+    return 1 - distance / (length + empty) - empty * (1 - rules.both_empty)
+
+
+def reaches_threshold(distance: Numbers, length: Numbers, rules: Protocol) -> Any:
+    """Whether the similarity reaches the threshold, compared in integers."""
+    exact = rules.exact_threshold
+    length = np.maximum(length, 1) if isinstance(length, np.ndarray) else length or 1
+    if isinstance(length, np.ndarray) and exact.denominator * int(length.max(initial=1)) >= 2**62:
+        distance, length = distance.astype(object), length.astype(object)  # thresholds of very many digits
+    have, need = (length - distance) * exact.denominator, exact.numerator * length
+    return have > need if rules.keep == ">" else have >= need
+
+
+def max_kept_distance(length: int, rules: Protocol) -> int:
+    """The greatest distance that is kept for texts of up to this length: a search may give up beyond it."""
+    exact = rules.exact_threshold
+    return length * (exact.denominator - exact.numerator) // exact.denominator
+
+
+def kept_similarity(distance: Numbers, length: Numbers, rules: Protocol) -> Any:
+    """Return the similarity where the protocol keeps it, and 0 elsewhere."""
+    return (
+        compute_similarity(distance, length, rules) * reaches_threshold(distance, length, rules) + 0.0
+    )  # + 0.0: never -0.0
+
+
+def edit_costs(rules: Protocol) -> tuple[int, int, int]:
+    """Costs of inserting, deleting and replacing; replacing never costs more than deleting and inserting."""
+    return 1, 1, min(rules.substitution_cost, 2)
+
+
+def score_one(prediction: str | None, answers: Sequence[str], rules: Protocol) -> tuple[float, int]:
+    """The score of one question and the index of its closest answer (-1 if there is no prediction)."""
+    if prediction is None:
+        return 0.0, -1
+    left = apply_steps(rules.prediction_steps, prediction)
+    best_score, best_similarity, best = 0.0, -math.inf, -1
+    for index, answer in enumerate(answers):
+        distance, length = compare_texts(prediction, left, answer, rules)
+        similarity = compute_similarity(distance, length, rules)
+        if similarity > best_similarity:
+            best_similarity, best = similarity, index
+            best_score = similarity if reaches_threshold(distance, length, rules) else 0.0
+    return (0.0 if left in rules.zero_predictions else best_score), best
+
+
+def compare_texts(prediction: str, left: str, answer: str, rules: Protocol) -> tuple[int, int]:
+    """The distance of a prediction, raw and after its steps, to an answer, and the length that it is divided by."""
+    right = apply_steps(rules.answer_steps, answer)
+    sides = LENGTHS[rules.prediction_length](prediction, left), LENGTHS[rules.answer_length](answer, right)
+    return Levenshtein.distance(left, right, weights=edit_costs(rules)), max(map(len, sides))
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/text/measure.py
+# Score columns of texts: the batch engine.
+# ---------------------------------------------------------------------------------------------------
+
+def _score_texts(
+    predictions: pa.LargeStringArray, answers: pa.LargeListArray, rules: Protocol, closest: bool
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Score a batch of questions; the closest answers (-1: none) are looked for only if asked for.
+
+    Few pairs need a distance. A question is settled by an answer equal to its prediction, and a pair is out if
+    the difference of the two lengths, the least that their distance can be, already puts it under the threshold.
+    """
+    scores = np.zeros(len(predictions))
+    best = np.full(len(predictions), -1, dtype=np.int64)
+    perfect = kept_similarity(0, 1, rules)
+    flat, owner = answers.flatten(), as_ints(pc.list_parent_indices(answers))
+    first_answer = np.searchsorted(owner, np.arange(len(predictions))) if closest else owner
+    is_open = as_bools(predictions.is_valid())
+    steps = rules.prediction_steps
+    if steps == rules.answer_steps and rules.both_empty and not rules.zero_predictions and not closest:
+        # Equal raw texts stay equal; texts that differ in ASCII case only become equal where a step drops case
+        # (composing before that can keep them apart: there is a composed h with a line below, but no such H).
+        drops_case = bool({"lower", "upper"} & set(steps)) and not {"nfc", "nfkc"} & set(steps)
+        equal = equal_answers(predictions, flat, owner, drops_case)
+        scores[owner[equal]] = perfect
+        is_open[owner[equal]] = False
+
+    # Keep only the questions that are still open, and number them anew.
+    rows, of_open = np.flatnonzero(is_open), is_open[owner]
+    offsets = np.flatnonzero(of_open)
+    owner = (np.cumsum(is_open) - 1)[owner[of_open]]
+    left = prepare_texts(predictions.filter(pa.array(is_open)), rules.prediction_steps, rules.prediction_length)
+    right = prepare_texts(flat.filter(pa.array(of_open)), rules.answer_steps, rules.answer_length)
+    lengths = np.maximum(left.lengths[owner], right.lengths)
+    open_scores = np.zeros(len(rows))
+
+    if closest:
+        pairs = np.arange(len(owner))
+    else:
+        equal = equal_answers(left.compared, right.compared, owner)
+        equal &= (right.sizes > 0) | bool(rules.both_empty)
+        open_scores[owner[equal]] = perfect
+        settled = np.zeros(len(rows), dtype=bool)
+        settled[owner[equal]] = True
+        least_distance = np.abs(left.sizes[owner] - right.sizes)
+        pairs = np.flatnonzero(~settled[owner] & (kept_similarity(least_distance, lengths, rules) > 0))
+
+    begins = np.diff(owner[pairs], prepend=-1) > 0  # a prediction is held once, however many answers it meets
+    texts = left.compared.take(pa.array(owner[pairs][begins])).to_numpy(zero_copy_only=False)
+    distances = cpdist(
+        texts[np.cumsum(begins) - 1],
+        right.compared.take(pa.array(pairs)).to_numpy(zero_copy_only=False),
+        scorer=Levenshtein.distance,
+        scorer_kwargs={"weights": edit_costs(rules)},
+        dtype=np.int32,
+    ).astype(np.int64)
+    np.maximum.at(open_scores, owner[pairs], kept_similarity(distances, lengths[pairs], rules).astype(np.float64))
+    if rules.zero_predictions:
+        held = [text for text in rules.zero_predictions if not re.search("[\ud800-\udfff]", text)]
+        zero = pc.is_in(left.compared, value_set=pa.array(held, TEXTS))
+        open_scores[as_bools(zero)] = 0.0
+    scores[rows] = open_scores
+
+    if closest and len(rows):
+        similarities = compute_similarity(distances, lengths, rules)
+        starts = np.searchsorted(owner, np.arange(len(rows)))
+        at_best = np.flatnonzero(similarities == np.maximum.reduceat(similarities, starts)[owner])
+        first = at_best[np.unique(owner[at_best], return_index=True)[1]]
+        best[rows] = offsets[first] - first_answer[rows]
+    return scores, best
+
+
+BLOCK_ROWS = 16_384  # questions scored at once: bounds the memory, and stays in the processor's cache
+
+
+class Scored(NamedTuple):
+    """The scores of a column of questions."""
+
+    scores: Floats
     closest: list[str | None]  # empty unless asked for
     unanswered: list[int]  # rows whose prediction is None
     padding_gains: list[float]  # by how much surplus blanks raised the score of each question where they did
 
 
-def _score(predictions: Any, answers: Any, rules: Protocol, closest: bool = False) -> _Scored:
+def score_columns(predictions: Any, answers: Any, rules: Protocol, closest: bool = False) -> Scored:
     """Score two columns of the same length, a block at a time."""
     scores = np.zeros(len(predictions))
     nearest: list[str | None] = []
     unanswered: list[int] = []
     gains: list[float] = []
-    for start in range(0, len(predictions), _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        texts, options = _block(predictions[rows], answers[rows], start)
+    for start in range(0, len(predictions), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        texts, options = read_block(predictions[rows], answers[rows], start)
         scores[rows], best = _score_block(texts, options, rules, closest)
-        gains += _padding_gains(texts, options, scores[rows], rules)
+        gains += padding_gains(texts, options, scores[rows], rules)
         unanswered += (
-            [start + row for row, text in enumerate(_listed(texts)) if text is None] if _has_none(texts) else []
+            [start + row for row, text in enumerate(as_list(texts)) if text is None] if _has_none(texts) else []
         )
         if closest:
-            nearest += [None if i < 0 else own[i] for i, own in zip(best.tolist(), _listed(options), strict=True)]
-    return _Scored(scores, nearest, unanswered, gains)
-
-
-def _block(predictions: Any, answers: Any, start: int) -> tuple[Any, Any]:
-    """A block as two Arrow arrays, or as two lists if some text holds a lone surrogate, which Arrow cannot."""
-
-    def row_of(side: str) -> _Where:
-        return lambda row: f"{side}[{start + row}]"
-
-    if not isinstance(predictions, list):
-        predictions = _arrow_block(predictions)
-    if not isinstance(answers, list):
-        answers = _arrow_block(answers)
-        answers = answers if _has_no_gap(answers) else answers.to_pylist()  # to be refused with the row's number
-    try:
-        return (
-            _prediction_texts(predictions, row_of("predictions")) if isinstance(predictions, list) else predictions,
-            _answer_texts(answers, row_of("answers")) if isinstance(answers, list) else answers,
-        )
-    except UnicodeEncodeError:
-        listed = _listed(predictions), _listed(answers)
-        return _each_prediction(listed[0], row_of("predictions")), _each_answers(listed[1], row_of("answers"))
-
-
-def _listed(column: Any) -> list[Any]:
-    return column if isinstance(column, list) else column.to_pylist()
+            nearest += [None if i < 0 else own[i] for i, own in zip(best.tolist(), as_list(options), strict=True)]
+    return Scored(scores, nearest, unanswered, gains)
 
 
 def _has_none(texts: Any) -> bool:
     return None in texts if isinstance(texts, list) else bool(texts.null_count)
 
 
-def _score_block(texts: Any, options: Any, rules: Protocol, closest: bool) -> tuple[_Floats, npt.NDArray[np.int64]]:
+def _score_block(texts: Any, options: Any, rules: Protocol, closest: bool) -> tuple[Floats, npt.NDArray[np.int64]]:
     if isinstance(texts, pa.Array) and isinstance(options, pa.Array):
         return _score_texts(texts, options, rules, closest)
-    each = [_score_one(text, own, rules) for text, own in zip(_listed(texts), _listed(options), strict=True)]
+    each = [score_one(text, own, rules) for text, own in zip(as_list(texts), as_list(options), strict=True)]
     return np.array([score for score, _ in each]), np.array([best for _, best in each])
 
 
-def _padding_gains(texts: Any, options: Any, scores: _Floats, rules: Protocol) -> list[float]:
+def padding_gains(texts: Any, options: Any, scores: Floats, rules: Protocol) -> list[float]:
     """How far surplus blanks raised each score, in protocols that divide by raw lengths: around texts, or in runs."""
     if not (rules.prediction_length.startswith("raw") or rules.answer_length.startswith("raw")):
         return []
@@ -1024,168 +1135,235 @@ def _padding_gains(texts: Any, options: Any, scores: _Floats, rules: Protocol) -
     padded = [index for index, (text, own, _) in enumerate(pairs) if (text, list(own)) != stripped[index]]
     if not padded:
         return []
-    bare = _block([stripped[index][0] for index in padded], [stripped[index][1] for index in padded], 0)
+    bare = read_block([stripped[index][0] for index in padded], [stripped[index][1] for index in padded], 0)
     rise = scores[[pairs[index][2] for index in padded]] - _score_block(*bare, rules, False)[0]
     return [float(gain) for gain in rise if gain > 0]
 
 
-def _notes(scored: _Scored, rules: Protocol, names: Sequence[str] | None = None) -> list[str]:
-    """What the user must be told about a score: unanswered questions, and padding that raised it."""
-    n = len(scored.scores)
-    first = [str(row) if names is None else repr(names[row]) for row in scored.unanswered[:5]]
-    kind = "row" if names is None else "question_id"
-    gains = scored.padding_gains
-    mean = math.fsum(scored.scores.tolist()) / n if gains else 0.0
-    shown = f"{kind} {', '.join(first)}"
-    return _notes_on(n, mean, len(scored.unanswered), shown, len(gains), math.fsum(gains), rules)
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/tree/ratios.py
+# The value of a pair of nodes, a sum of similarities and a length, and the canonical choice among several.
+# ---------------------------------------------------------------------------------------------------
+
+Value = tuple[float, int]  # of a pair of nodes: the sum s of its similarities, and its length l
+
+TIE = 1e-9  # sums of ratios that differ by less are equal
+
+NOISE = 1e-12  # what rounding can add to such a sum
+
+Matrix = npt.NDArray[Any]
 
 
-def _notes_on(
-    n: int, mean: float, unanswered: int, first: str, padded: int, padding_gain: float, rules: Protocol
-) -> list[str]:
-    """The same from counts; `first` names the first five questions that were not answered."""
-    notes = []
-    if not _is_kept(0, 1, rules):
-        notes.append(
-            f"protocol {rules.name!r} keeps only a similarity above the threshold {rules.threshold}, "
-            "and there is none: every score is 0"
-        )
-    if unanswered:
-        more = ", ..." if unanswered > 5 else ""
-        notes.append(
-            f"{unanswered} of {n} predictions are None or NaN ({first}{more}): taken as no answer given, which scores 0"
-        )
-    if padded:
-        notes.append(
-            f"protocol {rules.name!r} divides by raw lengths, and surplus blanks raised the score of "
-            f"{padded} of {n} questions: the mean is {mean:.6f} with them and "
-            f"{mean - padding_gain / n:.6f} without. Take them out, or use the protocol 'standard'"
-        )
-    return notes
+def ratio_of(value: Value) -> float:
+    """Return s / l, or 1 where l is 0."""
+    return value[0] / value[1] if value[1] else 1.0
 
 
-def anls_score(
-    prediction: Any,
-    answers: Any,
-    *,
-    protocol: str | Protocol = "standard",
-    threshold: float | Fraction | Decimal | None = None,
-) -> float:
-    """Score one prediction against its accepted answers.
-
-    Args:
-        prediction: The predicted text. A number or bool is taken as its `str`; None and NaN are no answer, which
-            scores 0 with a warning.
-        answers: The accepted answers: a list or tuple of strings, one string, or the SQuAD form ``{"text": [...]}``.
-        protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
-
-    Returns:
-        The similarity to the closest answer, from 0 to 1; 0 if the protocol does not keep it.
-
-    Raises:
-        ValueError: Something that is not text, no answer at all, an unknown protocol or a threshold outside 0 to 1.
-
-    Example:
-        >>> anls_score("CocaCola", ["Coca Cola", "Coca Cola Company"])
-        0.8888888888888888
-        >>> anls_score("ab", ["ac"]), anls_score("ab", ["ac"], protocol="paper")
-        (0.5, 0.0)
-
-    Source: Biten et al., "Scene Text Visual Question Answering", ICCV 2019, section 3; https://arxiv.org/abs/1905.13648.
-    """
-    rules = _rules(protocol, threshold, of_trees=False)
-    text = _text(prediction, "prediction", "one string")
-    options = _answers(answers, "answers")
-    score, _ = _score_one(text, options, rules)
-    for note in _notes_of_one(text, options, score, rules):
-        warnings.warn(note, UserWarning, stacklevel=2)
-    return score
+def best_of(values: list[Value], liked: list[int] | None = None) -> int:
+    """The index of the greatest ratio; then of the greatest s, of the smallest l, and of what is liked most."""
+    if len(values) == 1:
+        return 0
+    ratios = list(map(ratio_of, values))
+    top = max(ratios) - TIE
+    tied = [index for index, ratio in enumerate(ratios) if ratio >= top]
+    most = max(values[index][0] for index in tied) - TIE
+    tied = [index for index in tied if values[index][0] >= most]
+    best = min(tied, key=lambda index: (values[index][1], -values[index][0]))
+    if liked:
+        best = max((index for index in tied if values[index] == values[best]), key=lambda index: liked[index])
+    return best
 
 
-def _notes_of_one(text: str | None, options: list[str], score: float, rules: Protocol) -> list[str]:
-    gains = _padding_gains([text], [options], np.array([score]), rules)
-    scored = _Scored(np.array([score]), [], [0] if text is None else [], gains)
-    return _notes(scored, rules)
+def best_of_each(s: Matrix, lengths: Matrix, allowed: Matrix | bool, liked: Matrix | None) -> Matrix:
+    """The same for every column, or cell, of values that are stacked along the first axis."""
+    ratios = np.where(allowed, ratios_of(s, lengths), -1)
+    tied = ratios >= ratios.max(axis=0) - TIE
+    tied &= s >= np.where(tied, s, -1).max(axis=0) - TIE
+    tied &= lengths == np.where(tied, lengths, np.iinfo(np.int64).max).min(axis=0)
+    value = np.where(tied, s, -1)
+    if liked is not None:
+        value = np.where(value >= value.max(axis=0) - NOISE, liked, -1)
+    return cast(Matrix, value.argmax(axis=0))
 
 
-def anls_scores(
-    predictions: Any,
-    answers: Any,
-    *,
-    protocol: str | Protocol = "standard",
-    threshold: float | Fraction | Decimal | None = None,
-) -> _Floats:
-    """Score n predictions, each against its own accepted answers, as fast as the machine allows.
-
-    The result does not depend on the order or on how the questions are split into calls. ANLS is its mean.
-
-    Args:
-        predictions: n texts as a list, NumPy array, pandas Series or Arrow column (fastest). Each is taken as
-            `anls_score` takes one.
-        answers: n lists of accepted answers, likewise; ``list<string>`` in Arrow.
-        protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
-
-    Returns:
-        A float64 array of shape (n,) with values from 0 to 1.
-
-    Raises:
-        ValueError: What `anls_score` refuses, with the row; columns of different length.
-
-    Example:
-        >>> anls_scores(["Denver Broncos", "12/15/89"], [["Denver Broncos"], ["12/15/88"]])
-        array([1.   , 0.875])
-
-    Source: as `anls_score`.
-    """
-    rules = _rules(protocol, threshold, of_trees=False)
-    left, right = _column(predictions, "predictions", _TEXTS), _column(answers, "answers", _TEXT_LISTS)
-    _check_lengths(left, right, "answers")
-    scored = _score(left, right, rules)
-    for note in _notes(scored, rules):
-        warnings.warn(note, UserWarning, stacklevel=2)
-    return scored.scores
-
-
-def _check_lengths(predictions: Sequence[Any], answers: Sequence[Any], name: str) -> None:
-    n = len(predictions)
-    if n == len(answers):
-        return
-    hint = ""
-    if n and len(answers) and all(isinstance(own, (list, tuple)) and len(own) == n for own in answers):
-        hint = f" {name} seem to be one list for each set of references: turn them with list(zip(*{name}))."
-    raise ValueError(
-        f"{n} predictions but {len(answers)} {name}; expected one list of accepted answers for each prediction.{hint}"
-    )
+def ratios_of(s: Matrix, lengths: Matrix) -> Matrix:
+    """Return s / l of every cell, or 1 where l is 0."""
+    return np.divide(s, lengths, out=np.ones(s.shape), where=lengths > 0)
 
 
 # ---------------------------------------------------------------------------------------------------
-# ANLS*: trees made ready for comparison
+# anls_eval/tree/matching.py
+# The best matching of two lists by the canonical rule.
 # ---------------------------------------------------------------------------------------------------
 
-_NONE, _LEAF, _LIST, _DICT, _ONE_OF = range(5)
-_KINDS: dict[type, int] = {
-    types.NoneType: _NONE,
-    str: _LEAF,
-    int: _LEAF,
-    float: _LEAF,
-    bool: _LEAF,
-    list: _LIST,
-    dict: _DICT,
-    tuple: _ONE_OF,
+_FEW_WAYS = 24  # to match two lists, up to which trying each is faster than an assignment
+
+MATRIX_CELLS = 4_000_000  # of one matrix, about
+
+MAX_PAIRS = 50_000_000  # of the values of two lists: 2 GB, and minutes of matching
+
+
+@functools.lru_cache(maxsize=64)
+def ways_to_match(rows: int, columns: int) -> Sequence[tuple[tuple[int, int], ...]]:
+    """Every way to match so many rows and columns, as pairs of indexes; none if there are too many ways."""
+    if rows > columns:
+        return [tuple(sorted((i, j) for j, i in way)) for way in ways_to_match(columns, rows)]
+    if rows and (columns > _FEW_WAYS or math.perm(columns, rows) > _FEW_WAYS):
+        return []
+    return [tuple(enumerate(own)) for own in itertools.permutations(range(columns), rows)]
+
+
+def match_lists(
+    s: Matrix, lengths: Matrix, rows: Matrix, columns: Matrix, equal: Matrix | None = None, left: int = 0
+) -> list[tuple[int, int]]:
+    """Match rows and columns by the canonical rule.
+
+    Args:
+        s: The sums of similarities of all pairs.
+        lengths: Their lengths.
+        rows: The sizes of the rows, which a row that is left over adds to the length.
+        columns: The same for the columns.
+        equal: Which pairs are to be preferred among matchings that are equal in all else.
+        left: The sizes of what is left over whatever is matched.
+
+    Returns:
+        The pairs of indexes, in the order of the rows.
+    """
+    uniform = len({*rows.tolist(), *columns.tolist()}) == 1 and lengths.min() == lengths.max()
+    if uniform and equal is None:  # all matchings have one length, so the greatest s is the greatest sum of ratios
+        return list(zip(*(side.tolist() for side in assign(s)), strict=True))
+    ratios = ratios_of(s, lengths)
+    if 1 in s.shape:
+        all_lengths = lengths - np.add.outer(rows, columns) + rows.sum() + columns.sum() + left
+        allowed = ratios.ravel() >= ratios.max() - TIE
+        best = int(best_of_each(s.ravel(), all_lengths.ravel(), allowed, None if equal is None else equal.ravel()))
+        return [divmod(best, s.shape[1])]
+
+    # A square, in which what is left over is matched with nothing.
+    n = max(s.shape)
+    if n * n > MATRIX_CELLS:
+        i, j = _enough_of_each(s, lengths, rows, columns, equal)
+        if len(i) < len(rows) or len(j) < len(columns):
+            own = np.ix_(i, j)
+            left += int(rows.sum() - rows[i].sum() + columns.sum() - columns[j].sum())
+            found = match_lists(s[own], lengths[own], rows[i], columns[j], None if equal is None else equal[own], left)
+            return [(i[a], j[b]) for a, b in found]
+    if n * n > MAX_PAIRS:
+        raise ValueError(
+            f"a list of {len(rows):,} and one of {len(columns):,} values that differ need a table of more than "
+            f"{MAX_PAIRS:,} cells, which is the limit: score their parts"
+        )
+    square_s, square_ratios = np.zeros((2, n, n))
+    square_lengths = np.zeros((n, n), dtype=np.int64)
+    square_lengths[: len(rows)] = rows[:, None]
+    square_lengths[:, : len(columns)] += columns if len(rows) < n else 0
+    square_lengths[: len(rows)] = np.where(np.arange(n) < len(columns), 0, rows[:, None])
+    inside = np.s_[: len(rows), : len(columns)]
+    square_s[inside], square_ratios[inside], square_lengths[inside] = s, ratios, lengths
+
+    allowed = np.ones((n, n), dtype=bool)
+    order = _assign(square_ratios, allowed)
+    allowed = _optimal(square_ratios, order, allowed, NOISE if uniform else TIE)
+    if not uniform and np.count_nonzero(allowed) > n:
+        # Dinkelbach's iteration for the greatest s / l: maximise s - ratio * l until the ratio does not grow.
+        all_rows = np.arange(n)
+        ratio, grown = -1.0, _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], left)
+        while grown > ratio + 1e-12:
+            ratio = grown
+            objective = square_s - ratio * square_lengths
+            order = _assign(objective, allowed)
+            grown = _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], left)
+        allowed = _optimal(objective, order, allowed, TIE)
+        objective = square_s if ratio > 0 else -square_lengths.astype(np.float64)
+        order = _assign(objective, allowed)
+        allowed = _optimal(objective, order, allowed, NOISE)
+    if equal is not None:
+        preferred = np.zeros((n, n))
+        preferred[inside] = equal
+        order = _assign(preferred, allowed)
+    return [(i, j) for i, j in enumerate(order.tolist()) if i < len(rows) and j < len(columns)]
+
+
+def _enough_of_each(
+    s: Matrix, lengths: Matrix, rows: Matrix, columns: Matrix, equal: Matrix | None
+) -> tuple[list[int], list[int]]:
+    """The rows and columns that can be needed: of those that are alike, no more than there are partners."""
+    cells = [s, lengths] if equal is None else [s, lengths, equal]
+    kept = []
+    for number, sizes in enumerate((rows, columns)):
+        lines = np.column_stack([sizes, *(own.T if number else own for own in cells)])
+        numbers: dict[bytes, list[int]] = {}
+        for at, line in enumerate(lines):
+            alike = numbers.setdefault(line.tobytes(), [])
+            if len(alike) < s.shape[1 - number]:
+                alike.append(at)
+        kept.append(sorted(itertools.chain.from_iterable(numbers.values())))
+    return kept[0], kept[1]
+
+
+def _total_ratio(s: Matrix, lengths: Matrix, left: int) -> float:
+    return ratio_of((math.fsum(s.tolist()), int(lengths.sum()) + left))
+
+
+def assign(weights: Matrix) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the rows and their columns so that the sum of the weights is greatest."""
+    from scipy.optimize import linear_sum_assignment  # takes 0.3 s, which only a match of long lists needs
+
+    rows, columns = linear_sum_assignment(weights, maximize=True)
+    return rows, columns
+
+
+def _assign(weights: Matrix, allowed: Matrix) -> npt.NDArray[np.int64]:
+    """The column of each row, so that the sum of the weights is greatest."""
+    return assign(np.where(allowed, weights, -np.inf))[1]
+
+
+def _optimal(weights: Matrix, order: npt.NDArray[np.int64], allowed: Matrix, tolerance: float) -> Matrix:
+    """The pairs that optimal assignments consist of, given one: those whose reduced cost is 0 within the tolerance.
+
+    The dual prices that make the given assignment tight are the shortest paths in its residual graph, found by
+    Bellman and Ford's iteration, which ends soon where few rows compete.
+    """
+    costs = np.where(allowed, -weights, np.inf)[:, order]
+    costs -= np.diagonal(costs)[:, None].copy()  # of giving a row the column of another, in place of its own
+    prices = np.zeros(len(order))
+    for _ in range(len(order)):
+        lower = np.minimum(prices, (prices[:, None] + costs).min(axis=0))
+        if (prices - lower).max() < NOISE / 10:
+            break
+        prices = lower
+    tight = np.empty(costs.shape, dtype=bool)
+    tight[:, order] = costs + prices[:, None] - prices <= tolerance
+    return tight
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/tree/nodes.py
+# Trees made ready for comparison: nodes, their kinds and sizes, alternatives, paths, and what is refused.
+# ---------------------------------------------------------------------------------------------------
+
+NONE, LEAF, LIST, DICT, ONE_OF = range(5)
+
+KINDS: dict[type, int] = {
+    types.NoneType: NONE,
+    str: LEAF,
+    int: LEAF,
+    float: LEAF,
+    bool: LEAF,
+    list: LIST,
+    dict: DICT,
+    tuple: ONE_OF,
 }
+
 _MAX_VALUES = 10_000_000  # of one tree: more than a document has, and soon reached by lists that hold one another
 
-_Value = tuple[float, int]  # of a pair of nodes: the sum s of its similarities, and its length l
 
-
-class _Node:
+class Node:
     """A node of a tree."""
 
     __slots__ = ("identity", "kind", "like_none", "missing", "size", "source", "value")
 
-    def __init__(self, kind: int, value: Any, size: int, missing: _Value, like_none: bool, source: Any) -> None:
+    def __init__(self, kind: int, value: Any, size: int, missing: Value, like_none: bool, source: Any) -> None:
         self.kind = kind
         self.value = value  # a normalised text, a list of nodes, or a dict of nodes by key
         self.size = size  # how many leaves: l_t of the paper
@@ -1208,6 +1386,7 @@ def one_of(*alternatives: Any) -> tuple[Any, ...]:
         ValueError: There is no alternative.
 
     Example:
+        >>> from anls_eval import anls_star_score
         >>> anls_star_score({"total": "EUR 17.99"}, {"total": one_of("17.99", "EUR 17.99")})
         1.0
     """
@@ -1225,37 +1404,37 @@ class _Inner(NamedTuple):
     end: int
 
 
-def _compile(root: Any, side: str, rules: Protocol, identities: dict[Any, int] | None = None) -> _Node:
+def build_tree(root: Any, side: str, rules: Protocol, identities: dict[Any, int] | None = None) -> Node:
     """Make the nodes of a tree, without recursion: breadth first down to the leaves, then back up.
 
     With `identities`, which the two trees share, equal objects get the same number.
     """
     released = rules.tree == "released"
-    normalise = _normaliser(rules.answer_steps if side == "reference" else rules.prediction_steps)
+    normalise = normaliser(rules.answer_steps if side == "reference" else rules.prediction_steps)
     objects = [root]
     nodes: list[Any] = []
     inner: dict[int, _Inner] = {}
     seen: set[int] | None = set()
     for number, given in enumerate(objects):
         if type(given) is str:  # as most values are: not asked what else they could be
-            nodes.append(_Node(_LEAF, normalise(given), 1, (0.0, 1), released and not given, given))
+            nodes.append(Node(LEAF, normalise(given), 1, (0.0, 1), released and not given, given))
             continue
-        value, kind = given, _KINDS.get(type(given), -1)
-        if kind < _NONE or (kind == _LEAF and value != value):  # NaN
+        value, kind = given, KINDS.get(type(given), -1)
+        if kind < NONE or (kind == LEAF and value != value):  # NaN
             value = _usual(given, side, inner, number)
-            kind = _KINDS[type(value)]
-        if kind == _LEAF:
+            kind = KINDS[type(value)]
+        if kind == LEAF:
             try:
                 text = str(value)
             except ValueError:  # Python refuses to write integers of thousands of digits
-                text = _number_text(value, f"{side} {_path(inner, number)}")
-            nodes.append(_Node(_LEAF, normalise(text), 1, (0.0, 1), released and value == "", given))
+                text = number_text(value, f"{side} {_path(inner, number)}")
+            nodes.append(Node(LEAF, normalise(text), 1, (0.0, 1), released and value == "", given))
             continue
-        if kind == _DICT and side == "reference" and ("$one_of" in value or "$literal" in value):
+        if kind == DICT and side == "reference" and ("$one_of" in value or "$literal" in value):
             value = _alternatives(value, inner, number)
-            kind = _KINDS[type(value)]
-        if kind == _NONE:
-            nodes.append(_Node(_NONE, None, 1, (float(released), 1), True, given))
+            kind = KINDS[type(value)]
+        if kind == NONE:
+            nodes.append(Node(NONE, None, 1, (float(released), 1), True, given))
             continue
         keys, children = _children(value, kind, side, inner, number, rules)
         if seen is not None and children:
@@ -1273,56 +1452,44 @@ def _compile(root: Any, side: str, rules: Protocol, identities: dict[Any, int] |
         nodes[number] = _container(kind, keys, nodes[start:end], objects[number], released)
     if identities is not None:
         _identify(nodes, inner, identities)
-    return cast(_Node, nodes[0])
+    return cast(Node, nodes[0])
 
 
-def _container(kind: int, keys: list[str], children: list[_Node], source: Any, released: bool) -> _Node:
-    if kind == _ONE_OF:
+def _container(kind: int, keys: list[str], children: list[Node], source: Any, released: bool) -> Node:
+    if kind == ONE_OF:
         size = max(child.size for child in children)
-        missing = children[_best([child.missing for child in children])].missing if released else (0.0, size)
-        return _Node(kind, children, size, missing, False, source)
+        missing = children[best_of([child.missing for child in children])].missing if released else (0.0, size)
+        return Node(kind, children, size, missing, False, source)
     size = sum([child.size for child in children])
-    value = dict(zip(keys, children, strict=True)) if kind == _DICT else children
-    return _Node(kind, value, size, (0.0, max(1, size) if released else size), released and not children, source)
+    value = dict(zip(keys, children, strict=True)) if kind == DICT else children
+    return Node(kind, value, size, (0.0, max(1, size) if released else size), released and not children, source)
 
 
-def _identify(nodes: list[_Node], inner: dict[int, _Inner], identities: dict[Any, int]) -> None:
+def _identify(nodes: list[Node], inner: dict[int, _Inner], identities: dict[Any, int]) -> None:
     for number in range(len(nodes) - 1, -1, -1):
         node = nodes[number]
         if number in inner:
             _, keys, start, end = inner[number]
             content: Any = tuple(keys), tuple(child.identity for child in nodes[start:end])
         else:
-            leaf = _plain(node.source)
+            leaf = plain_value(node.source)
             content = type(leaf), leaf
         node.identity = identities.setdefault((node.kind, content), len(identities))
 
 
-@functools.lru_cache(maxsize=64)
-def _normaliser(steps: tuple[str, ...]) -> Callable[[str], str]:
-    """The steps as one function."""
-    functions = [STEPS[step] for step in _needed(steps)]
-
-    def normalise(text: str) -> str:
-        for function in functions:
-            text = function(text)
-        return text
-
-    return normalise
-
-
-def _is_literal(value: Any) -> bool:
+def is_literal_dict(value: Any) -> bool:
+    """Return whether a value is ``{"$literal": {...}}``."""
     return isinstance(value, dict) and len(value) == 1 and isinstance(value.get("$literal"), dict)
 
 
 def _alternatives(value: dict[Any, Any], inner: dict[int, _Inner], number: int) -> Any:
     """What JSON writes as ``{"$one_of": [...]}`` as a tuple, and ``{"$literal": {...}}`` as its content."""
-    if _is_literal(value):
+    if is_literal_dict(value):
         return value["$literal"]
     if "$one_of" not in value:
         return value
     if len(value) > 1 or not isinstance(value["$one_of"], (list, tuple)):
-        found = f"{_path(inner, number)} is {_describe(value)}"
+        found = f"{_path(inner, number)} is {describe_value(value)}"
         remedy = "Write {'$literal': {...}} around a dict that really has this key."
         raise ValueError(f"reference {found}; expected '$one_of' alone, with a list of alternatives. {remedy}")
     return tuple(value["$one_of"])
@@ -1332,38 +1499,38 @@ def _children(
     value: Any, kind: int, side: str, inner: dict[int, _Inner], number: int, rules: Protocol
 ) -> tuple[list[str], Sequence[Any]]:
     """The keys, as texts, and the values of a dict; of a list or tuple, its elements."""
-    if kind == _LIST:
+    if kind == LIST:
         return [], value
-    if kind == _ONE_OF:
+    if kind == ONE_OF:
         if side == "prediction" or not value:
             fault = "is a tuple; expected a list: only a reference has alternatives" if value else "has no alternative"
             raise ValueError(f"{side} {_path(inner, number)} {fault}")
         return [], value
     if not set(map(type, value)) <= {str}:
-        texts = {_key_text(key): child for key, child in value.items()}
+        texts = {key_text(key): child for key, child in value.items()}
         if len(texts) < len(value):
-            twice = next(text for text, count in collections.Counter(map(_key_text, value)).items() if count > 1)
+            twice = next(text for text, count in collections.Counter(map(key_text, value)).items() if count > 1)
             raise ValueError(f"{side} {_path(inner, number)} has the key {twice!r} twice, as text; keep one")
         value = texts
     if rules.tree == "paper":
-        value = {key: child for key, child in value.items() if child is not None and not _is_missing(child)}
+        value = {key: child for key, child in value.items() if child is not None and not is_missing_value(child)}
     return list(value), list(value.values())
 
 
-def _key_text(key: Any) -> str:
+def key_text(key: Any) -> str:
     """A key as JSON would write it, and an Enum by its value."""
     while isinstance(key, enum.Enum):
         key = key.value
-    return json.dumps(key) if key is None or isinstance(key, bool) else _number_text(key, "a key")
+    return json.dumps(key) if key is None or isinstance(key, bool) else number_text(key, "a key")
 
 
-def _plain(value: Any) -> Any:
-    """A value that is known to be part of a tree, as one of the types of `_KINDS`."""
-    return value if type(value) in _KINDS and value == value else _usual(value, "value", {}, 0)
+def plain_value(value: Any) -> Any:
+    """A value that is known to be part of a tree, as one of the types of `KINDS`."""
+    return value if type(value) in KINDS and value == value else _usual(value, "value", {}, 0)
 
 
 def _usual(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
-    """A value of a type that people have, as one of the types of `_KINDS`."""
+    """A value of a type that people have, as one of the types of `KINDS`."""
     given = value
     while isinstance(value, enum.Enum):
         value = value.value
@@ -1372,9 +1539,9 @@ def _usual(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
         value = value.astype("datetime64[us]").item() if finer_than_python else value.item()
     elif isinstance(value, (np.bool_, np.integer)):
         value = value.item()
-    if _is_missing(value):
+    if is_missing_value(value):
         return None
-    if type(value) in _KINDS:
+    if type(value) in KINDS:
         return value
     if isinstance(value, np.floating):
         return str(value)  # 0.1 as it is written, in single precision too
@@ -1383,15 +1550,15 @@ def _usual(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
     if isinstance(value, Decimal):
         if value.is_finite() and abs(value.adjusted()) > 4300:  # as for integers: "1e99999999" would fill the memory
             where = f"{side} {_path(inner, number)}"
-            raise ValueError(f"{where} is {_shown(value)}, of too many digits to write; pass it as text.")
+            raise ValueError(f"{where} is {short_repr(value)}, of too many digits to write; pass it as text.")
         return format(value, "f")
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
-    for kind in _KINDS:
+    for kind in KINDS:
         if isinstance(value, kind) and not hasattr(value, "_asdict"):  # which named tuples have
             return kind(value)
     raise TypeError(
-        f"{side} {_path(inner, number)} is {_describe(given)}; "
+        f"{side} {_path(inner, number)} is {describe_value(given)}; "
         f"expected a dict, list, string, number, bool or None. {_conversion(value)}"
     )
 
@@ -1416,14 +1583,15 @@ def _path(inner: dict[int, _Inner], number: int) -> str:
     while number:
         parent = parents[bisect.bisect(starts, number) - 1]
         own, index = inner[parent], number - inner[parent].start
-        steps.append(_path_step(own.keys[index] if own.keys else index, own.kind))
+        steps.append(path_step(own.keys[index] if own.keys else index, own.kind))
         number = parent
     return "$" + "".join(reversed(steps))
 
 
-def _path_step(key: str | int, kind: int) -> str:
+def path_step(key: str | int, kind: int) -> str:
+    """Return the step of a JSON path into a container."""
     if isinstance(key, int):
-        return f"['$one_of'][{key}]" if kind == _ONE_OF else f"[{key}]"
+        return f"['$one_of'][{key}]" if kind == ONE_OF else f"[{key}]"
     return f".{key}" if key.isidentifier() else f"[{key!r}]"
 
 
@@ -1449,22 +1617,14 @@ def _refuse_cycle(root: Any, side: str) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------
-# ANLS*: the comparison
+# anls_eval/tree/recursion.py
+# Recursion without a limit: computations that wait for others, run on a stack of their own.
 # ---------------------------------------------------------------------------------------------------
 
-_TIE = 1e-9  # sums of ratios that differ by less are equal
-_NOISE = 1e-12  # what rounding can add to such a sum
-_FEW_PAIRS = 16  # of list elements, up to which one by one is faster than by matrices
-_FEW_WAYS = 24  # to match two lists, up to which trying each is faster than an assignment
-_MATRIX_CELLS = 4_000_000  # of one matrix, about
-_CACHED_CELLS = 15_000  # of what is needed for a moment: less than what is taken from the system and given back
-_MAX_PAIRS = 50_000_000  # of the values of two lists: 2 GB, and minutes of matching
-
-_Matrix = npt.NDArray[Any]
-_Steps = Generator[Any, Any, Any]  # a computation that yields the computations it waits for
+Computation = Generator[Any, Any, Any]  # a computation that yields the computations it waits for
 
 
-def _run(computation: _Steps) -> Any:
+def run_computation(computation: Computation) -> Any:
     """Run a computation and all that it waits for, on a stack of our own: no tree is too deep for it."""
     stack, result = [computation], None
     while stack:
@@ -1477,53 +1637,22 @@ def _run(computation: _Steps) -> Any:
     return result
 
 
-def _ratio(value: _Value) -> float:
-    return value[0] / value[1] if value[1] else 1.0
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/tree/compare.py
+# ANLS*: the comparison of two trees, each pair of nodes once.
+# ---------------------------------------------------------------------------------------------------
+
+_FEW_PAIRS = 16  # of list elements, up to which one by one is faster than by matrices
+
+_CACHED_CELLS = 15_000  # of what is needed for a moment: less than what is taken from the system and given back
 
 
-def _best(values: list[_Value], liked: list[int] | None = None) -> int:
-    """The index of the greatest ratio; then of the greatest s, of the smallest l, and of what is liked most."""
-    if len(values) == 1:
-        return 0
-    ratios = list(map(_ratio, values))
-    top = max(ratios) - _TIE
-    tied = [index for index, ratio in enumerate(ratios) if ratio >= top]
-    most = max(values[index][0] for index in tied) - _TIE
-    tied = [index for index in tied if values[index][0] >= most]
-    best = min(tied, key=lambda index: (values[index][1], -values[index][0]))
-    if liked:
-        best = max((index for index in tied if values[index] == values[best]), key=lambda index: liked[index])
-    return best
-
-
-def _best_of_each(s: _Matrix, lengths: _Matrix, allowed: _Matrix | bool, liked: _Matrix | None) -> _Matrix:
-    """The same for every column, or cell, of values that are stacked along the first axis."""
-    ratios = np.where(allowed, _ratios(s, lengths), -1)
-    tied = ratios >= ratios.max(axis=0) - _TIE
-    tied &= s >= np.where(tied, s, -1).max(axis=0) - _TIE
-    tied &= lengths == np.where(tied, lengths, np.iinfo(np.int64).max).min(axis=0)
-    value = np.where(tied, s, -1)
-    if liked is not None:
-        value = np.where(value >= value.max(axis=0) - _NOISE, liked, -1)
-    return cast(_Matrix, value.argmax(axis=0))
-
-
-@functools.lru_cache(maxsize=64)
-def _ways(rows: int, columns: int) -> Sequence[tuple[tuple[int, int], ...]]:
-    """Every way to match so many rows and columns, as pairs of indexes; none if there are too many ways."""
-    if rows > columns:
-        return [tuple(sorted((i, j) for j, i in way)) for way in _ways(columns, rows)]
-    if rows and (columns > _FEW_WAYS or math.perm(columns, rows) > _FEW_WAYS):
-        return []
-    return [tuple(enumerate(own)) for own in itertools.permutations(range(columns), rows)]
-
-
-def _bulk(node: _Node) -> int:
+def _bulk(node: Node) -> int:
     """The leaves outside the largest child: few where lists only go deep, many where each holds several of a size."""
     return node.size - max([child.size for child in node.value], default=0)
 
 
-class _Comparison:
+class Comparison:
     """Compares two trees, each pair of nodes once, and remembers what lists and alternatives were matched.
 
     ANLS*(g, p) = s(g, p) / l(g, p), with s and l as in Peer et al., arXiv:2402.03848, equations 3 to 6, but for the
@@ -1538,42 +1667,43 @@ class _Comparison:
         self.prefer_equal = prefer_equal  # among matchings of the same value, match what is equal as given
         self.ways: dict[tuple[int, int], Any] = {}  # what `way` gives, by the ids of two nodes
         # The same for whole blocks, by the id of g: predictions as columns by their id, the number of each one's way.
-        self.blocks: dict[int, list[tuple[dict[int, int], _Matrix, Sequence[Any]]]] = {}
+        self.blocks: dict[int, list[tuple[dict[int, int], Matrix, Sequence[Any]]]] = {}
         self.distances: dict[tuple[str, str], int] = {}
 
     # One pair of nodes.
 
-    def distance(self, g: _Node, p: _Node) -> int:
+    def distance(self, g: Node, p: Node) -> int:
+        """Return the distance of two leaves, computed once for each pair of texts."""
         pair = g.value, p.value
         if pair not in self.distances:
-            self.distances[pair] = Levenshtein.distance(*pair, weights=_weights(self.rules))
+            self.distances[pair] = Levenshtein.distance(*pair, weights=edit_costs(self.rules))
         return self.distances[pair]
 
-    def simple(self, g: _Node, p: _Node) -> _Value | None:
+    def simple(self, g: Node, p: Node) -> Value | None:
         """The value of a pair that does not depend on other pairs; None if it does."""
-        if g.kind == _LEAF and p.kind == _LEAF:
+        if g.kind == LEAF and p.kind == LEAF:
             distance = 0 if g.value == p.value else self.distance(g, p)
-            return float(_kept_similarity(distance, max(len(g.value), len(p.value)), self.rules)), 1
-        if g.kind == _NONE:
+            return float(kept_similarity(distance, max(len(g.value), len(p.value)), self.rules)), 1
+        if g.kind == NONE:
             return float(p.like_none), max(1, p.size)
-        if g.kind == _ONE_OF or g.kind == p.kind:
+        if g.kind == ONE_OF or g.kind == p.kind:
             return None
         return 0.0, max(g.size, p.size)
 
-    def pair(self, g: _Node, p: _Node) -> _Steps:
+    def pair(self, g: Node, p: Node) -> Computation:
         """The value of any pair."""
         simple = self.simple(g, p)
         if simple:
             return simple
-        if g.kind == _ONE_OF:
+        if g.kind == ONE_OF:
             values = []
             for option in g.value:
                 values.append(self.simple(option, p) or (yield self.pair(option, p)))
             liked = [option.identity == p.identity for option in g.value] if self.prefer_equal else None
-            best = _best(values, liked)
+            best = best_of(values, liked)
             self.ways[id(g), id(p)] = best
             return values[best]
-        if g.kind == _DICT:
+        if g.kind == DICT:
             s, length = 0.0, 0
             for key in sorted(g.value):  # a sum in another order could differ in its last bit
                 child, other = g.value[key], p.value.get(key)
@@ -1583,7 +1713,7 @@ class _Comparison:
         if len(g.value) * len(p.value) > _FEW_PAIRS or _bulk(g) * _bulk(p) > _FEW_PAIRS**2:
             matrices = yield self.pairs(g.value, p.value)
             return self.match(g, p, *matrices)
-        rows: list[list[_Value]] = []
+        rows: list[list[Value]] = []
         for child in g.value:
             rows.append([])
             for other in p.value:
@@ -1592,15 +1722,16 @@ class _Comparison:
 
     # All pairs of two sequences of nodes, as the matrices of s and l.
 
-    def pairs(self, g: list[_Node], p: list[_Node]) -> _Steps:
+    def pairs(self, g: list[Node], p: list[Node]) -> Computation:
+        """Compare all nodes of one sequence with all of another."""
         if not g or not p:
             return np.zeros((len(g), len(p))), np.zeros((len(g), len(p)), dtype=np.int64)
-        if len(g) * len(p) > _MAX_PAIRS:
+        if len(g) * len(p) > MAX_PAIRS:
             raise ValueError(
-                f"a list of {len(g):,} and one of {len(p):,} values have more than {_MAX_PAIRS:,} pairs, which is the "
+                f"a list of {len(g):,} and one of {len(p):,} values have more than {MAX_PAIRS:,} pairs, which is the "
                 "limit: score their parts"
             )
-        ways = {_LEAF: self.pairs_of_leaves, _LIST: self.pairs_of_lists, _DICT: self.pairs_of_dicts}
+        ways = {LEAF: self.pairs_of_leaves, LIST: self.pairs_of_lists, DICT: self.pairs_of_dicts}
         kinds = {node.kind for node in g} | {node.kind for node in p}
         if len(kinds) == 1 and kinds <= ways.keys():
             return (yield ways[kinds.pop()](g, p))
@@ -1613,37 +1744,39 @@ class _Comparison:
             if rows and columns:
                 cells = np.ix_(rows, columns)
                 s[cells], lengths[cells] = yield compare([g[i] for i in rows], [p[j] for j in columns])
-        s[of_g[_NONE]] = [float(node.like_none) for node in p]
-        if of_g[_ONE_OF]:
-            rows = of_g[_ONE_OF]
+        s[of_g[NONE]] = [float(node.like_none) for node in p]
+        if of_g[ONE_OF]:
+            rows = of_g[ONE_OF]
             s[rows], lengths[rows] = yield self.pairs_of_options([g[i] for i in rows], p)
         return s, lengths
 
-    def pairs_of_leaves(self, g: list[_Node], p: list[_Node]) -> _Steps:
+    def pairs_of_leaves(self, g: list[Node], p: list[Node]) -> Computation:
+        """Compare leaves with leaves in one batch."""
         rows, columns = _numbered([node.value for node in g]), _numbered([node.value for node in p])
         texts, others = list(rows), list(columns)
         s = np.empty((len(rows), len(columns)))
         sizes, other_sizes = np.array(list(map(len, texts))), np.array(list(map(len, others)))
-        block, few = (max(1, cells // len(columns)) for cells in (_MATRIX_CELLS, _CACHED_CELLS))
+        block, few = (max(1, cells // len(columns)) for cells in (MATRIX_CELLS, _CACHED_CELLS))
         for start in range(0, len(rows), block):
             distances = cdist(
                 texts[start : start + block],
                 others,
                 scorer=Levenshtein.distance,
-                scorer_kwargs={"weights": _weights(self.rules)},
-                score_cutoff=_greatest_kept_distance(max(map(len, (*texts, *others))), self.rules),
+                scorer_kwargs={"weights": edit_costs(self.rules)},
+                score_cutoff=max_kept_distance(max(map(len, (*texts, *others))), self.rules),
                 dtype=np.int32,
             )
             for at in range(0, len(distances), few):
                 own = distances[at : at + few].astype(np.int64)
                 longest = np.maximum.outer(sizes[start + at : start + at + len(own)], other_sizes)
-                s[start + at : start + at + len(own)] = _kept_similarity(own, longest, self.rules)
+                s[start + at : start + at + len(own)] = kept_similarity(own, longest, self.rules)
         if len(rows) < len(g) or len(columns) < len(p):
             s = s[np.ix_([rows[node.value] for node in g], [columns[node.value] for node in p])]
         return s, np.broadcast_to(np.int64(1), s.shape)
         yield  # a computation that waits for nothing
 
-    def pairs_of_dicts(self, g: list[_Node], p: list[_Node]) -> _Steps:
+    def pairs_of_dicts(self, g: list[Node], p: list[Node]) -> Computation:
+        """Compare dicts with dicts, key by key for all of them."""
         of_g, of_p = _by_key(g), _by_key(p)
         shared = of_g.keys() & of_p.keys()
         everywhere = {key for key in shared if len(of_g[key][0]) == len(g) and len(of_p[key][0]) == len(p)}
@@ -1666,15 +1799,16 @@ class _Comparison:
             lengths[cells] += own_lengths - np.add.outer(*missing)
         return s, lengths
 
-    def pairs_of_lists(self, g: list[_Node], p: list[_Node]) -> _Steps:
+    def pairs_of_lists(self, g: list[Node], p: list[Node]) -> Computation:
+        """Compare lists with lists."""
         s = np.zeros((len(g), len(p)))
         lengths = np.zeros(s.shape, dtype=np.int64)
         columns = [child for node in p for child in node.value]
         start = 0
         while start < len(g):  # as many lists at once as the matrix may have rows
             end = start
-            rows: list[_Node] = []
-            while end < len(g) and (end == start or len(rows) * len(columns) < _MATRIX_CELLS):
+            rows: list[Node] = []
+            while end < len(g) and (end == start or len(rows) * len(columns) < MATRIX_CELLS):
                 rows += g[end].value
                 end += 1
             own = yield self.pairs(rows, columns)
@@ -1682,7 +1816,8 @@ class _Comparison:
             start = end
         return s, lengths
 
-    def pairs_of_options(self, g: list[_Node], p: list[_Node]) -> _Steps:
+    def pairs_of_options(self, g: list[Node], p: list[Node]) -> Computation:
+        """Compare alternatives with nodes: the best alternative counts."""
         options = [option for node in g for option in node.value]
         all_s, all_lengths = yield self.pairs(options, p)
         columns = {id(node): j for j, node in enumerate(p)}
@@ -1691,7 +1826,7 @@ class _Comparison:
             start, end = end, end + len(node.value)
             own_s, own_lengths = all_s[start:end], all_lengths[start:end]
             liked = _equal_identities(node.value, p) if self.prefer_equal else None
-            best = _best_of_each(own_s, own_lengths, True, liked)
+            best = best_of_each(own_s, own_lengths, True, liked)
             self.blocks.setdefault(id(node), []).append((columns, best, range(len(node.value))))
             s.append(own_s[best, np.arange(len(p))])
             lengths.append(own_lengths[best, np.arange(len(p))])
@@ -1699,51 +1834,51 @@ class _Comparison:
 
     # The matching of two lists, and the choice among alternatives.
 
-    def way(self, g: _Node, p: _Node) -> Any:
+    def way(self, g: Node, p: Node) -> Any:
         """The index of the alternative that was chosen, or the pairs of indexes of the elements that were matched."""
-        ways = range(len(g.value)) if g.kind == _ONE_OF else _ways(len(g.value), len(p.value))
+        ways = range(len(g.value)) if g.kind == ONE_OF else ways_to_match(len(g.value), len(p.value))
         if len(ways) == 1:
             return ways[0]
         for columns, chosen, ways in self.blocks.get(id(g), []):
             if id(p) in columns:
                 return ways[chosen[columns[id(p)]]]
         if (id(g), id(p)) not in self.ways:
-            _run(self.pair(g, p))
+            run_computation(self.pair(g, p))
         return self.ways[id(g), id(p)]
 
-    def match_few(self, g: _Node, p: _Node, values: list[list[_Value]]) -> _Value:
+    def match_few(self, g: Node, p: Node, values: list[list[Value]]) -> Value:
         """Match the elements of two lists whose pairs have these values, in rows; remember it, and give its value."""
-        ways = _ways(len(g.value), len(p.value))
+        ways = ways_to_match(len(g.value), len(p.value))
         if not ways:
             cells = np.array(values)
             return self.match(g, p, cells[:, :, 0], cells[:, :, 1].astype(np.int64))
-        ratios = [math.fsum([_ratio(values[i][j]) for i, j in way]) for way in ways]
-        top = max(ratios) - _TIE
+        ratios = [math.fsum([ratio_of(values[i][j]) for i, j in way]) for way in ways]
+        top = max(ratios) - TIE
         ways = [way for way, ratio in zip(ways, ratios, strict=True) if ratio >= top]
         found = [_total(g, p, [(i, j, *values[i][j]) for i, j in way]) for way in ways]
         liked = None
         if self.prefer_equal:
             liked = [sum(g.value[i].identity == p.value[j].identity for i, j in way) for way in ways]
-        best = _best(found, liked)
+        best = best_of(found, liked)
         self.ways[id(g), id(p)] = ways[best]
         return found[best]
 
-    def match(self, g: _Node, p: _Node, s: _Matrix, lengths: _Matrix) -> _Value:
+    def match(self, g: Node, p: Node, s: Matrix, lengths: Matrix) -> Value:
         """The same for values in matrices."""
-        if _ways(len(g.value), len(p.value)):
+        if ways_to_match(len(g.value), len(p.value)):
             values = zip(s.tolist(), lengths.tolist(), strict=True)
             return self.match_few(g, p, [list(zip(*row, strict=True)) for row in values])
         rows, columns = np.array([node.size for node in g.value]), np.array([node.size for node in p.value])
         equal = _equal_identities(g.value, p.value) if self.prefer_equal else None
-        matched = self.ways[id(g), id(p)] = _matching(s, lengths, rows, columns, equal)
+        matched = self.ways[id(g), id(p)] = match_lists(s, lengths, rows, columns, equal)
         return _total(g, p, [(i, j, float(s[i, j]), int(lengths[i, j])) for i, j in matched])
 
-    def match_all(self, g: list[_Node], p: list[_Node], s: _Matrix, lengths: _Matrix) -> tuple[_Matrix, _Matrix]:
+    def match_all(self, g: list[Node], p: list[Node], s: Matrix, lengths: Matrix) -> tuple[Matrix, Matrix]:
         """The same for many lists, of whose elements all pairs are in one matrix."""
         found_s, found_lengths = np.empty((len(g), len(p))), np.empty((len(g), len(p)), dtype=np.int64)
-        leaves_only = all(child.kind == _LEAF for node in (*g, *p) for child in node.value)
+        leaves_only = all(child.kind == LEAF for node in (*g, *p) for child in node.value)
         for (of_g, rows), (of_p, columns) in itertools.product(_by_length(g), _by_length(p)):
-            ways = _ways(rows.shape[1], columns.shape[1])
+            ways = ways_to_match(rows.shape[1], columns.shape[1])
             if ways and len(of_g) * len(of_p) > _FEW_PAIRS:
                 cells = rows[:, :, None, None], columns
                 alike = [g[i] for i in of_g], [p[j] for j in of_p]
@@ -1753,27 +1888,27 @@ class _Comparison:
             for (a, i), (b, j) in itertools.product(enumerate(of_g), enumerate(of_p)):
                 own = np.ix_(rows[a], columns[b])
                 if leaves_only and not ways:  # one length; which way is best is found again where it is needed
-                    best = linear_sum_assignment(s[own], maximize=True)
+                    best = assign(s[own])
                     found_s[i, j], found_lengths[i, j] = math.fsum(s[own][best].tolist()), max(s[own].shape)
                 else:
                     found_s[i, j], found_lengths[i, j] = self.match(g[i], p[j], s[own], lengths[own])
         return found_s, found_lengths
 
     def match_alike(
-        self, g: list[_Node], p: list[_Node], s: _Matrix, lengths: _Matrix, ways: Sequence[Any]
-    ) -> tuple[_Matrix, _Matrix]:
+        self, g: list[Node], p: list[Node], s: Matrix, lengths: Matrix, ways: Sequence[Any]
+    ) -> tuple[Matrix, Matrix]:
         """The same for lists of one length on each side: the axes are lists and elements of g, then of p."""
 
-        def sums(cells: _Matrix) -> _Matrix:
+        def sums(cells: Matrix) -> Matrix:
             return np.array([sum((cells[:, i, :, j] for i, j in way), np.zeros((len(g), len(p)))) for way in ways])
 
         rows, columns = [child for node in g for child in node.value], [child for node in p for child in node.value]
         without_partner = np.add.outer([child.size for child in rows], [child.size for child in columns])
         all_s, all_lengths = sums(s), sums(lengths - without_partner.reshape(s.shape))
         all_lengths += np.add.outer([node.size for node in g], [node.size for node in p])
-        ratios = sums(_ratios(s, lengths))
+        ratios = sums(ratios_of(s, lengths))
         liked = sums(_equal_identities(rows, columns).reshape(s.shape)) if self.prefer_equal else None
-        best = _best_of_each(all_s, all_lengths, ratios >= ratios.max(axis=0) - _TIE, liked)
+        best = best_of_each(all_s, all_lengths, ratios >= ratios.max(axis=0) - TIE, liked)
         numbers_of_p = {id(node): j for j, node in enumerate(p)}
         for node, chosen in zip(g, best, strict=True):
             self.blocks.setdefault(id(node), []).append((numbers_of_p, chosen, ways))
@@ -1781,15 +1916,15 @@ class _Comparison:
         return next(found), next(found)
 
 
-def _total(g: _Node, p: _Node, matched: list[tuple[int, int, float, int]]) -> _Value:
+def _total(g: Node, p: Node, matched: list[tuple[int, int, float, int]]) -> Value:
     """The value of two lists, from the indexes and values of the pairs that were matched."""
     length = sum([own - g.value[i].size - p.value[j].size for i, j, _, own in matched])
     return math.fsum([own for _, _, own, _ in matched]), length + g.size + p.size
 
 
-def _by_key(nodes: list[_Node]) -> dict[str, tuple[list[int], list[_Node]]]:
+def _by_key(nodes: list[Node]) -> dict[str, tuple[list[int], list[Node]]]:
     """Of each key, the indexes of the dicts that have it and the children there."""
-    found: dict[str, tuple[list[int], list[_Node]]] = {}
+    found: dict[str, tuple[list[int], list[Node]]] = {}
     for index, node in enumerate(nodes):
         for key, child in node.value.items():
             indexes, children = found.setdefault(key, ([], []))
@@ -1805,7 +1940,7 @@ def _cells(rows: list[int], columns: list[int], shape: tuple[int, ...]) -> Any:
     return (rows, slice(None)) if len(columns) == shape[1] else np.ix_(rows, columns)
 
 
-def _by_length(nodes: list[_Node]) -> list[tuple[list[int], _Matrix]]:
+def _by_length(nodes: list[Node]) -> list[tuple[list[int], Matrix]]:
     """The indexes of the lists of one length, and in rows where their elements stand among those of all lists."""
     lengths = np.array([len(node.value) for node in nodes])
     starts = np.cumsum(lengths) - lengths
@@ -1817,174 +1952,58 @@ def _numbered(values: Iterable[str]) -> dict[str, int]:
     return {value: number for number, value in enumerate(dict.fromkeys(values))}
 
 
-def _ratios(s: _Matrix, lengths: _Matrix) -> _Matrix:
-    return np.divide(s, lengths, out=np.ones(s.shape), where=lengths > 0)
-
-
-def _equal_identities(g: list[_Node], p: list[_Node]) -> _Matrix:
+def _equal_identities(g: list[Node], p: list[Node]) -> Matrix:
     return np.equal.outer([node.identity for node in g], [node.identity for node in p])
 
 
-def _matching(
-    s: _Matrix, lengths: _Matrix, rows: _Matrix, columns: _Matrix, equal: _Matrix | None = None, left: int = 0
-) -> list[tuple[int, int]]:
-    """Match rows and columns by the canonical rule.
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/tree/credit.py
+# The pairs of nodes that a score is made of, and the exact sum of what they count.
+# ---------------------------------------------------------------------------------------------------
 
-    Args:
-        s: The sums of similarities of all pairs.
-        lengths: Their lengths.
-        rows: The sizes of the rows, which a row that is left over adds to the length.
-        columns: The same for the columns.
-        equal: Which pairs are to be preferred among matchings that are equal in all else.
-        left: The sizes of what is left over whatever is matched.
-
-    Returns:
-        The pairs of indexes, in the order of the rows.
-    """
-    uniform = len({*rows.tolist(), *columns.tolist()}) == 1 and lengths.min() == lengths.max()
-    if uniform and equal is None:  # all matchings have one length, so the greatest s is the greatest sum of ratios
-        return list(zip(*(side.tolist() for side in linear_sum_assignment(s, maximize=True)), strict=True))
-    ratios = _ratios(s, lengths)
-    if 1 in s.shape:
-        all_lengths = lengths - np.add.outer(rows, columns) + rows.sum() + columns.sum() + left
-        allowed = ratios.ravel() >= ratios.max() - _TIE
-        best = int(_best_of_each(s.ravel(), all_lengths.ravel(), allowed, None if equal is None else equal.ravel()))
-        return [divmod(best, s.shape[1])]
-
-    # A square, in which what is left over is matched with nothing.
-    n = max(s.shape)
-    if n * n > _MATRIX_CELLS:
-        i, j = _enough_of_each(s, lengths, rows, columns, equal)
-        if len(i) < len(rows) or len(j) < len(columns):
-            own = np.ix_(i, j)
-            left += int(rows.sum() - rows[i].sum() + columns.sum() - columns[j].sum())
-            found = _matching(s[own], lengths[own], rows[i], columns[j], None if equal is None else equal[own], left)
-            return [(i[a], j[b]) for a, b in found]
-    if n * n > _MAX_PAIRS:
-        raise ValueError(
-            f"a list of {len(rows):,} and one of {len(columns):,} values that differ need a table of more than "
-            f"{_MAX_PAIRS:,} cells, which is the limit: score their parts"
-        )
-    square_s, square_ratios = np.zeros((2, n, n))
-    square_lengths = np.zeros((n, n), dtype=np.int64)
-    square_lengths[: len(rows)] = rows[:, None]
-    square_lengths[:, : len(columns)] += columns if len(rows) < n else 0
-    square_lengths[: len(rows)] = np.where(np.arange(n) < len(columns), 0, rows[:, None])
-    inside = np.s_[: len(rows), : len(columns)]
-    square_s[inside], square_ratios[inside], square_lengths[inside] = s, ratios, lengths
-
-    allowed = np.ones((n, n), dtype=bool)
-    order = _assign(square_ratios, allowed)
-    allowed = _optimal(square_ratios, order, allowed, _NOISE if uniform else _TIE)
-    if not uniform and np.count_nonzero(allowed) > n:
-        # Dinkelbach's iteration for the greatest s / l: maximise s - ratio * l until the ratio does not grow.
-        all_rows = np.arange(n)
-        ratio, grown = -1.0, _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], left)
-        while grown > ratio + 1e-12:
-            ratio = grown
-            objective = square_s - ratio * square_lengths
-            order = _assign(objective, allowed)
-            grown = _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], left)
-        allowed = _optimal(objective, order, allowed, _TIE)
-        objective = square_s if ratio > 0 else -square_lengths.astype(np.float64)
-        order = _assign(objective, allowed)
-        allowed = _optimal(objective, order, allowed, _NOISE)
-    if equal is not None:
-        preferred = np.zeros((n, n))
-        preferred[inside] = equal
-        order = _assign(preferred, allowed)
-    return [(i, j) for i, j in enumerate(order.tolist()) if i < len(rows) and j < len(columns)]
-
-
-def _enough_of_each(
-    s: _Matrix, lengths: _Matrix, rows: _Matrix, columns: _Matrix, equal: _Matrix | None
-) -> tuple[list[int], list[int]]:
-    """The rows and columns that can be needed: of those that are alike, no more than there are partners."""
-    cells = [s, lengths] if equal is None else [s, lengths, equal]
-    kept = []
-    for number, sizes in enumerate((rows, columns)):
-        lines = np.column_stack([sizes, *(own.T if number else own for own in cells)])
-        numbers: dict[bytes, list[int]] = {}
-        for at, line in enumerate(lines):
-            alike = numbers.setdefault(line.tobytes(), [])
-            if len(alike) < s.shape[1 - number]:
-                alike.append(at)
-        kept.append(sorted(itertools.chain.from_iterable(numbers.values())))
-    return kept[0], kept[1]
-
-
-def _total_ratio(s: _Matrix, lengths: _Matrix, left: int) -> float:
-    return _ratio((math.fsum(s.tolist()), int(lengths.sum()) + left))
-
-
-def _assign(weights: _Matrix, allowed: _Matrix) -> npt.NDArray[np.int64]:
-    """The column of each row, so that the sum of the weights is greatest."""
-    return cast(npt.NDArray[np.int64], linear_sum_assignment(np.where(allowed, -weights, np.inf))[1])
-
-
-def _optimal(weights: _Matrix, order: npt.NDArray[np.int64], allowed: _Matrix, tolerance: float) -> _Matrix:
-    """The pairs that optimal assignments consist of, given one: those whose reduced cost is 0 within the tolerance.
-
-    The dual prices that make the given assignment tight are the shortest paths in its residual graph, found by
-    Bellman and Ford's iteration, which ends soon where few rows compete.
-    """
-    costs = np.where(allowed, -weights, np.inf)[:, order]
-    costs -= np.diagonal(costs)[:, None].copy()  # of giving a row the column of another, in place of its own
-    prices = np.zeros(len(order))
-    for _ in range(len(order)):
-        lower = np.minimum(prices, (prices[:, None] + costs).min(axis=0))
-        if (prices - lower).max() < _NOISE / 10:
-            break
-        prices = lower
-    tight = np.empty(costs.shape, dtype=bool)
-    tight[:, order] = costs + prices[:, None] - prices <= tolerance
-    return tight
-
-
-class _Step(NamedTuple):
+class ComparedPair(NamedTuple):
     """A pair of nodes that the score is made of, or a node without partner."""
 
     parent: int  # the number of the step that this one is a part of
     at_g: Any  # key or index in it, None without partner
     at_p: Any
-    g: _Node | None
-    p: _Node | None
+    g: Node | None
+    p: Node | None
     why: str | None  # why it counts 0; empty if it counts, None if its parts count
     length: int = 0
     distance: int = 0
     longest: int = 1
 
 
-_BELOW, _MISSING_PART, _INVENTED, _MISMATCH = "below threshold", "missing", "hallucinated", "type mismatch"
-
+BELOW_THRESHOLD, MISSING_PART, INVENTED, MISMATCH = "below threshold", "missing", "hallucinated", "type mismatch"
 
 # What a pair consists of: the number of its step, where the part is in both, the nodes, the value without partner.
-_Part = tuple[int, Any, Any, _Node | None, _Node | None, _Value]
+_Part = tuple[int, Any, Any, Node | None, Node | None, Value]
 
 
-def _steps(comparison: _Comparison, reference: _Node, prediction: _Node) -> list[_Step]:
+def compared_pairs(comparison: Comparison, reference: Node, prediction: Node) -> list[ComparedPair]:
     """Go down the pairs that were matched, each after what it is a part of."""
-    steps: list[_Step] = []
+    steps: list[ComparedPair] = []
     stack: list[_Part] = [(-1, None, None, reference, prediction, (0, 0))]
     while stack:
         parent, at_g, at_p, g, p, missing = stack.pop()
         number = len(steps)
         parts: list[_Part] | None = None
         if p is None or g is None:
-            why = "" if missing[0] else _MISSING_PART if p is None else _INVENTED
-            steps.append(_Step(parent, at_g, at_p, g, p, why, missing[1]))
-        elif g.kind == _LEAF and p.kind == _LEAF:
+            why = "" if missing[0] else MISSING_PART if p is None else INVENTED
+            steps.append(ComparedPair(parent, at_g, at_p, g, p, why, missing[1]))
+        elif g.kind == LEAF and p.kind == LEAF:
             distance = 0 if g.value == p.value else comparison.distance(g, p)
             longest = max(len(g.value), len(p.value), 1)
-            why = "" if _is_kept(distance, longest, comparison.rules) else _BELOW
-            steps.append(_Step(parent, at_g, at_p, g, p, why, 1, distance, longest))
-        elif g.kind == _NONE:
-            why = "" if p.like_none else _MISMATCH
-            steps.append(_Step(parent, at_g, at_p, g, p, why, max(1, p.size)))
-        elif g.kind == _ONE_OF:
+            why = "" if reaches_threshold(distance, longest, comparison.rules) else BELOW_THRESHOLD
+            steps.append(ComparedPair(parent, at_g, at_p, g, p, why, 1, distance, longest))
+        elif g.kind == NONE:
+            why = "" if p.like_none else MISMATCH
+            steps.append(ComparedPair(parent, at_g, at_p, g, p, why, max(1, p.size)))
+        elif g.kind == ONE_OF:
             option = comparison.way(g, p)
             parts = [(number, option, None, g.value[option], p, (0, 0))]
-        elif g.kind == p.kind == _DICT:
+        elif g.kind == p.kind == DICT:
             parts = [
                 (number, key, key if key in p.value else None, child, p.value.get(key), child.missing)
                 for key, child in g.value.items()
@@ -1994,31 +2013,32 @@ def _steps(comparison: _Comparison, reference: _Node, prediction: _Node) -> list
                 for key, child in p.value.items()
                 if key not in g.value
             ]
-        elif g.kind == p.kind == _LIST:
+        elif g.kind == p.kind == LIST:
             matched = comparison.way(g, p)
             parts = [(number, i, j, g.value[i], p.value[j], (0, 0)) for i, j in matched]
             rows, columns = {i for i, _ in matched}, {j for _, j in matched}
             parts += [(number, i, None, c, None, (0, c.size)) for i, c in enumerate(g.value) if i not in rows]
             parts += [(number, None, j, None, c, (0, c.size)) for j, c in enumerate(p.value) if j not in columns]
         else:
-            steps.append(_Step(parent, at_g, at_p, g, p, _MISMATCH, max(g.size, p.size)))
+            steps.append(ComparedPair(parent, at_g, at_p, g, p, MISMATCH, max(g.size, p.size)))
         if parts is not None:
-            steps.append(_Step(parent, at_g, at_p, g, p, None))
+            steps.append(ComparedPair(parent, at_g, at_p, g, p, None))
             stack += reversed(parts)
     return steps
 
 
 # Of some parts: their length, how many count as 1, and distance and length of each text that counts less.
-_Credit = tuple[int, int, list[tuple[int, int]]]
+Credit = tuple[int, int, list[tuple[int, int]]]
 
 
-def _counted(steps: list[_Step]) -> _Credit:
+def count_credit(steps: list[ComparedPair]) -> Credit:
+    """Sum up compared pairs: their length, how many count fully, and the texts that count in part."""
     counted = [step for step in steps if step.why == "" and step.length]
     partial = [(step.distance, step.longest) for step in counted if step.distance]
     return sum([step.length for step in steps]), len(counted) - len(partial), partial
 
 
-def _exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> float:
+def exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> float:
     """The score, from the exact sum of fractions: no order of the parts can change a bit."""
     if not length:
         return 1.0
@@ -2030,11 +2050,12 @@ def _exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> 
 
 
 # ---------------------------------------------------------------------------------------------------
-# ANLS*: many trees
+# anls_eval/tree/documents.py
+# ANLS* of many documents, whose texts are compared in one batch.
 # ---------------------------------------------------------------------------------------------------
 
-_SCALARS = frozenset({str, int, float, bool})
-_MAX_PLAIN = 100_000  # values of one tree
+SCALARS = frozenset({str, int, float, bool})
+
 _MAX_SIDE = 1_000_000  # values of one side in dicts: more of them may be a dict that holds itself
 
 
@@ -2042,12 +2063,12 @@ class _Documents:
     """Pairs of trees whose texts are compared in one batch.
 
     What only dicts lead to has its partner under the same keys and needs no search: so it is in most documents. Lists,
-    alternatives and whatever is unusual are compared as `_Comparison` does it.
+    alternatives and whatever is unusual are compared as `Comparison` does it.
     """
 
     def __init__(self, rules: Protocol) -> None:
         self.rules = rules
-        self.equal_is_full = rules.prediction_steps == rules.answer_steps and bool(_is_kept(0, 1, rules))
+        self.equal_is_full = rules.prediction_steps == rules.answer_steps and bool(reaches_threshold(0, 1, rules))
         self.lengths: list[int] = []
         self.full: list[int] = []
         self.partial: list[tuple[int, int, int]] = []  # document, distance and length of texts compared in a search
@@ -2063,7 +2084,7 @@ class _Documents:
             ValueError: The same.
         """
         if type(prediction) is not dict or type(reference) is not dict:
-            self.close(*_counted(_compared(prediction, reference, self.rules)))
+            self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
             return
         start = len(self.predictions)
         length = full = values = 0
@@ -2074,15 +2095,15 @@ class _Documents:
             values += max(len(g), len(p))
             if values > _MAX_SIDE:
                 del self.predictions[start:], self.references[start:]
-                self.close(*_counted(_compared(prediction, reference, self.rules)))
+                self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
                 return
             if not (set(map(type, g)) | set(map(type, p)) <= {str} and "$one_of" not in g and "$literal" not in g):
                 rest.append((g, p))
                 continue
             shared = 0
             for key, child in g.items():
-                other = p.get(key, _NO_VALUE)
-                shared += other is not _NO_VALUE
+                other = p.get(key, NOT_GIVEN)
+                shared += other is not NOT_GIVEN
                 if type(child) is type(other) is str:
                     length += 1
                     if child == other and self.equal_is_full:
@@ -2095,31 +2116,31 @@ class _Documents:
                 else:
                     rest.append((child, other))
             if shared < len(p):
-                rest += [(_NO_VALUE, child) for key, child in p.items() if key not in g]
+                rest += [(NOT_GIVEN, child) for key, child in p.items() if key not in g]
         for g, p in rest:
             own = self.other(g, p)
             length, full = length + own[0], full + own[1]
             partial += own[2]
         self.close(length, full, partial)
 
-    def other(self, g: Any, p: Any) -> _Credit:
+    def other(self, g: Any, p: Any) -> Credit:
         """What a part counts that is not two texts."""
         if self.rules.tree == "paper":
-            g, p = (_NO_VALUE if value is None or _is_missing(value) else value for value in (g, p))
+            g, p = (NOT_GIVEN if value is None or is_missing_value(value) else value for value in (g, p))
         if g is p:
-            return (0, 0, []) if g is _NO_VALUE else (1, 1, []) if g is None else self.searched(g, p)
-        if type(g) in _SCALARS and type(p) in _SCALARS and g == g and p == p:
+            return (0, 0, []) if g is NOT_GIVEN else (1, 1, []) if g is None else self.searched(g, p)
+        if type(g) in SCALARS and type(p) in SCALARS and g == g and p == p:
             self.predictions.append(str(p))
             self.references.append(str(g))
             return 1, 0, []
-        if g is _NO_VALUE or p is _NO_VALUE:
-            node = _compile(p, "prediction", self.rules) if g is _NO_VALUE else _compile(g, "reference", self.rules)
-            return node.missing[1], int(p is _NO_VALUE and node.missing[0] > 0), []
+        if g is NOT_GIVEN or p is NOT_GIVEN:
+            node = build_tree(p, "prediction", self.rules) if g is NOT_GIVEN else build_tree(g, "reference", self.rules)
+            return node.missing[1], int(p is NOT_GIVEN and node.missing[0] > 0), []
         return self.searched(g, p)
 
-    def searched(self, g: Any, p: Any) -> _Credit:
-        nodes = _compile(g, "reference", self.rules), _compile(p, "prediction", self.rules)
-        return _counted(_steps(_Comparison(self.rules, prefer_equal=False), *nodes))
+    def searched(self, g: Any, p: Any) -> Credit:
+        nodes = build_tree(g, "reference", self.rules), build_tree(p, "prediction", self.rules)
+        return count_credit(compared_pairs(Comparison(self.rules, prefer_equal=False), *nodes))
 
     def close(self, length: int, full: int, partial: list[tuple[int, int]]) -> None:
         """The document is complete, but for its texts."""
@@ -2128,12 +2149,12 @@ class _Documents:
         self.full.append(full)
         self.ends.append(len(self.predictions))
 
-    def scores(self) -> _Floats:
+    def scores(self) -> Floats:
         """The scores of all documents."""
         ends = np.array([0, *self.ends], np.int64)
         owners = np.repeat(np.arange(len(self.ends)), ends[1:] - ends[:-1])
         distances, longest = self.compared()
-        kept = _is_kept(distances, longest, self.rules)
+        kept = reaches_threshold(distances, longest, self.rules)
         full = np.array(self.full, np.int64) + np.bincount(owners[kept & (distances == 0)], minlength=len(self.ends))
         kept &= distances > 0
         texts = np.stack([owners, distances, longest], axis=1)[kept]
@@ -2143,9 +2164,9 @@ class _Documents:
     def compared(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Distances and lengths of all texts that differ, a block at a time."""
         found = [np.zeros((2, 0), np.int64)]
-        weights = {"weights": _weights(self.rules)}
-        for start in range(0, len(self.predictions), _BLOCK):
-            block = slice(start, start + _BLOCK)
+        weights = {"weights": edit_costs(self.rules)}
+        for start in range(0, len(self.predictions), BLOCK_ROWS):
+            block = slice(start, start + BLOCK_ROWS)
             left, left_sizes = _normalised(self.predictions[block], self.rules.prediction_steps)
             right, right_sizes = _normalised(self.references[block], self.rules.answer_steps)
             distances = cpdist(left, right, scorer=Levenshtein.distance, scorer_kwargs=weights, dtype=np.int64)
@@ -2157,15 +2178,15 @@ class _Documents:
 def _normalised(texts: list[str], steps: tuple[str, ...]) -> tuple[Any, npt.NDArray[np.int64]]:
     """Texts after the steps, and their lengths."""
     try:
-        prepared = _prepare(pa.array(texts, _TEXTS), steps, "compared")
+        prepared = prepare_texts(pa.array(texts, TEXTS), steps, "compared")
     except UnicodeEncodeError:  # Arrow has no lone surrogates
-        done = list(map(_normaliser(steps), texts))
+        done = list(map(normaliser(steps), texts))
         return done, np.array(list(map(len, done)), np.int64)
     return prepared.compared.to_numpy(zero_copy_only=False), prepared.sizes
 
 
-def _exact_scores(lengths: _Matrix, full: _Matrix, partial: _Matrix) -> _Floats:
-    """`_exact_score` of many documents. The rows of `partial` begin with the number of their document, in order."""
+def _exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:
+    """`exact_score` of many documents. The rows of `partial` begin with the number of their document, in order."""
     owners, distances, longest = partial.T
     products, denominators = np.ones(len(lengths)), np.ones(len(lengths), np.int64)
     with np.errstate(over="ignore"):  # those are summed in integers of any size
@@ -2180,164 +2201,26 @@ def _exact_scores(lengths: _Matrix, full: _Matrix, partial: _Matrix) -> _Floats:
     scores[owners[one]] = 1 - distances[one] / longest[one]
     for row in np.flatnonzero(~exact).tolist():
         start, end = np.searchsorted(owners, [row, row + 1])
-        scores[row] = _exact_score(int(lengths[row]), int(full[row]), partial[start:end, 1:].tolist())
+        scores[row] = exact_score(int(lengths[row]), int(full[row]), partial[start:end, 1:].tolist())
     return scores
 
 
-def _score_trees(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> _Floats:
+def score_trees(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> Floats:
+    """Score many pairs of trees."""
     documents = _Documents(rules)
     for row, pair in enumerate(zip(predictions, references, strict=True)):
         try:
             documents.add(*pair)
         except (TypeError, ValueError):
             try:
-                _compared(*pair, rules)  # raises, too, and knows the path from the root
+                compare_trees(*pair, rules)  # raises, too, and knows the path from the root
             except (TypeError, ValueError) as error:
                 raise type(error)(f"row {row}: {error}") from None
             raise
     return documents.scores()
 
 
-def anls_star_score(
-    prediction: Any,
-    reference: Any,
-    *,
-    protocol: str | Protocol = "anls_star",
-    threshold: float | Fraction | Decimal | None = None,
-) -> float:
-    """Score one tree, such as extracted JSON, against its reference.
-
-    Dicts are compared key by key, lists by their best matching whatever the order, leaves as texts. All leaves weigh
-    the same; what is missing or invented counts against the score. The order of list elements, of alternatives and of
-    dict keys does not change a bit of it.
-
-    Args:
-        prediction: A tree of dicts, lists, strings, numbers, bools and None. Decimal, date, time, Enum and NumPy
-            scalars are taken as the text a person would write; NaN as None. Keys are texts too: None and bools as JSON
-            writes them, an Enum by its value.
-        reference: The same; a tuple, `one_of` or ``{"$one_of": [...]}`` holds alternatives, of which the closest
-            counts. ``{"$literal": {...}}`` is a dict that really has such a key.
-        protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` made of one of them.
-        threshold: The least similarity of two leaves that counts, from 0 to 1, in place of the protocol's 0.5.
-
-    Returns:
-        s / l, from 0 to 1.
-
-    Raises:
-        TypeError: An object that is no such tree, with its path and the way to convert it.
-        ValueError: A tuple in the prediction, no alternative, an object that holds itself, a protocol of texts, or a
-            threshold outside 0 to 1.
-
-    Example:
-        >>> anls_star_score({"total": "17.9", "items": ["pen", "ink"]}, {"total": "17.99", "items": ["ink", "pen"]})
-        0.9333333333333333
-
-    Source: Peer et al., "ANLS* - A Universal Document Processing Metric for Generative Large Language Models",
-    https://arxiv.org/abs/2402.03848, equations 3 to 6.
-    """
-    rules = _rules(protocol, threshold, of_trees=True)
-    for note in _tree_notes([prediction], [reference], rules):
-        warnings.warn(note, UserWarning, stacklevel=2)
-    return _score_tree(prediction, reference, rules)
-
-
-def anls_star_scores(
-    predictions: Sequence[Any],
-    references: Sequence[Any],
-    *,
-    protocol: str | Protocol = "anls_star",
-    threshold: float | Fraction | Decimal | None = None,
-) -> _Floats:
-    """Score n trees, each against its own reference.
-
-    Args:
-        predictions: n trees, each as `anls_star_score` takes one.
-        references: n references, likewise.
-        protocol: As in `anls_star_score`.
-        threshold: As in `anls_star_score`.
-
-    Returns:
-        A float64 array of shape (n,) with values from 0 to 1.
-
-    Raises:
-        TypeError: What `anls_star_score` refuses, with the row.
-        ValueError: The same; also sequences of different length.
-
-    Example:
-        >>> anls_star_scores([{"a": "x"}, ["y"]], [{"a": "x", "b": "z"}, ["y"]])
-        array([0.5, 1. ])
-    """
-    rules = _rules(protocol, threshold, of_trees=True)
-    given, expected = _listed(_column(predictions, "predictions")), _listed(_column(references, "references"))
-    _check_lengths(given, expected, "references")
-    for note in _tree_notes(given, expected, rules):
-        warnings.warn(note, UserWarning, stacklevel=2)
-    return _score_trees(given, expected, rules)
-
-
-_TREE_NOTES = {
-    "options": "references are a list of strings for a text: taken as alternatives, as in ST-VQA data. Write "
-    "alternatives as a tuple",
-    "unparsed": "predictions are a text that looks like JSON, compared as a text: parse it with json.loads first",
-    "unanswered": "predictions are None or NaN where the reference is a document: taken as no answer given",
-}
-
-
-def _tree_notes(
-    predictions: Sequence[Any], references: Sequence[Any], rules: Protocol, names: Sequence[str] | None = None
-) -> list[str]:
-    """What the user must be told: lists taken as alternatives, and predictions that were not parsed or not given."""
-    noted = _noted_rows(predictions, references, rules)
-    kind = "row" if names is None else "question_id"
-    first = {
-        what: f"{kind} {', '.join(str(row) if names is None else repr(names[row]) for row in rows[:5])}"
-        for what, rows in noted.items()
-    }
-    return _tree_notes_on(len(predictions), {what: (len(rows), first[what]) for what, rows in noted.items()})
-
-
-def _noted_rows(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> dict[str, list[int]]:
-    """The rows of each of `_TREE_NOTES`."""
-    noted: dict[str, list[int]] = {what: [] for what in _TREE_NOTES}
-    for row, (prediction, reference) in enumerate(zip(predictions, references, strict=True)):
-        if isinstance(prediction, (dict, list)):
-            continue
-        if _is_missing(prediction):
-            what = "unanswered" if _is_document(reference) else None
-        elif _is_list_of_options(prediction, reference, rules):
-            what = "options"
-        else:
-            is_json = isinstance(prediction, str) and prediction.lstrip().startswith(("{", "[", "```"))
-            what = "unparsed" if is_json and isinstance(reference, (dict, list, tuple)) else None
-        if what:
-            noted[what].append(row)
-    return noted
-
-
-def _is_document(reference: Any) -> bool:
-    """Whether a reference is a dict or list with something in it, as all alternatives are."""
-    found = [reference]
-    seen = set()  # alternatives can be nested deeply, and share what they hold
-    for own in found:
-        options = own.get("$one_of") if isinstance(own, dict) else own
-        if isinstance(options, tuple) or (options is not own and isinstance(options, list)):
-            found += () if id(options) in seen else options
-            seen.add(id(options))
-        elif not (isinstance(own, (dict, list)) and own):
-            return False
-    return True
-
-
-def _tree_notes_on(n: int, noted: Mapping[str, tuple[int, str]]) -> list[str]:
-    """The same from counts, each with the names of the first five."""
-    return [
-        f"{count} of {n} {_TREE_NOTES[what]}" + (f" ({first}{', ...' if count > 5 else ''})" if n > 1 else "")
-        for what, (count, first) in noted.items()
-        if count
-    ]
-
-
-def _is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool:
+def is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool:
     """The released code's mode for ST-VQA data, at the top level only."""
     return (
         rules.tree == "released"
@@ -2350,28 +2233,59 @@ def _is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> boo
 def _is_text(value: Any) -> bool:
     """Whether JSON would hold it as a text, as it holds a Decimal."""
     try:
-        return isinstance(_plain(value), str)
+        return isinstance(plain_value(value), str)
     except TypeError:  # that it is part of no tree is said elsewhere, with its path
         return False
 
 
-def _compared(prediction: Any, reference: Any, rules: Protocol, explained: bool = False) -> list[_Step]:
+def compare_trees(prediction: Any, reference: Any, rules: Protocol, explained: bool = False) -> list[ComparedPair]:
+    """Compare two trees and return the pairs that the score is made of."""
     identities: dict[Any, int] | None = {} if explained else None
-    options = _is_list_of_options(prediction, reference, rules)
-    g = _compile(tuple(reference) if options else reference, "reference", rules, identities)
+    options = is_list_of_options(prediction, reference, rules)
+    g = build_tree(tuple(reference) if options else reference, "reference", rules, identities)
     g.source = reference
-    p = _compile(prediction, "prediction", rules, identities)
-    return _steps(_Comparison(rules, prefer_equal=explained), g, p)
+    p = build_tree(prediction, "prediction", rules, identities)
+    return compared_pairs(Comparison(rules, prefer_equal=explained), g, p)
 
 
-def _score_tree(prediction: Any, reference: Any, rules: Protocol) -> float:
-    return _exact_score(*_counted(_compared(prediction, reference, rules)))
+def score_tree(prediction: Any, reference: Any, rules: Protocol) -> float:
+    """Score one pair of trees."""
+    return exact_score(*count_credit(compare_trees(prediction, reference, rules)))
 
 
 # ---------------------------------------------------------------------------------------------------
-# Explanation
+# anls_eval/tree/as_json.py
+# Trees as JSON can hold them.
 # ---------------------------------------------------------------------------------------------------
 
+def tree_as_json(value: Any, side: str = "reference") -> Any:
+    """A tree as JSON can hold it; in a reference, alternatives as ``{"$one_of": [...]}``."""
+    return run_computation(_plain_json_steps(value, side == "reference"))
+
+
+def _plain_json_steps(value: Any, of_reference: bool) -> Computation:
+    value = plain_value(value)
+    if isinstance(value, dict):
+        is_literal = of_reference and is_literal_dict(value)
+        content = value["$literal"] if is_literal else value
+        with_options = of_reference and not is_literal and "$one_of" in content  # and nothing else
+        plain: dict[str, Any] = {}
+        for key, child in content.items():
+            child = list(child) if with_options else child
+            plain[key_text(key)] = yield _plain_json_steps(child, of_reference)
+        return {"$literal": plain} if is_literal or (of_reference and is_literal_dict(plain)) else plain
+    if isinstance(value, (list, tuple)):
+        items = []
+        for child in value:
+            items.append((yield _plain_json_steps(child, of_reference)))
+        return {"$one_of": items} if isinstance(value, tuple) else items
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/explanation.py
+# `Explanation`: why a score is what it is, with one row for each compared leaf, and how it is printed.
+# ---------------------------------------------------------------------------------------------------
 
 @dataclasses.dataclass(frozen=True)
 class Match:
@@ -2437,7 +2351,7 @@ class Explanation:
         return {
             "score": self.score,
             "length": self.length,
-            "closest_reference": _plain_json(self.closest_reference),
+            "closest_reference": tree_as_json(self.closest_reference),
             "key_scores": _plain_key_scores(self.key_scores),
             "matches": [dataclasses.asdict(match) for match in self.matches],
             "signature": self.signature,
@@ -2460,6 +2374,539 @@ class Explanation:
 def _reason_shown(match: Match) -> str:
     edits = f"{match.distance} of {match.length} characters differ" if match.distance else ""
     return ": ".join(filter(None, (match.reason, edits)))
+
+
+def _shown_sides(match: Match) -> Iterator[str]:
+    """The path and text of both sides; of long texts, what is around the first difference."""
+    texts = _line(str(match.reference)), _line(str(match.prediction))
+    start = Prefix.similarity(*map(str.lower, texts)) - 10 if match.distance else 0
+    start = max(0, min(start, max(map(len, texts)) - 40))
+    for path, text in zip((match.reference_path, match.prediction_path), texts, strict=True):
+        if path is None:
+            yield from "--"
+            continue
+        yield path if len(path) <= 60 else path[:28] + "..." + path[-29:]
+        shown = "..." + text[start + 3 :] if start else text
+        yield shown if len(shown) <= 40 else shown[:37] + "..."
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return "".join(own if own.isprintable() else own.encode("unicode_escape").decode() for own in line)
+
+
+def _width(text: str) -> int:
+    """The columns of a terminal that a text takes."""
+    return sum(1 + (unicodedata.east_asian_width(own) in "WF") - bool(unicodedata.combining(own)) for own in text)
+
+
+def _plain_key_scores(nodes: dict[str, ScoreNode]) -> Any:
+    return run_computation(_plain_key_scores_steps(nodes))
+
+
+def _plain_key_scores_steps(nodes: dict[str, ScoreNode]) -> Computation:
+    plain = {}
+    for key, node in nodes.items():
+        plain[key] = {"anls_score": node.anls_score, "children": (yield _plain_key_scores_steps(node.children))}
+    return plain
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/notes.py
+# Warnings to show to the user beside a score.
+# ---------------------------------------------------------------------------------------------------
+
+def text_notes(scored: Scored, rules: Protocol, names: Sequence[str] | None = None) -> list[str]:
+    """What the user must be told about a score: unanswered questions, and padding that raised it."""
+    n = len(scored.scores)
+    first = [str(row) if names is None else repr(names[row]) for row in scored.unanswered[:5]]
+    kind = "row" if names is None else "question_id"
+    gains = scored.padding_gains
+    mean = math.fsum(scored.scores.tolist()) / n if gains else 0.0
+    shown = f"{kind} {', '.join(first)}"
+    return text_notes_on(n, mean, len(scored.unanswered), shown, len(gains), math.fsum(gains), rules)
+
+
+def text_notes_on(
+    n: int, mean: float, unanswered: int, first: str, padded: int, padding_gain: float, rules: Protocol
+) -> list[str]:
+    """The same from counts; `first` names the first five questions that were not answered."""
+    notes = []
+    if not reaches_threshold(0, 1, rules):
+        notes.append(
+            f"protocol {rules.name!r} keeps only a similarity above the threshold {rules.threshold}, "
+            "and there is none: every score is 0"
+        )
+    if unanswered:
+        more = ", ..." if unanswered > 5 else ""
+        notes.append(
+            f"{unanswered} of {n} predictions are None or NaN ({first}{more}): taken as no answer given, which scores 0"
+        )
+    if padded:
+        notes.append(
+            f"protocol {rules.name!r} divides by raw lengths, and surplus blanks raised the score of "
+            f"{padded} of {n} questions: the mean is {mean:.6f} with them and "
+            f"{mean - padding_gain / n:.6f} without. Take them out, or use the protocol 'standard'"
+        )
+    return notes
+
+
+def text_notes_of_one(text: str | None, options: list[str], score: float, rules: Protocol) -> list[str]:
+    """Return the warnings about a single score."""
+    gains = padding_gains([text], [options], np.array([score]), rules)
+    scored = Scored(np.array([score]), [], [0] if text is None else [], gains)
+    return text_notes(scored, rules)
+
+
+TREE_NOTES = {
+    "options": "references are a list of strings for a text: taken as alternatives, as in ST-VQA data. Write "
+    "alternatives as a tuple",
+    "unparsed": "predictions are a text that looks like JSON, compared as a text: parse it with json.loads first",
+    "unanswered": "predictions are None or NaN where the reference is a document: taken as no answer given",
+}
+
+
+def tree_notes(
+    predictions: Sequence[Any], references: Sequence[Any], rules: Protocol, names: Sequence[str] | None = None
+) -> list[str]:
+    """What the user must be told: lists taken as alternatives, and predictions that were not parsed or not given."""
+    noted = tree_rows_to_note(predictions, references, rules)
+    kind = "row" if names is None else "question_id"
+    first = {
+        what: f"{kind} {', '.join(str(row) if names is None else repr(names[row]) for row in rows[:5])}"
+        for what, rows in noted.items()
+    }
+    return tree_notes_on(len(predictions), {what: (len(rows), first[what]) for what, rows in noted.items()})
+
+
+def tree_rows_to_note(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> dict[str, list[int]]:
+    """The rows of each of `TREE_NOTES`."""
+    noted: dict[str, list[int]] = {what: [] for what in TREE_NOTES}
+    for row, (prediction, reference) in enumerate(zip(predictions, references, strict=True)):
+        if isinstance(prediction, (dict, list)):
+            continue
+        if is_missing_value(prediction):
+            what = "unanswered" if _is_document(reference) else None
+        elif is_list_of_options(prediction, reference, rules):
+            what = "options"
+        else:
+            is_json = isinstance(prediction, str) and prediction.lstrip().startswith(("{", "[", "```"))
+            what = "unparsed" if is_json and isinstance(reference, (dict, list, tuple)) else None
+        if what:
+            noted[what].append(row)
+    return noted
+
+
+def _is_document(reference: Any) -> bool:
+    """Whether a reference is a dict or list with something in it, as all alternatives are."""
+    found = [reference]
+    seen = set()  # alternatives can be nested deeply, and share what they hold
+    for own in found:
+        options = own.get("$one_of") if isinstance(own, dict) else own
+        if isinstance(options, tuple) or (options is not own and isinstance(options, list)):
+            found += () if id(options) in seen else options
+            seen.add(id(options))
+        elif not (isinstance(own, (dict, list)) and own):
+            return False
+    return True
+
+
+def tree_notes_on(n: int, noted: Mapping[str, tuple[int, str]]) -> list[str]:
+    """The same from counts, each with the names of the first five."""
+    return [
+        f"{count} of {n} {TREE_NOTES[what]}" + (f" ({first}{', ...' if count > 5 else ''})" if n > 1 else "")
+        for what, (count, first) in noted.items()
+        if count
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/text/explain.py
+# Why a text has its score.
+# ---------------------------------------------------------------------------------------------------
+
+def explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explanation, list[str]]:
+    """Explain the score of one prediction; also return the warnings about it."""
+    text, options = to_text(prediction, "prediction", "one string"), to_answers(answers, "answers")
+    score, best = score_one(text, options, rules)
+    best = max(best, 0)  # without a prediction no answer is the closest
+    distance, length, similarity, reason = None, None, None, MISSING_PART
+    if text is not None:
+        left = apply_steps(rules.prediction_steps, text)
+        distance, length = compare_texts(text, left, options[best], rules)
+        similarity = float(compute_similarity(distance, length, rules))
+        reason = "" if score else _ZERO_BY_RULE if left in rules.zero_predictions else BELOW_THRESHOLD
+    match = Match(
+        reference_path=f"$[{best}]",
+        prediction_path=None if text is None else "$",
+        reference=options[best],
+        prediction=text,
+        distance=distance,
+        length=length,
+        similarity=similarity,
+        reason=reason,
+        weight=1,
+        credit=score,
+    )
+    closest = None if text is None else options[best]
+    explanation = Explanation(score, 1, closest, {}, [match], signature(rules, n=1))
+    return explanation, text_notes_of_one(text, options, score, rules)
+
+
+_ZERO_BY_RULE = "scores 0 by rule"
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/tree/explain.py
+# Why a tree has its score: closest reference, key scores, one row for each leaf.
+# ---------------------------------------------------------------------------------------------------
+
+def explain_tree(prediction: Any, reference: Any, rules: Protocol) -> Explanation:
+    """Explain the score of one pair of trees."""
+    found = ExplainedTree(prediction, reference, rules)
+    return Explanation(
+        score=found.score,
+        length=found.length,
+        closest_reference=found.closest_reference(),
+        key_scores=found.key_scores(),
+        matches=matches_of(found.steps),
+        signature=signature(rules, n=1),
+    )
+
+
+class ExplainedTree:
+    """A pair of trees, and what there is to say of it: in many documents, only what is asked for."""
+
+    def __init__(self, prediction: Any, reference: Any, rules: Protocol) -> None:
+        self.steps = compare_trees(prediction, reference, rules, explained=True)
+        credit = count_credit(self.steps)
+        self.score, self.length = exact_score(*credit), credit[0]
+        self.parts: list[list[int]] = [[] for _ in self.steps]  # of each step, the numbers of its parts
+        for number, step in enumerate(self.steps[1:], start=1):
+            self.parts[step.parent].append(number)
+
+    def closest_reference(self) -> Any:
+        """Return the reference that comes closest to the prediction."""
+        return closest_reference_of(self.steps, self.parts)
+
+    def key_scores(self) -> dict[str, ScoreNode]:
+        """Return the score of each key."""
+        return key_scores_of(self.steps, self.parts)
+
+
+def closest_reference_of(steps: list[ComparedPair], parts: list[list[int]]) -> Any:
+    """Build the closest reference from the compared pairs."""
+    closest: list[Any] = [None] * len(steps)
+    for number in range(len(steps) - 1, -1, -1):
+        step, own = steps[number], parts[number]
+        g, p = step.g, step.p
+        if g is None:
+            continue
+        if step.why is not None:
+            in_dict = bool(number) and steps[step.parent].g.kind == DICT  # type: ignore[union-attr]
+            if p is None:
+                closest[number] = _without_options(g).source if in_dict else g.source
+            else:
+                closest[number] = p.source if g.kind == NONE and not step.why else g.source
+        elif g.kind == ONE_OF:
+            closest[number] = closest[own[0]]
+        elif g.kind == LIST:
+            pairs = sorted((part for part in own if steps[part].p), key=lambda part: steps[part].at_p)
+            left_over = [part for part in own if not steps[part].p]
+            closest[number] = [closest[part] for part in pairs + left_over if steps[part].g]
+        else:
+            found = _closest_dict(steps, own, closest)
+            # As a reference, which it is, it must not be read as alternatives.
+            closest[number] = {"$literal": found} if "$one_of" in found or "$literal" in found else found
+    return closest[0]
+
+
+def _closest_dict(steps: list[ComparedPair], parts: list[int], closest: list[Any]) -> dict[Any, Any]:
+    """Keys that one side lacks stand in it only if they are not None or like it."""
+    found: dict[Any, Any] = {}
+    for part in parts:
+        step, value = steps[part], closest[part]
+        is_empty = is_missing_value(value) or (isinstance(value, (str, list, dict)) and not value)
+        if step.g is None and step.p is not None and not step.p.like_none:
+            found[step.at_p] = None
+        elif step.g is not None and not (step.p is None and is_empty):
+            found[step.at_g] = value
+    return found
+
+
+def _without_options(node: Node) -> Node:
+    """The alternative that a missing key is compared by."""
+    while node.kind == ONE_OF:
+        node = node.value[best_of([option.missing for option in node.value])]
+    return node
+
+
+def _credit(step: ComparedPair) -> float:
+    return 0.0 if step.why or not step.length else 1 - step.distance / step.longest
+
+
+def key_scores_of(steps: list[ComparedPair], parts: list[list[int]]) -> dict[str, ScoreNode]:
+    """The mean of s / l over the occurrences of each path of keys."""
+    values: list[Value] = [(_credit(step), step.length) for step in steps]
+    for number in range(len(steps) - 1, -1, -1):
+        if steps[number].why is None:
+            own = [values[part] for part in parts[number]]
+            values[number] = math.fsum(s for s, _ in own), sum(length for _, length in own)
+    top: dict[str, ScoreNode] = {}
+    below: list[dict[str, ScoreNode]] = [top] * len(steps)  # of each step, the keys below it
+    ratios: dict[int, tuple[ScoreNode, list[float]]] = {}
+    for number, step in enumerate(steps[1:], start=1):
+        below[number] = below[step.parent]
+        holder = steps[step.parent].g
+        invented_none = step.g is None and step.p is not None and step.p.like_none
+        if holder is not None and holder.kind == DICT and not invented_none:
+            key = step.at_p if step.g is None else step.at_g
+            node = below[step.parent].setdefault(key, ScoreNode())
+            ratios.setdefault(id(node), (node, []))[1].append(ratio_of(values[number]))
+            below[number] = node.children
+    for node, own_ratios in ratios.values():
+        node.anls_score = math.fsum(own_ratios) / len(own_ratios)
+    return top
+
+
+def matches_of(steps: list[ComparedPair]) -> list[Match]:
+    """Return one row for each compared leaf."""
+    paths = [("$", "$")]
+    rows: list[Match] = []
+    for number, step in enumerate(steps):
+        if number:
+            holder = steps[step.parent]
+            g_path, p_path = paths[step.parent]
+            if step.at_g is not None:
+                g_path += _path_into(cast(Node, holder.g), step.at_g, of_reference=True)
+            if step.at_p is not None:
+                p_path += _path_into(cast(Node, holder.p), step.at_p, of_reference=False)
+            paths.append((g_path, g_path if p_path == g_path else p_path))
+        if step.why is not None:
+            rows += _rows(step, *paths[number])
+    return rows
+
+
+def _rows(step: ComparedPair, g_path: str, p_path: str) -> list[Match]:
+    """The rows of a step: one, or one for each leaf of a part without partner."""
+    if step.g and step.p:
+        is_compared = step.g.kind == step.p.kind == LEAF
+        return [
+            Match(
+                reference_path=g_path,
+                prediction_path=p_path,
+                reference=_given_text(step.g),
+                prediction=_given_text(step.p),
+                distance=step.distance if is_compared else None,
+                length=step.longest if is_compared else None,
+                similarity=1 - step.distance / step.longest if is_compared else None,
+                reason=cast(str, step.why),
+                weight=step.length,
+                credit=_credit(step),
+            )
+        ]
+    node, path = (step.g, g_path) if step.g else (cast(Node, step.p), p_path)
+    leaves = _leaves(node, path, step.length, of_reference=step.p is None)
+    if step.why == "" or not leaves or len(leaves) != step.length:
+        leaves = [(path, node)]
+    rest = None, None, None, cast(str, step.why), step.length // len(leaves), _credit(step)
+    if step.g:
+        return [Match(path, None, _given_text(leaf), None, *rest) for path, leaf in leaves]
+    return [Match(None, path, None, _given_text(leaf), *rest) for path, leaf in leaves]
+
+
+def _leaves(node: Node, path: str, size: int, of_reference: bool) -> list[tuple[str, Node]]:
+    """The leaves of a part without partner, by the alternatives that its size is of."""
+    found = []
+    stack = [(node, path, size)]
+    while stack:
+        node, path, size = stack.pop()
+        if node.kind == ONE_OF:
+            sizes = [option.size for option in node.value]
+            chosen = sizes.index(size) if size in sizes else sizes.index(max(sizes))
+            stack.append((node.value[chosen], path + _path_into(node, chosen, of_reference), sizes[chosen]))
+        elif node.kind <= LEAF:
+            found.append((path, node))
+        else:
+            children = list(node.value.items() if node.kind == DICT else enumerate(node.value))
+            stack += [(child, path + _path_into(node, key, of_reference), child.size) for key, child in children[::-1]]
+    return found
+
+
+def _path_into(node: Node, key: str | int, of_reference: bool) -> str:
+    """The path from a node to its child, by what the node was written as."""
+    if node.kind == ONE_OF and isinstance(node.source, list):
+        return path_step(key, LIST)
+    is_literal = of_reference and node.kind == DICT and is_literal_dict(node.source)
+    return (path_step("$literal", DICT) if is_literal else "") + path_step(key, node.kind)
+
+
+def _given_text(node: Node) -> str | None:
+    if node.kind == NONE:
+        return None
+    if node.kind == LEAF:
+        return str(plain_value(node.source))
+    return reprlib.repr(node.source)
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/scoring.py
+# The public functions that score texts and trees.
+# ---------------------------------------------------------------------------------------------------
+
+def anls_score(
+    prediction: Any,
+    answers: Any,
+    *,
+    protocol: str | Protocol = "standard",
+    threshold: float | Fraction | Decimal | None = None,
+) -> float:
+    """Score one prediction against its accepted answers.
+
+    Args:
+        prediction: The predicted text. A number or bool is taken as its `str`; None and NaN are no answer, which
+            scores 0 with a warning.
+        answers: The accepted answers: a list or tuple of strings, one string, or the SQuAD form ``{"text": [...]}``.
+        protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
+        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+
+    Returns:
+        The similarity to the closest answer, from 0 to 1; 0 if the protocol does not keep it.
+
+    Raises:
+        ValueError: Something that is not text, no answer at all, an unknown protocol or a threshold outside 0 to 1.
+
+    Example:
+        >>> anls_score("CocaCola", ["Coca Cola", "Coca Cola Company"])
+        0.8888888888888888
+        >>> anls_score("ab", ["ac"]), anls_score("ab", ["ac"], protocol="paper")
+        (0.5, 0.0)
+
+    Source: Biten et al., "Scene Text Visual Question Answering", ICCV 2019, section 3; https://arxiv.org/abs/1905.13648.
+    """
+    rules = resolve_rules(protocol, threshold, of_trees=False)
+    text = to_text(prediction, "prediction", "one string")
+    options = to_answers(answers, "answers")
+    score, _ = score_one(text, options, rules)
+    for note in text_notes_of_one(text, options, score, rules):
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return score
+
+
+def anls_scores(
+    predictions: Any,
+    answers: Any,
+    *,
+    protocol: str | Protocol = "standard",
+    threshold: float | Fraction | Decimal | None = None,
+) -> Floats:
+    """Score n predictions, each against its own accepted answers, as fast as the machine allows.
+
+    The result does not depend on the order or on how the questions are split into calls. ANLS is its mean.
+
+    Args:
+        predictions: n texts as a list, NumPy array, pandas Series or Arrow column (fastest). Each is taken as
+            `anls_score` takes one.
+        answers: n lists of accepted answers, likewise; ``list<string>`` in Arrow.
+        protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
+        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+
+    Returns:
+        A float64 array of shape (n,) with values from 0 to 1.
+
+    Raises:
+        ValueError: What `anls_score` refuses, with the row; columns of different length.
+
+    Example:
+        >>> anls_scores(["Denver Broncos", "12/15/89"], [["Denver Broncos"], ["12/15/88"]])
+        array([1.   , 0.875])
+
+    Source: as `anls_score`.
+    """
+    rules = resolve_rules(protocol, threshold, of_trees=False)
+    left, right = read_column(predictions, "predictions", TEXTS), read_column(answers, "answers", TEXT_LISTS)
+    check_same_length(left, right, "answers")
+    scored = score_columns(left, right, rules)
+    for note in text_notes(scored, rules):
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return scored.scores
+
+
+def anls_star_score(
+    prediction: Any,
+    reference: Any,
+    *,
+    protocol: str | Protocol = "anls_star",
+    threshold: float | Fraction | Decimal | None = None,
+) -> float:
+    """Score one tree, such as extracted JSON, against its reference.
+
+    Dicts are compared key by key, lists by their best matching whatever the order, leaves as texts. All leaves weigh
+    the same; what is missing or invented counts against the score. The order of list elements, of alternatives and of
+    dict keys does not change a bit of it.
+
+    Args:
+        prediction: A tree of dicts, lists, strings, numbers, bools and None. Decimal, date, time, Enum and NumPy
+            scalars are taken as the text a person would write; NaN as None. Keys are texts too: None and bools as JSON
+            writes them, an Enum by its value.
+        reference: The same; a tuple, `one_of` or ``{"$one_of": [...]}`` holds alternatives, of which the closest
+            counts. ``{"$literal": {...}}`` is a dict that really has such a key.
+        protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` made of one of them.
+        threshold: The least similarity of two leaves that counts, from 0 to 1, in place of the protocol's 0.5.
+
+    Returns:
+        s / l, from 0 to 1.
+
+    Raises:
+        TypeError: An object that is no such tree, with its path and the way to convert it.
+        ValueError: A tuple in the prediction, no alternative, an object that holds itself, a protocol of texts, or a
+            threshold outside 0 to 1.
+
+    Example:
+        >>> anls_star_score({"total": "17.9", "items": ["pen", "ink"]}, {"total": "17.99", "items": ["ink", "pen"]})
+        0.9333333333333333
+
+    Source: Peer et al., "ANLS* - A Universal Document Processing Metric for Generative Large Language Models",
+    https://arxiv.org/abs/2402.03848, equations 3 to 6.
+    """
+    rules = resolve_rules(protocol, threshold, of_trees=True)
+    for note in tree_notes([prediction], [reference], rules):
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return score_tree(prediction, reference, rules)
+
+
+def anls_star_scores(
+    predictions: Sequence[Any],
+    references: Sequence[Any],
+    *,
+    protocol: str | Protocol = "anls_star",
+    threshold: float | Fraction | Decimal | None = None,
+) -> Floats:
+    """Score n trees, each against its own reference.
+
+    Args:
+        predictions: n trees, each as `anls_star_score` takes one.
+        references: n references, likewise.
+        protocol: As in `anls_star_score`.
+        threshold: As in `anls_star_score`.
+
+    Returns:
+        A float64 array of shape (n,) with values from 0 to 1.
+
+    Raises:
+        TypeError: What `anls_star_score` refuses, with the row.
+        ValueError: The same; also sequences of different length.
+
+    Example:
+        >>> anls_star_scores([{"a": "x"}, ["y"]], [{"a": "x", "b": "z"}, ["y"]])
+        array([0.5, 1. ])
+    """
+    rules = resolve_rules(protocol, threshold, of_trees=True)
+    given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
+    check_same_length(given, expected, "references")
+    for note in tree_notes(given, expected, rules):
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return score_trees(given, expected, rules)
 
 
 def explain(
@@ -2492,291 +2939,339 @@ def explain(
         0.9/1   $.date     2024-01-02  $.date      2024-01-03  1 of 10 characters differ
         anls|protocol:anls_star|tree:released|pred:strip+lower+collapse|...
     """
-    rules = _rules(protocol, threshold, of_trees=None)
+    rules = resolve_rules(protocol, threshold, of_trees=None)
     if not rules.tree:
-        explanation, notes = _explain_text(prediction, reference, rules)
+        explanation, notes = explain_text(prediction, reference, rules)
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=2)
         return explanation
-    for note in _tree_notes([prediction], [reference], rules):
+    for note in tree_notes([prediction], [reference], rules):
         warnings.warn(note, UserWarning, stacklevel=2)
-    return _explain_tree(prediction, reference, rules)
-
-
-def _explain_tree(prediction: Any, reference: Any, rules: Protocol) -> Explanation:
-    found = _Explained(prediction, reference, rules)
-    return Explanation(
-        score=found.score,
-        length=found.length,
-        closest_reference=found.closest_reference(),
-        key_scores=found.key_scores(),
-        matches=_matches(found.steps),
-        signature=signature(rules, n=1),
-    )
-
-
-class _Explained:
-    """A pair of trees, and what there is to say of it: in many documents, only what is asked for."""
-
-    def __init__(self, prediction: Any, reference: Any, rules: Protocol) -> None:
-        self.steps = _compared(prediction, reference, rules, explained=True)
-        credit = _counted(self.steps)
-        self.score, self.length = _exact_score(*credit), credit[0]
-        self.parts: list[list[int]] = [[] for _ in self.steps]  # of each step, the numbers of its parts
-        for number, step in enumerate(self.steps[1:], start=1):
-            self.parts[step.parent].append(number)
-
-    def closest_reference(self) -> Any:
-        return _closest_reference(self.steps, self.parts)
-
-    def key_scores(self) -> dict[str, ScoreNode]:
-        return _key_scores(self.steps, self.parts)
-
-
-def _explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explanation, list[str]]:
-    text, options = _text(prediction, "prediction", "one string"), _answers(answers, "answers")
-    score, best = _score_one(text, options, rules)
-    best = max(best, 0)  # without a prediction no answer is the closest
-    distance, length, similarity, reason = None, None, None, _MISSING_PART
-    if text is not None:
-        left = _apply(rules.prediction_steps, text)
-        distance, length = _compare(text, left, options[best], rules)
-        similarity = float(_similarity(distance, length, rules))
-        reason = "" if score else _ZERO_BY_RULE if left in rules.zero_predictions else _BELOW
-    match = Match(
-        reference_path=f"$[{best}]",
-        prediction_path=None if text is None else "$",
-        reference=options[best],
-        prediction=text,
-        distance=distance,
-        length=length,
-        similarity=similarity,
-        reason=reason,
-        weight=1,
-        credit=score,
-    )
-    closest = None if text is None else options[best]
-    explanation = Explanation(score, 1, closest, {}, [match], signature(rules, n=1))
-    return explanation, _notes_of_one(text, options, score, rules)
-
-
-_ZERO_BY_RULE = "scores 0 by rule"
-
-
-def _closest_reference(steps: list[_Step], parts: list[list[int]]) -> Any:
-    closest: list[Any] = [None] * len(steps)
-    for number in range(len(steps) - 1, -1, -1):
-        step, own = steps[number], parts[number]
-        g, p = step.g, step.p
-        if g is None:
-            continue
-        if step.why is not None:
-            in_dict = bool(number) and steps[step.parent].g.kind == _DICT  # type: ignore[union-attr]
-            if p is None:
-                closest[number] = _without_options(g).source if in_dict else g.source
-            else:
-                closest[number] = p.source if g.kind == _NONE and not step.why else g.source
-        elif g.kind == _ONE_OF:
-            closest[number] = closest[own[0]]
-        elif g.kind == _LIST:
-            pairs = sorted((part for part in own if steps[part].p), key=lambda part: steps[part].at_p)
-            left_over = [part for part in own if not steps[part].p]
-            closest[number] = [closest[part] for part in pairs + left_over if steps[part].g]
-        else:
-            found = _closest_dict(steps, own, closest)
-            # As a reference, which it is, it must not be read as alternatives.
-            closest[number] = {"$literal": found} if "$one_of" in found or "$literal" in found else found
-    return closest[0]
-
-
-def _closest_dict(steps: list[_Step], parts: list[int], closest: list[Any]) -> dict[Any, Any]:
-    """Keys that one side lacks stand in it only if they are not None or like it."""
-    found: dict[Any, Any] = {}
-    for part in parts:
-        step, value = steps[part], closest[part]
-        is_empty = _is_missing(value) or (isinstance(value, (str, list, dict)) and not value)
-        if step.g is None and step.p is not None and not step.p.like_none:
-            found[step.at_p] = None
-        elif step.g is not None and not (step.p is None and is_empty):
-            found[step.at_g] = value
-    return found
-
-
-def _without_options(node: _Node) -> _Node:
-    """The alternative that a missing key is compared by."""
-    while node.kind == _ONE_OF:
-        node = node.value[_best([option.missing for option in node.value])]
-    return node
-
-
-def _credit(step: _Step) -> float:
-    return 0.0 if step.why or not step.length else 1 - step.distance / step.longest
-
-
-def _key_scores(steps: list[_Step], parts: list[list[int]]) -> dict[str, ScoreNode]:
-    """The mean of s / l over the occurrences of each path of keys."""
-    values: list[_Value] = [(_credit(step), step.length) for step in steps]
-    for number in range(len(steps) - 1, -1, -1):
-        if steps[number].why is None:
-            own = [values[part] for part in parts[number]]
-            values[number] = math.fsum(s for s, _ in own), sum(length for _, length in own)
-    top: dict[str, ScoreNode] = {}
-    below: list[dict[str, ScoreNode]] = [top] * len(steps)  # of each step, the keys below it
-    ratios: dict[int, tuple[ScoreNode, list[float]]] = {}
-    for number, step in enumerate(steps[1:], start=1):
-        below[number] = below[step.parent]
-        holder = steps[step.parent].g
-        invented_none = step.g is None and step.p is not None and step.p.like_none
-        if holder is not None and holder.kind == _DICT and not invented_none:
-            key = step.at_p if step.g is None else step.at_g
-            node = below[step.parent].setdefault(key, ScoreNode())
-            ratios.setdefault(id(node), (node, []))[1].append(_ratio(values[number]))
-            below[number] = node.children
-    for node, own_ratios in ratios.values():
-        node.anls_score = math.fsum(own_ratios) / len(own_ratios)
-    return top
-
-
-def _matches(steps: list[_Step]) -> list[Match]:
-    paths = [("$", "$")]
-    rows: list[Match] = []
-    for number, step in enumerate(steps):
-        if number:
-            holder = steps[step.parent]
-            g_path, p_path = paths[step.parent]
-            if step.at_g is not None:
-                g_path += _path_into(cast(_Node, holder.g), step.at_g, of_reference=True)
-            if step.at_p is not None:
-                p_path += _path_into(cast(_Node, holder.p), step.at_p, of_reference=False)
-            paths.append((g_path, g_path if p_path == g_path else p_path))
-        if step.why is not None:
-            rows += _rows(step, *paths[number])
-    return rows
-
-
-def _rows(step: _Step, g_path: str, p_path: str) -> list[Match]:
-    """The rows of a step: one, or one for each leaf of a part without partner."""
-    if step.g and step.p:
-        is_compared = step.g.kind == step.p.kind == _LEAF
-        return [
-            Match(
-                reference_path=g_path,
-                prediction_path=p_path,
-                reference=_given_text(step.g),
-                prediction=_given_text(step.p),
-                distance=step.distance if is_compared else None,
-                length=step.longest if is_compared else None,
-                similarity=1 - step.distance / step.longest if is_compared else None,
-                reason=cast(str, step.why),
-                weight=step.length,
-                credit=_credit(step),
-            )
-        ]
-    node, path = (step.g, g_path) if step.g else (cast(_Node, step.p), p_path)
-    leaves = _leaves(node, path, step.length, of_reference=step.p is None)
-    if step.why == "" or not leaves or len(leaves) != step.length:
-        leaves = [(path, node)]
-    rest = None, None, None, cast(str, step.why), step.length // len(leaves), _credit(step)
-    if step.g:
-        return [Match(path, None, _given_text(leaf), None, *rest) for path, leaf in leaves]
-    return [Match(None, path, None, _given_text(leaf), *rest) for path, leaf in leaves]
-
-
-def _leaves(node: _Node, path: str, size: int, of_reference: bool) -> list[tuple[str, _Node]]:
-    """The leaves of a part without partner, by the alternatives that its size is of."""
-    found = []
-    stack = [(node, path, size)]
-    while stack:
-        node, path, size = stack.pop()
-        if node.kind == _ONE_OF:
-            sizes = [option.size for option in node.value]
-            chosen = sizes.index(size) if size in sizes else sizes.index(max(sizes))
-            stack.append((node.value[chosen], path + _path_into(node, chosen, of_reference), sizes[chosen]))
-        elif node.kind <= _LEAF:
-            found.append((path, node))
-        else:
-            children = list(node.value.items() if node.kind == _DICT else enumerate(node.value))
-            stack += [(child, path + _path_into(node, key, of_reference), child.size) for key, child in children[::-1]]
-    return found
-
-
-def _path_into(node: _Node, key: str | int, of_reference: bool) -> str:
-    """The path from a node to its child, by what the node was written as."""
-    if node.kind == _ONE_OF and isinstance(node.source, list):
-        return _path_step(key, _LIST)
-    is_literal = of_reference and node.kind == _DICT and _is_literal(node.source)
-    return (_path_step("$literal", _DICT) if is_literal else "") + _path_step(key, node.kind)
-
-
-def _given_text(node: _Node) -> str | None:
-    if node.kind == _NONE:
-        return None
-    if node.kind == _LEAF:
-        return str(_plain(node.source))
-    return reprlib.repr(node.source)
-
-
-def _shown_sides(match: Match) -> Iterator[str]:
-    """The path and text of both sides; of long texts, what is around the first difference."""
-    texts = _line(str(match.reference)), _line(str(match.prediction))
-    start = Prefix.similarity(*map(str.lower, texts)) - 10 if match.distance else 0
-    start = max(0, min(start, max(map(len, texts)) - 40))
-    for path, text in zip((match.reference_path, match.prediction_path), texts, strict=True):
-        if path is None:
-            yield from "--"
-            continue
-        yield path if len(path) <= 60 else path[:28] + "..." + path[-29:]
-        shown = "..." + text[start + 3 :] if start else text
-        yield shown if len(shown) <= 40 else shown[:37] + "..."
-
-
-def _line(text: str) -> str:
-    line = " ".join(text.split())
-    return "".join(own if own.isprintable() else own.encode("unicode_escape").decode() for own in line)
-
-
-def _width(text: str) -> int:
-    """The columns of a terminal that a text takes."""
-    return sum(1 + (unicodedata.east_asian_width(own) in "WF") - bool(unicodedata.combining(own)) for own in text)
-
-
-def _plain_json(value: Any, side: str = "reference") -> Any:
-    """A tree as JSON can hold it; in a reference, alternatives as ``{"$one_of": [...]}``."""
-    return _run(_plain_json_steps(value, side == "reference"))
-
-
-def _plain_json_steps(value: Any, of_reference: bool) -> _Steps:
-    value = _plain(value)
-    if isinstance(value, dict):
-        is_literal = of_reference and _is_literal(value)
-        content = value["$literal"] if is_literal else value
-        with_options = of_reference and not is_literal and "$one_of" in content  # and nothing else
-        plain: dict[str, Any] = {}
-        for key, child in content.items():
-            child = list(child) if with_options else child
-            plain[_key_text(key)] = yield _plain_json_steps(child, of_reference)
-        return {"$literal": plain} if is_literal or (of_reference and _is_literal(plain)) else plain
-    if isinstance(value, (list, tuple)):
-        items = []
-        for child in value:
-            items.append((yield _plain_json_steps(child, of_reference)))
-        return {"$one_of": items} if isinstance(value, tuple) else items
-    return str(value) if isinstance(value, float) and math.isinf(value) else value
-
-
-def _plain_key_scores(nodes: dict[str, ScoreNode]) -> Any:
-    return _run(_plain_key_scores_steps(nodes))
-
-
-def _plain_key_scores_steps(nodes: dict[str, ScoreNode]) -> _Steps:
-    plain = {}
-    for key, node in nodes.items():
-        plain[key] = {"anls_score": node.anls_score, "children": (yield _plain_key_scores_steps(node.children))}
-    return plain
+    return explain_tree(prediction, reference, rules)
 
 
 # ---------------------------------------------------------------------------------------------------
-# The evaluate metric
+# anls_eval/questions/columns.py
+# Questions as Arrow columns: ids, predictions and answers as they are stored until they are scored.
+# ---------------------------------------------------------------------------------------------------
+
+_MAX_PLAIN = 100_000  # values of one tree
+
+STORED = pa.schema(
+    {
+        "predictions": pa.struct({"question_id": BYTES, "prediction_text": BYTES}),
+        "references": pa.struct({"question_id": BYTES, "answers": pa.large_list(BYTES)}),
+    }
+)
+
+STORED_TREES = STORED.set(1, pa.field("references", pa.struct({"question_id": BYTES, "answers": BYTES})))
+
+
+class Side(NamedTuple):
+    """Checked predictions or references, as `STORED` holds them. Ids are null for all rows or for none."""
+
+    ids: pa.Array
+    values: pa.Array
+
+
+def stored_ids(ids: list[str | None]) -> pa.Array:
+    """Store question_ids."""
+    return stored_texts(ids, str)
+
+
+def stored_texts(values: list[Any], where: Where) -> pa.Array:
+    """Store predictions, once they are known to be texts."""
+    try:
+        return prediction_texts(values, where).cast(BYTES)
+    except UnicodeEncodeError:
+        return pa.array(encode_texts(each_prediction(values, where)), BYTES)
+
+
+def stored_answers(values: list[Any], where: Where) -> pa.Array:
+    """Store lists of accepted answers, once they are known to be lists of texts."""
+    try:
+        return answer_texts(values, where).cast(pa.large_list(BYTES))
+    except UnicodeEncodeError:
+        return pa.array(encode_texts(each_answers(values, where)), pa.large_list(BYTES))
+
+
+def stored_trees(trees: list[Any], side: str, where: Where, rules: Protocol) -> pa.Array:
+    """Each tree, once it is known to be one, as JSON text, in which alternatives and key order survive Arrow."""
+    texts: list[bytes] = []
+    for row, tree in enumerate(trees):
+        try:
+            if not _is_plain_json(tree):
+                build_tree(tree, side, rules)
+                tree = tree_as_json(tree, side)
+            texts.append(json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{where(row)}: {error}") from None
+        except RecursionError:
+            raise ValueError(
+                f"{where(row)}: nested more deeply than JSON can be written here; score it with anls_star_score"
+            ) from None
+    return pa.array(texts, BYTES)
+
+
+def _is_plain_json(tree: Any) -> bool:
+    """Whether a tree is one that JSON can give, and not so large that it may hold itself."""
+    values = [tree]
+    for value in values:
+        kind = type(value)
+        if kind is dict and set(map(type, value)) <= {str} and "$one_of" not in value and "$literal" not in value:
+            values.extend(value.values())
+        elif kind is list:
+            values.extend(value)
+        elif kind is int:
+            if abs(value) > 2**63:  # of more digits, perhaps, than Python writes
+                return False
+        elif (kind not in SCALARS or value != value) and value is not None:
+            return False
+        if len(values) > _MAX_PLAIN:
+            return False
+    return True
+
+
+def is_same_tree(stored: bytes, other: bytes) -> bool:
+    """Whether stored trees are equal, whatever the order of their keys."""
+    return stored == other or len({json.dumps(json.loads(text), sort_keys=True) for text in (stored, other)}) == 1
+
+
+TEXT_TYPES = {"predictions": TEXTS, "references": TEXT_LISTS}
+
+
+def stored_table(batches: list[dict[str, Side]], schema: pa.Schema) -> pa.Table:
+    """The batches as a table of two structs; the shorter side is padded with nulls."""
+    columns = []
+    for side, kind in zip(schema.names, schema.types, strict=True):
+        fields = [pa.concat_arrays(parts) for parts in zip(*(batch[side] for batch in batches), strict=True)]
+        columns.append(pa.StructArray.from_arrays(fields, fields=list(kind)))
+    length = max(map(len, columns))
+    padded = [pa.concat_arrays([column, pa.nulls(length - len(column), column.type)]) for column in columns]
+    return pa.Table.from_arrays(padded, schema=schema)
+
+
+def stored_side(table: pa.Table, side: str) -> tuple[pa.Array, pa.Array]:
+    """Return the ids and values of one side, without the padding."""
+    chunks = [chunk for chunk in table[side].chunks if len(chunk)]
+    column = pa.concat_arrays(chunks) if chunks else pa.array([], table[side].type)
+    column = column.filter(column.is_valid()) if column.null_count else column
+    return column.field(0), column.field(1)
+
+
+def id_list(ids: pa.Array) -> list[str]:
+    """Return stored question_ids as a list."""
+    return as_list(decode_texts(ids, TEXTS))
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/questions/pairing.py
+# Predictions and references brought together by question_id.
+# ---------------------------------------------------------------------------------------------------
+
+class Aligned(NamedTuple):
+    """The questions in the order of the references, with a null for each prediction that did not come."""
+
+    question_ids: list[str] | None
+    texts: pa.Array
+    answers: pa.Array
+    missing: list[int]  # the rows of those nulls
+    unknown: int
+    notes: list[str]
+
+
+def align_questions(
+    table: pa.Table, missing: str, unknown: str, same: Callable[[Any, Any], bool] = operator.eq
+) -> Aligned:
+    """Pair predictions and references by question_id, or by position where there are no ids."""
+    prediction_ids, texts = stored_side(table, "predictions")
+    reference_ids, answers = stored_side(table, "references")
+    if not len(texts) and not len(answers):
+        raise ValueError("nothing to score: predictions and references are empty")
+    if prediction_ids.null_count == len(texts) and reference_ids.null_count == len(answers):
+        return Aligned(None, texts, answers, [], 0, [])
+    if prediction_ids.null_count or reference_ids.null_count:
+        raise ValueError("some rows have a question_id and others have none; expected all with one or all without")
+
+    notes: list[str] = []
+    prediction_ids, texts = drop_repeats(prediction_ids, texts, "predictions", notes, same)
+    if prediction_ids.equals(reference_ids):  # then the references do not repeat either
+        return Aligned(reference_ids, texts, answers, [], 0, notes)
+    reference_ids, answers = drop_repeats(reference_ids, answers, "references", notes, same)
+    positions = pc.index_in(reference_ids, value_set=prediction_ids)
+    lacking = np.flatnonzero(as_bools(positions.is_null()))
+    surplus = prediction_ids[:0]
+    if len(prediction_ids) > len(reference_ids) - len(lacking):
+        surplus = prediction_ids.filter(pc.invert(pc.is_in(prediction_ids, value_set=reference_ids)))
+    notes += unmatched_ids(reference_ids.take(pa.array(lacking)), surplus, len(answers), missing, unknown)
+    if not len(answers):
+        raise ValueError("nothing to score: references are empty")
+    return Aligned(reference_ids, texts.take(positions), answers, lacking.tolist(), len(surplus), notes)
+
+
+def unmatched_ids(lacking: pa.Array, surplus: pa.Array, n: int, missing: str, unknown: str) -> list[str]:
+    """What is said of ids, of n questions, without a prediction and of ids without a question, or the error."""
+    without_prediction = _count_ids(lacking, "without a prediction (missing: {})")
+    without_question = _count_ids(surplus, "in the predictions without a reference (unknown: {})")
+    if (len(lacking) and missing == "error") or (len(surplus) and unknown == "error"):
+        found = " and ".join(filter(None, (without_prediction, without_question)))
+        apart = len(surplus) and n and len(lacking) == n
+        ways = ['missing="zero" scores questions without a prediction 0'] if len(lacking) else []
+        ways += ['unknown="ignore" leaves predictions without a question out'] if len(surplus) else []
+        raise ValueError(
+            f"{found}.{' There is no id in common: are they of another split?' if apart else ''} "
+            f"Expected the same ids on both sides. To score all the same: {', '.join(ways)}."
+        )
+    notes = [f"{without_prediction}: scored 0"] if len(lacking) else []
+    return notes + ([f"{without_question}: left out"] if len(surplus) else [])
+
+
+def _count_ids(ids: pa.Array, what: str) -> str:
+    first = [id_ if 0 < len(id_) <= 60 and id_.isprintable() else reprlib.repr(id_) for id_ in id_list(ids[:5])]
+    shown = ", ".join(first) + (", ..." if len(ids) > 5 else "")
+    return f"{len(ids)} question_id{'s' * (len(ids) != 1)} {what.format(shown)}" if len(ids) else ""
+
+
+def drop_repeats(
+    ids: pa.Array, values: pa.Array, side: str, notes: list[str], same: Callable[[Any, Any], bool] = operator.eq
+) -> tuple[pa.Array, pa.Array]:
+    """Drop rows that repeat an id with the same content, as samplers that pad the last batch do."""
+    if len(pc.unique(ids)) == len(ids):
+        return ids, values
+    first_of: dict[bytes, int] = {}
+    contents = values.to_pylist()
+    for row, id_ in enumerate(ids.to_pylist()):
+        first = first_of.setdefault(id_, row)
+        if not same(contents[first], contents[row]):
+            kind = TEXT_TYPES["references" if pa.types.is_large_list(values.type) else "predictions"]
+            given, again = (as_list(decode_texts(values.take([at]), kind))[0] for at in (first, row))
+            raise ValueError(
+                f"duplicate question_id {id_list(ids[row : row + 1])[0]!r} in {side} with different content: "
+                f"{given!r} and {again!r}; expected each question_id once. Remove one of them."
+            )
+    kept = pa.array(list(first_of.values()))
+    notes.append(f"{len(ids) - len(kept)} repeated rows of {side} (same question_id, same content): left out")
+    return ids.take(kept), values.take(kept)
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/questions/rows.py
+# Rows of predictions and references, with or without a question_id, checked and stored.
+# ---------------------------------------------------------------------------------------------------
+
+def read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, Side]:
+    """Check a batch. Without ids, both sides have the same length."""
+    if rules.tree:
+        (prediction_ids, texts), (reference_ids, answers) = _read_trees(predictions, references)
+    else:
+        prediction_ids, texts = _read_rows(predictions, "predictions", "prediction_text")
+        reference_ids, answers = _read_rows(references, "references", "answers")
+    without_ids = None in prediction_ids[:1] or None in reference_ids[:1]
+    if without_ids and texts and answers and (None in prediction_ids[:1]) != (None in reference_ids[:1]):
+        bare, other = ("predictions", "references") if None in prediction_ids[:1] else ("references", "predictions")
+        raise ValueError(
+            f"{other} have question_ids and {bare} have none; expected both with question_ids or both without."
+        )
+    if without_ids:
+        check_same_length(texts, answers, "references")
+    prediction_name = _row_name("predictions", "prediction_text", prediction_ids)
+    reference_name = _row_name("references", "answers", reference_ids)
+    if rules.tree:
+        text_column = stored_trees(texts, "prediction", prediction_name, rules)
+        answer_column = stored_trees(answers, "reference", reference_name, rules)
+    else:
+        text_column, answer_column = stored_texts(texts, prediction_name), stored_answers(answers, reference_name)
+    return {
+        "predictions": Side(stored_ids(prediction_ids), text_column),
+        "references": Side(stored_ids(reference_ids), answer_column),
+    }
+
+
+def _row_name(side: str, key: str, ids: list[str | None]) -> Where:
+    def name(row: int) -> str:
+        return f"{side}[{row}]" if ids[row] is None else f"{side}[{row}] (question_id {ids[row]!r}): {key!r}"
+
+    return name
+
+
+def _read_trees(predictions: Any, references: Any) -> Iterator[tuple[list[str | None], list[Any]]]:
+    """What `_read_rows` gives of both sides. A dict with a question_id is a row, another one a tree.
+
+    Dicts are rows without ids only where those of both sides have nothing but the key of a row. A list of answers in
+    a row holds the alternatives, while a bare list is one tree.
+    """
+    given = {
+        ("predictions", "prediction_text"): []
+        if predictions is None
+        else as_list(read_column(predictions, "predictions")),
+        ("references", "answers"): [] if references is None else as_list(read_column(references, "references")),
+    }
+    lone = all(isinstance(row, Mapping) and set(row) == {key} for (_, key), rows in given.items() for row in rows)
+    for (side, key), rows in given.items():
+        if lone or any(is_row(row) for row in rows):
+            ids, values = _read_rows(rows, side, key)
+            yield ids, [tuple(own) if key == "answers" and isinstance(own, list) else own for own in values]
+        else:
+            yield [None] * len(rows), rows
+
+
+def is_row(value: Any) -> bool:
+    """Return whether a value is a row with a question_id."""
+    return isinstance(value, Mapping) and "question_id" in value
+
+
+def _read_rows(rows: Any, side: str, key: str) -> tuple[list[str | None], list[Any]]:
+    """Split rows into question_ids and values; bare values have no ids."""
+    if rows is None:
+        return [], []
+    listed = as_list(read_column(rows, side))
+    try:
+        ids, values = [row["question_id"] for row in listed], [row[key] for row in listed]
+    except (KeyError, TypeError, IndexError):
+        ids, values = _read_unusual_rows(listed, side, key)
+    if not set(map(type, ids)) <= {str}:
+        ids = [None if id_ is _NO_ID else _id_text(id_, f"{side}[{row}]") for row, id_ in enumerate(ids)]
+    return ids, values
+
+
+_NO_ID = object()
+
+
+def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any], list[Any]]:
+    """Bare values, or rows without ids, or the error that says which row is neither."""
+
+    def is_row(row: Any) -> bool:  # and not answers in the form of SQuAD
+        """Return whether a value is a row with a question_id."""
+        return isinstance(row, Mapping) and (key in row or not (side == "references" and "text" in row))
+
+    wrapped = list(map(is_row, rows))
+    if not any(wrapped):
+        return [_NO_ID] * len(rows), rows
+    expected = f"{{'question_id': ..., {key!r}: ...}}"
+    with_id = [is_wrapped and "question_id" in row for row, is_wrapped in zip(rows, wrapped, strict=True)]
+    kinds = list(zip(wrapped, with_id, strict=True))
+    for number, row in enumerate(rows):
+        if kinds[number] != kinds[0]:
+            where = f"{side}[{number}] is {describe_value(row)}, unlike {side}[0]"
+            raise ValueError(f"{where}; expected all rows to be alike, {expected}.")
+    for number, row in enumerate(rows):
+        if key not in row or (not with_id[number] and len(row) > 1):
+            raise ValueError(f"{side}[{number}] is {describe_value(row)}; expected {expected}. Rename its keys.")
+    return [row.get("question_id", _NO_ID) for row in rows], [row[key] for row in rows]
+
+
+def _id_text(value: object, where: str) -> str:
+    """An id as text: 17 and "17" are one id, "017" is another."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return number_text(int(value), f"the question_id of {where}")
+    raise ValueError(f"{where} has the question_id {short_repr(value)}; expected a string or an integer.")
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/metric.py
+# The metric of the `evaluate` library.
 # ---------------------------------------------------------------------------------------------------
 
 _DESCRIPTION = """\
@@ -2829,316 +3324,6 @@ _CITATION = """\
 """
 
 
-_BYTES = pa.large_binary()  # UTF-8 that may hold lone surrogates, which Arrow's texts cannot
-_STORED = pa.schema(
-    {
-        "predictions": pa.struct({"question_id": _BYTES, "prediction_text": _BYTES}),
-        "references": pa.struct({"question_id": _BYTES, "answers": pa.large_list(_BYTES)}),
-    }
-)
-_STORED_TREES = _STORED.set(1, pa.field("references", pa.struct({"question_id": _BYTES, "answers": _BYTES})))
-
-
-class _Side(NamedTuple):
-    """Checked predictions or references, as `_STORED` holds them. Ids are null for all rows or for none."""
-
-    ids: pa.Array
-    values: pa.Array
-
-
-def _read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, _Side]:
-    """Check a batch. Without ids, both sides have the same length."""
-    if rules.tree:
-        (prediction_ids, texts), (reference_ids, answers) = _read_trees(predictions, references)
-    else:
-        prediction_ids, texts = _read_rows(predictions, "predictions", "prediction_text")
-        reference_ids, answers = _read_rows(references, "references", "answers")
-    without_ids = None in prediction_ids[:1] or None in reference_ids[:1]
-    if without_ids and texts and answers and (None in prediction_ids[:1]) != (None in reference_ids[:1]):
-        bare, other = ("predictions", "references") if None in prediction_ids[:1] else ("references", "predictions")
-        raise ValueError(
-            f"{other} have question_ids and {bare} have none; expected both with question_ids or both without."
-        )
-    if without_ids:
-        _check_lengths(texts, answers, "references")
-    prediction_name = _row_name("predictions", "prediction_text", prediction_ids)
-    reference_name = _row_name("references", "answers", reference_ids)
-    if rules.tree:
-        text_column = _stored_trees(texts, "prediction", prediction_name, rules)
-        answer_column = _stored_trees(answers, "reference", reference_name, rules)
-    else:
-        text_column, answer_column = _stored_texts(texts, prediction_name), _stored_answers(answers, reference_name)
-    return {
-        "predictions": _Side(_stored_ids(prediction_ids), text_column),
-        "references": _Side(_stored_ids(reference_ids), answer_column),
-    }
-
-
-def _stored_ids(ids: list[str | None]) -> pa.Array:
-    return _stored_texts(ids, str)
-
-
-def _stored_texts(values: list[Any], where: _Where) -> pa.Array:
-    try:
-        return _prediction_texts(values, where).cast(_BYTES)
-    except UnicodeEncodeError:
-        return pa.array(_encoded(_each_prediction(values, where)), _BYTES)
-
-
-def _stored_answers(values: list[Any], where: _Where) -> pa.Array:
-    try:
-        return _answer_texts(values, where).cast(pa.large_list(_BYTES))
-    except UnicodeEncodeError:
-        return pa.array(_encoded(_each_answers(values, where)), pa.large_list(_BYTES))
-
-
-def _encoded(value: Any) -> Any:
-    if isinstance(value, list):
-        return list(map(_encoded, value))
-    return None if value is None else value.encode("utf-8", "surrogatepass")
-
-
-def _stored_trees(trees: list[Any], side: str, where: _Where, rules: Protocol) -> pa.Array:
-    """Each tree, once it is known to be one, as JSON text, in which alternatives and key order survive Arrow."""
-    texts: list[bytes] = []
-    for row, tree in enumerate(trees):
-        try:
-            if not _is_plain_json(tree):
-                _compile(tree, side, rules)
-                tree = _plain_json(tree, side)
-            texts.append(json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"{where(row)}: {error}") from None
-        except RecursionError:
-            raise ValueError(
-                f"{where(row)}: nested more deeply than JSON can be written here; score it with anls_star_score"
-            ) from None
-    return pa.array(texts, _BYTES)
-
-
-def _is_plain_json(tree: Any) -> bool:
-    """Whether a tree is one that JSON can give, and not so large that it may hold itself."""
-    values = [tree]
-    for value in values:
-        kind = type(value)
-        if kind is dict and set(map(type, value)) <= {str} and "$one_of" not in value and "$literal" not in value:
-            values.extend(value.values())
-        elif kind is list:
-            values.extend(value)
-        elif kind is int:
-            if abs(value) > 2**63:  # of more digits, perhaps, than Python writes
-                return False
-        elif (kind not in _SCALARS or value != value) and value is not None:
-            return False
-        if len(values) > _MAX_PLAIN:
-            return False
-    return True
-
-
-def _is_same_tree(stored: bytes, other: bytes) -> bool:
-    """Whether stored trees are equal, whatever the order of their keys."""
-    return stored == other or len({json.dumps(json.loads(text), sort_keys=True) for text in (stored, other)}) == 1
-
-
-def _row_name(side: str, key: str, ids: list[str | None]) -> _Where:
-    def name(row: int) -> str:
-        return f"{side}[{row}]" if ids[row] is None else f"{side}[{row}] (question_id {ids[row]!r}): {key!r}"
-
-    return name
-
-
-def _read_trees(predictions: Any, references: Any) -> Iterator[tuple[list[str | None], list[Any]]]:
-    """What `_read_rows` gives of both sides. A dict with a question_id is a row, another one a tree.
-
-    Dicts are rows without ids only where those of both sides have nothing but the key of a row. A list of answers in
-    a row holds the alternatives, while a bare list is one tree.
-    """
-    given = {
-        ("predictions", "prediction_text"): [] if predictions is None else _listed(_column(predictions, "predictions")),
-        ("references", "answers"): [] if references is None else _listed(_column(references, "references")),
-    }
-    lone = all(isinstance(row, Mapping) and set(row) == {key} for (_, key), rows in given.items() for row in rows)
-    for (side, key), rows in given.items():
-        if lone or any(_is_row(row) for row in rows):
-            ids, values = _read_rows(rows, side, key)
-            yield ids, [tuple(own) if key == "answers" and isinstance(own, list) else own for own in values]
-        else:
-            yield [None] * len(rows), rows
-
-
-def _is_row(value: Any) -> bool:
-    return isinstance(value, Mapping) and "question_id" in value
-
-
-def _read_rows(rows: Any, side: str, key: str) -> tuple[list[str | None], list[Any]]:
-    """Split rows into question_ids and values; bare values have no ids."""
-    if rows is None:
-        return [], []
-    listed = _listed(_column(rows, side))
-    try:
-        ids, values = [row["question_id"] for row in listed], [row[key] for row in listed]
-    except (KeyError, TypeError, IndexError):
-        ids, values = _read_unusual_rows(listed, side, key)
-    if not set(map(type, ids)) <= {str}:
-        ids = [None if id_ is _NO_ID else _id_text(id_, f"{side}[{row}]") for row, id_ in enumerate(ids)]
-    return ids, values
-
-
-_NO_ID = object()
-
-
-def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any], list[Any]]:
-    """Bare values, or rows without ids, or the error that says which row is neither."""
-
-    def is_row(row: Any) -> bool:  # and not answers in the form of SQuAD
-        return isinstance(row, Mapping) and (key in row or not (side == "references" and "text" in row))
-
-    wrapped = list(map(is_row, rows))
-    if not any(wrapped):
-        return [_NO_ID] * len(rows), rows
-    expected = f"{{'question_id': ..., {key!r}: ...}}"
-    with_id = [is_wrapped and "question_id" in row for row, is_wrapped in zip(rows, wrapped, strict=True)]
-    kinds = list(zip(wrapped, with_id, strict=True))
-    for number, row in enumerate(rows):
-        if kinds[number] != kinds[0]:
-            where = f"{side}[{number}] is {_describe(row)}, unlike {side}[0]"
-            raise ValueError(f"{where}; expected all rows to be alike, {expected}.")
-    for number, row in enumerate(rows):
-        if key not in row or (not with_id[number] and len(row) > 1):
-            raise ValueError(f"{side}[{number}] is {_describe(row)}; expected {expected}. Rename its keys.")
-    return [row.get("question_id", _NO_ID) for row in rows], [row[key] for row in rows]
-
-
-def _id_text(value: object, where: str) -> str:
-    """An id as text: 17 and "17" are one id, "017" is another."""
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        return _number_text(int(value), f"the question_id of {where}")
-    raise ValueError(f"{where} has the question_id {_shown(value)}; expected a string or an integer.")
-
-
-_TEXT_TYPES = {"predictions": _TEXTS, "references": _TEXT_LISTS}
-
-
-def _stored_table(batches: list[dict[str, _Side]], schema: pa.Schema) -> pa.Table:
-    """The batches as a table of two structs; the shorter side is padded with nulls."""
-    columns = []
-    for side, kind in zip(schema.names, schema.types, strict=True):
-        fields = [pa.concat_arrays(parts) for parts in zip(*(batch[side] for batch in batches), strict=True)]
-        columns.append(pa.StructArray.from_arrays(fields, fields=list(kind)))
-    length = max(map(len, columns))
-    padded = [pa.concat_arrays([column, pa.nulls(length - len(column), column.type)]) for column in columns]
-    return pa.Table.from_arrays(padded, schema=schema)
-
-
-def _stored_side(table: pa.Table, side: str) -> tuple[pa.Array, pa.Array]:
-    chunks = [chunk for chunk in table[side].chunks if len(chunk)]
-    column = pa.concat_arrays(chunks) if chunks else pa.array([], table[side].type)
-    column = column.filter(column.is_valid()) if column.null_count else column
-    return column.field(0), column.field(1)
-
-
-def _decoded(column: pa.Array, kind: pa.DataType) -> Any:
-    """Stored bytes as an Arrow array of texts, or as a list if there are lone surrogates."""
-
-    def text(value: Any) -> Any:
-        if isinstance(value, list):
-            return list(map(text, value))
-        return None if value is None else value.decode("utf-8", "surrogatepass")
-
-    try:
-        return column.cast(kind)
-    except pa.ArrowInvalid:
-        return [text(value) for value in column.to_pylist()]
-
-
-class _Aligned(NamedTuple):
-    """The questions in the order of the references, with a null for each prediction that did not come."""
-
-    question_ids: list[str] | None
-    texts: pa.Array
-    answers: pa.Array
-    missing: list[int]  # the rows of those nulls
-    unknown: int
-    notes: list[str]
-
-
-def _align(table: pa.Table, missing: str, unknown: str, same: Callable[[Any, Any], bool] = operator.eq) -> _Aligned:
-    prediction_ids, texts = _stored_side(table, "predictions")
-    reference_ids, answers = _stored_side(table, "references")
-    if not len(texts) and not len(answers):
-        raise ValueError("nothing to score: predictions and references are empty")
-    if prediction_ids.null_count == len(texts) and reference_ids.null_count == len(answers):
-        return _Aligned(None, texts, answers, [], 0, [])
-    if prediction_ids.null_count or reference_ids.null_count:
-        raise ValueError("some rows have a question_id and others have none; expected all with one or all without")
-
-    notes: list[str] = []
-    prediction_ids, texts = _without_repeats(prediction_ids, texts, "predictions", notes, same)
-    if prediction_ids.equals(reference_ids):  # then the references do not repeat either
-        return _Aligned(reference_ids, texts, answers, [], 0, notes)
-    reference_ids, answers = _without_repeats(reference_ids, answers, "references", notes, same)
-    positions = pc.index_in(reference_ids, value_set=prediction_ids)
-    lacking = np.flatnonzero(_bools(positions.is_null()))
-    surplus = prediction_ids[:0]
-    if len(prediction_ids) > len(reference_ids) - len(lacking):
-        surplus = prediction_ids.filter(pc.invert(pc.is_in(prediction_ids, value_set=reference_ids)))
-    notes += _unmatched(reference_ids.take(pa.array(lacking)), surplus, len(answers), missing, unknown)
-    if not len(answers):
-        raise ValueError("nothing to score: references are empty")
-    return _Aligned(reference_ids, texts.take(positions), answers, lacking.tolist(), len(surplus), notes)
-
-
-def _unmatched(lacking: pa.Array, surplus: pa.Array, n: int, missing: str, unknown: str) -> list[str]:
-    """What is said of ids, of n questions, without a prediction and of ids without a question, or the error."""
-    without_prediction = _count_ids(lacking, "without a prediction (missing: {})")
-    without_question = _count_ids(surplus, "in the predictions without a reference (unknown: {})")
-    if (len(lacking) and missing == "error") or (len(surplus) and unknown == "error"):
-        found = " and ".join(filter(None, (without_prediction, without_question)))
-        apart = len(surplus) and n and len(lacking) == n
-        ways = ['missing="zero" scores questions without a prediction 0'] if len(lacking) else []
-        ways += ['unknown="ignore" leaves predictions without a question out'] if len(surplus) else []
-        raise ValueError(
-            f"{found}.{' There is no id in common: are they of another split?' if apart else ''} "
-            f"Expected the same ids on both sides. To score all the same: {', '.join(ways)}."
-        )
-    notes = [f"{without_prediction}: scored 0"] if len(lacking) else []
-    return notes + ([f"{without_question}: left out"] if len(surplus) else [])
-
-
-def _id_list(ids: pa.Array) -> list[str]:
-    return _listed(_decoded(ids, _TEXTS))
-
-
-def _count_ids(ids: pa.Array, what: str) -> str:
-    first = [id_ if 0 < len(id_) <= 60 and id_.isprintable() else reprlib.repr(id_) for id_ in _id_list(ids[:5])]
-    shown = ", ".join(first) + (", ..." if len(ids) > 5 else "")
-    return f"{len(ids)} question_id{'s' * (len(ids) != 1)} {what.format(shown)}" if len(ids) else ""
-
-
-def _without_repeats(
-    ids: pa.Array, values: pa.Array, side: str, notes: list[str], same: Callable[[Any, Any], bool] = operator.eq
-) -> tuple[pa.Array, pa.Array]:
-    """Drop rows that repeat an id with the same content, as samplers that pad the last batch do."""
-    if len(pc.unique(ids)) == len(ids):
-        return ids, values
-    first_of: dict[bytes, int] = {}
-    contents = values.to_pylist()
-    for row, id_ in enumerate(ids.to_pylist()):
-        first = first_of.setdefault(id_, row)
-        if not same(contents[first], contents[row]):
-            kind = _TEXT_TYPES["references" if pa.types.is_large_list(values.type) else "predictions"]
-            given, again = (_listed(_decoded(values.take([at]), kind))[0] for at in (first, row))
-            raise ValueError(
-                f"duplicate question_id {_id_list(ids[row : row + 1])[0]!r} in {side} with different content: "
-                f"{given!r} and {again!r}; expected each question_id once. Remove one of them."
-            )
-    kept = pa.array(list(first_of.values()))
-    notes.append(f"{len(ids) - len(kept)} repeated rows of {side} (same question_id, same content): left out")
-    return ids.take(kept), values.take(kept)
-
-
 class ANLS(evaluate.Metric):
     """ANLS for `evaluate`: ``evaluate.load("anls")``, or with a protocol ``evaluate.load("anls", "rrc")``.
 
@@ -3168,10 +3353,10 @@ class ANLS(evaluate.Metric):
                 'evaluate.load("anls", "rrc"), and threshold and the like are options of compute'
             )
         self.protocol = get_protocol("standard" if config_name in (None, "default") else config_name)
-        self._schema = _STORED_TREES if self.protocol.tree else _STORED
+        self._schema = STORED_TREES if self.protocol.tree else STORED
         self._tables: list[pa.Table] = []  # what was added
-        self._pending: list[dict[str, _Side]] = []  # batches that are not yet joined to a table
-        self._pending_rows = dict.fromkeys(_STORED.names, 0)
+        self._pending: list[dict[str, Side]] = []  # batches that are not yet joined to a table
+        self._pending_rows = dict.fromkeys(STORED.names, 0)
         self._with_ids: bool | None = None  # whether the rows that were added have a question_id
         super().__init__(config_name=self.protocol.name if config_name else None, **options)
         self._experiment, self._round = self.experiment_id, 0
@@ -3206,10 +3391,10 @@ class ANLS(evaluate.Metric):
     def add(
         self,
         *,
-        prediction: Any = _NO_VALUE,
-        reference: Any = _NO_VALUE,
-        predictions: Any = _NO_VALUE,
-        references: Any = _NO_VALUE,
+        prediction: Any = NOT_GIVEN,
+        reference: Any = NOT_GIVEN,
+        predictions: Any = NOT_GIVEN,
+        references: Any = NOT_GIVEN,
     ) -> None:
         """Add one prediction and its reference, or with a question_id one of the two.
 
@@ -3223,16 +3408,16 @@ class ANLS(evaluate.Metric):
         Raises:
             ValueError: Input that cannot be scored; nothing is added.
         """
-        prediction = predictions if prediction is _NO_VALUE else prediction
-        reference = references if reference is _NO_VALUE else reference
+        prediction = predictions if prediction is NOT_GIVEN else prediction
+        reference = references if reference is NOT_GIVEN else reference
         # None is an answer that was not given, and a tree; beside a row it is nothing.
-        reference_alone = prediction is _NO_VALUE or (prediction is None and _is_row(reference))
-        no_answers = reference is None and (_is_row(prediction) or not self.protocol.tree)
-        prediction_alone = reference is _NO_VALUE or no_answers
+        reference_alone = prediction is NOT_GIVEN or (prediction is None and is_row(reference))
+        no_answers = reference is None and (is_row(prediction) or not self.protocol.tree)
+        prediction_alone = reference is NOT_GIVEN or no_answers
         if reference_alone and prediction_alone:
             raise ValueError("add got neither prediction nor reference")
         given = None if reference_alone else [prediction], None if prediction_alone else [reference]
-        self._take(_read_batch(*given, self.protocol))
+        self._take(read_batch(*given, self.protocol))
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
         """Add predictions and references; with question_ids, one side may be longer or absent.
@@ -3246,7 +3431,7 @@ class ANLS(evaluate.Metric):
         """
         if predictions is None and references is None:
             raise ValueError("add_batch got neither predictions nor references")
-        self._take(_read_batch(predictions, references, self.protocol))
+        self._take(read_batch(predictions, references, self.protocol))
 
     def compute(
         self,
@@ -3278,9 +3463,9 @@ class ANLS(evaluate.Metric):
         Raises:
             ValueError: Nothing to score, ids that repeat or do not match, or input that cannot be scored.
         """
-        rules = _rules(self.protocol, threshold, of_trees=None)
-        _check_choice("missing", missing, _MISSING)
-        _check_choice("unknown", unknown, _UNKNOWN)
+        rules = resolve_rules(self.protocol, threshold, of_trees=None)
+        check_choice("missing", missing, MISSING)
+        check_choice("unknown", unknown, UNKNOWN)
         self._join_pending()
         before, added = len(self), (list(self._tables), self._with_ids)
         if predictions is not None or references is not None:
@@ -3296,7 +3481,7 @@ class ANLS(evaluate.Metric):
         if self.process_id > 0:
             return None
         try:
-            aligned = _align(table, missing, unknown, _is_same_tree if rules.tree else operator.eq)
+            aligned = align_questions(table, missing, unknown, is_same_tree if rules.tree else operator.eq)
             result, notes = (_tree_result if rules.tree else _result)(aligned, rules, detailed, missing)
             for note in notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
@@ -3308,10 +3493,10 @@ class ANLS(evaluate.Metric):
 
     def reset(self) -> None:
         """Forget all that was added and not yet scored."""
-        self._tables, self._pending, self._pending_rows = [], [], dict.fromkeys(_STORED.names, 0)
+        self._tables, self._pending, self._pending_rows = [], [], dict.fromkeys(STORED.names, 0)
         self._with_ids = None
 
-    def _take(self, batch: dict[str, _Side]) -> None:
+    def _take(self, batch: dict[str, Side]) -> None:
         ids = pa.concat_arrays([side.ids for side in batch.values()])
         if len(ids):
             with_ids = not ids.null_count
@@ -3329,8 +3514,8 @@ class ANLS(evaluate.Metric):
 
     def _join_pending(self) -> None:
         if self._pending:
-            self._tables.append(_stored_table(self._pending, self._schema))
-            self._pending, self._pending_rows = [], dict.fromkeys(_STORED.names, 0)
+            self._tables.append(stored_table(self._pending, self._schema))
+            self._pending, self._pending_rows = [], dict.fromkeys(STORED.names, 0)
 
     def _gather(self) -> pa.Table:
         """Take out all that was added; in the first of several processes, by every process."""
@@ -3379,9 +3564,9 @@ def _read_table(path: str) -> pa.Table:
         return pa.ipc.open_stream(file).read_all()
 
 
-def _result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: str) -> tuple[dict[str, Any], list[str]]:
-    texts = _decoded(aligned.texts, _TEXT_TYPES["predictions"])
-    scored = _score(texts, _decoded(aligned.answers, _TEXT_TYPES["references"]), rules, closest=detailed)
+def _result(aligned: Aligned, rules: Protocol, detailed: bool, missing: str) -> tuple[dict[str, Any], list[str]]:
+    texts = decode_texts(aligned.texts, TEXT_TYPES["predictions"])
+    scored = score_columns(texts, decode_texts(aligned.answers, TEXT_TYPES["references"]), rules, closest=detailed)
     absent = set(aligned.missing)
     scored = scored._replace(unanswered=[row for row in scored.unanswered if row not in absent])
     scores = scored.scores.tolist()
@@ -3396,15 +3581,15 @@ def _result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: str) ->
             "padded": len(scored.padding_gains),
             "padding_gain": math.fsum(scored.padding_gains) / n,
             "scores": scores,
-            "question_ids": None if aligned.question_ids is None else _id_list(aligned.question_ids),
+            "question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids),
             "closest_references": scored.closest,
             "signature": signature(rules, n=n, missing=missing),
         }
     named = (scored.unanswered or scored.padding_gains) and aligned.question_ids is not None
-    return result, aligned.notes + _notes(scored, rules, _id_list(aligned.question_ids) if named else None)
+    return result, aligned.notes + text_notes(scored, rules, id_list(aligned.question_ids) if named else None)
 
 
-def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: str) -> tuple[dict[str, Any], list[str]]:
+def _tree_result(aligned: Aligned, rules: Protocol, detailed: bool, missing: str) -> tuple[dict[str, Any], list[str]]:
     absent = set(aligned.missing)
     stored = zip(aligned.texts.to_pylist(), aligned.answers.to_pylist(), strict=True)
     try:
@@ -3415,21 +3600,21 @@ def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: st
         ) from None
     n = len(pairs)
     given = [pair for row, pair in enumerate(pairs) if row not in absent]
-    names = None if aligned.question_ids is None else _id_list(aligned.question_ids)
-    notes = _tree_notes(
+    names = None if aligned.question_ids is None else id_list(aligned.question_ids)
+    notes = tree_notes(
         [p for p, _ in given],
         [g for _, g in given],
         rules,
         names and [name for row, name in enumerate(names) if row not in absent],
     )
     if not detailed:
-        total = math.fsum(_score_trees([p for p, _ in given], [g for _, g in given], rules).tolist())
+        total = math.fsum(score_trees([p for p, _ in given], [g for _, g in given], rules).tolist())
         return {"anls_star_score": total / n}, aligned.notes + notes
     scores, closest, keys = [0.0] * n, [None] * n, []
     for row, pair in enumerate(pairs):
         if row not in absent:
-            found = _Explained(*pair, rules)
-            scores[row], closest[row] = found.score, _plain_json(found.closest_reference())
+            found = ExplainedTree(*pair, rules)
+            scores[row], closest[row] = found.score, tree_as_json(found.closest_reference())
             keys.append(found.key_scores())
     result = {
         "anls_star_score": math.fsum(scores) / n,
@@ -3437,15 +3622,15 @@ def _tree_result(aligned: _Aligned, rules: Protocol, detailed: bool, missing: st
         "missing": len(absent),
         "unknown": aligned.unknown,
         "scores": scores,
-        "question_ids": None if aligned.question_ids is None else _id_list(aligned.question_ids),
+        "question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids),
         "closest_references": closest,
-        "key_scores": _run(_mean_key_scores(keys)),
+        "key_scores": run_computation(_mean_key_scores(keys)),
         "signature": signature(rules, n=n, missing=missing),
     }
     return result, aligned.notes + notes
 
 
-def _mean_key_scores(documents: list[dict[str, ScoreNode]]) -> _Steps:
+def _mean_key_scores(documents: list[dict[str, ScoreNode]]) -> Computation:
     """Of each path of keys, the mean over the documents in which it was compared, and how many those are."""
     mean: dict[str, Any] = {}
     for key in dict.fromkeys(itertools.chain.from_iterable(documents)):

@@ -1,12 +1,12 @@
 """The entry point of the Hugging Face Space: the web app of the metric in `anls`."""
 
 if __name__ == "__main__":  # the processes that do the work import this file, too, and need no page
-    from anls_eval.space.files import temporary_files
+    from anls_eval.app.temporary_files import temporary_files
 
     with temporary_files():
-        from anls_eval.space import child
+        from anls_eval.app import child
 
         child.prepare()  # while the page is imported, which takes longer
-        from anls_eval.space.app import launch
+        from anls_eval.app.blocks import launch
 
         launch()

@@ -1,1 +1,109 @@
-"""Evaluating with the metric in `anls`: what goes beyond one file that `evaluate` can load."""
+"""ANLS and ANLS*: answers, extracted documents and whole submissions, scored as every leaderboard does it.
+
+These are the public names. Each is imported when it is first used, so that ``import anls_eval`` takes no time and loads
+nothing that the caller does not need.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from anls_eval.version import __version__
+
+if TYPE_CHECKING:
+    from anls_eval.analysis.answers import explain_answers
+    from anls_eval.analysis.diagnosis import compare_protocols, diagnose
+    from anls_eval.analysis.thresholds import threshold_sweep
+    from anls_eval.check.check import check_submission
+    from anls_eval.cluster.run import score_dataset
+    from anls_eval.explanation import Explanation, Match, ScoreNode
+    from anls_eval.files import open_predictions, open_references
+    from anls_eval.leaderboards.rules import LEADERBOARDS, leaderboard_score, leaderboard_scores
+    from anls_eval.registry import get_protocol, protocol_from_signature, signature
+    from anls_eval.rules.protocol import Protocol
+    from anls_eval.rules.table import PROTOCOLS
+    from anls_eval.scoring import anls_score, anls_scores, anls_star_score, anls_star_scores, explain
+    from anls_eval.statistics.intervals import confidence_interval, paired_comparison, rank_systems
+    from anls_eval.submission.score import score_submission
+    from anls_eval.submission.systems import score_systems
+    from anls_eval.tree.nodes import one_of
+
+_HOMES = {
+    "LEADERBOARDS": "leaderboards.rules",
+    "PROTOCOLS": "rules.table",
+    "Explanation": "explanation",
+    "Match": "explanation",
+    "Protocol": "rules.protocol",
+    "ScoreNode": "explanation",
+    "anls_score": "scoring",
+    "anls_scores": "scoring",
+    "anls_star_score": "scoring",
+    "anls_star_scores": "scoring",
+    "check_submission": "check.check",
+    "compare_protocols": "analysis.diagnosis",
+    "confidence_interval": "statistics.intervals",
+    "diagnose": "analysis.diagnosis",
+    "explain": "scoring",
+    "explain_answers": "analysis.answers",
+    "get_protocol": "registry",
+    "leaderboard_score": "leaderboards.rules",
+    "leaderboard_scores": "leaderboards.rules",
+    "one_of": "tree.nodes",
+    "open_predictions": "files",
+    "open_references": "files",
+    "paired_comparison": "statistics.intervals",
+    "protocol_from_signature": "registry",
+    "rank_systems": "statistics.intervals",
+    "score_dataset": "cluster.run",
+    "score_submission": "submission.score",
+    "score_systems": "submission.systems",
+    "signature": "registry",
+    "threshold_sweep": "analysis.thresholds",
+}
+
+__all__ = [
+    "LEADERBOARDS",
+    "PROTOCOLS",
+    "Explanation",
+    "Match",
+    "Protocol",
+    "ScoreNode",
+    "__version__",
+    "anls_score",
+    "anls_scores",
+    "anls_star_score",
+    "anls_star_scores",
+    "check_submission",
+    "compare_protocols",
+    "confidence_interval",
+    "diagnose",
+    "explain",
+    "explain_answers",
+    "get_protocol",
+    "leaderboard_score",
+    "leaderboard_scores",
+    "one_of",
+    "open_predictions",
+    "open_references",
+    "paired_comparison",
+    "protocol_from_signature",
+    "rank_systems",
+    "score_dataset",
+    "score_submission",
+    "score_systems",
+    "signature",
+    "threshold_sweep",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'anls_eval' has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(f"anls_eval.{_HOMES[name]}"), name)
+    globals()[name] = value  # so that this is asked once
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,7 +7,7 @@ import sys
 def main() -> None:
     """Run the command line, or say what it needs."""
     try:
-        from anls_eval import cli
+        from anls_eval.cli import commands as cli
     except ModuleNotFoundError as error:
         remedy = "pip install '.[eval]' in the folder of anls"
         print(f"error: the command line needs {error.name}: {remedy}", file=sys.stderr)

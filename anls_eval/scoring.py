@@ -1,236 +1,218 @@
-"""One pass over the rows of a submission, block by block: the same for whole files and for parts of a data set."""
+"""The public functions that score texts and trees."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import json
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+import warnings
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-
-import anls
-from anls_eval.alignment import Alignment, without_repeats
-from anls_eval.formats import Batch, Reader
-from anls_eval.scorers import Scorer, escaped_surrogates, text_column
-from anls_eval.summary import Summary
-
-_LABELS = pa.large_list(pa.large_string())
-BY = "by "  # before the names of columns to group by, which can be any
-NO_VALUE = "no value in "  # before them, in the counts of a summary
-
-SIDES = "predictions", "references"
-
-Rows = Callable[[], Iterator[pa.Table]]
-"""Gives the rows of a side as `alignment.Alignment` takes them, from the start."""
+from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_list
+from anls_eval.explanation import Explanation
+from anls_eval.inputs.columns import check_same_length, read_column
+from anls_eval.inputs.values import to_answers, to_text
+from anls_eval.notes import text_notes, text_notes_of_one, tree_notes
+from anls_eval.registry import resolve_rules
+from anls_eval.rules.protocol import Protocol
+from anls_eval.text.explain import explain_text
+from anls_eval.text.measure import score_columns
+from anls_eval.text.similarity import score_one
+from anls_eval.tree.documents import score_tree, score_trees
+from anls_eval.tree.explain import explain_tree
 
 
-class Sides(NamedTuple):
-    """What is to be scored.
-
-    Args:
-        predictions: The rows of the predictions.
-        references: Those of the references.
-        notes: What a user must be told about the files.
-    """
-
-    predictions: Rows
-    references: Rows
-    notes: tuple[str, ...]
-
-
-class Options(NamedTuple):
-    """What is asked of a pass.
+def anls_score(
+    prediction: Any,
+    answers: Any,
+    *,
+    protocol: str | Protocol = "standard",
+    threshold: float | Fraction | Decimal | None = None,
+) -> float:
+    """Score one prediction against its accepted answers.
 
     Args:
-        by: Columns to group by.
-        cluster_by: The column with the document of each question.
-        columns: Further columns to keep.
-        missing: ``"error"`` or ``"zero"``.
-        unknown: ``"error"`` or ``"ignore"``.
-        keep: Whether the questions stay in memory with their scores.
-    """
+        prediction: The predicted text. A number or bool is taken as its `str`; None and NaN are no answer, which
+            scores 0 with a warning.
+        answers: The accepted answers: a list or tuple of strings, one string, or the SQuAD form ``{"text": [...]}``.
+        protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
+        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
 
-    by: tuple[str, ...] = ()
-    cluster_by: str | None = None
-    columns: tuple[str, ...] = ()
-    missing: str = "error"
-    unknown: str = "error"
-    keep: bool = False
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns to read beside the usual ones."""
-        clusters = [] if self.cluster_by is None else [self.cluster_by]
-        return tuple(dict.fromkeys((*self.by, *self.columns, *clusters)))
-
-
-class Pass:
-    """One pass over both sides.
-
-    Args:
-        sides: What is to be scored.
-        scorer: Of the protocol.
-        options: What is asked.
-        whole: Whether each side is read as a whole, so that ids that come twice can be left out.
-
-    Attributes:
-        summary: Of the questions that have been scored.
-        kept: These questions and their scores, block by block, where that was asked for.
-    """
-
-    def __init__(self, sides: Sides, scorer: Scorer, options: Options, whole: bool) -> None:
-        self.scorer, self.summary = scorer, Summary(notes=dict.fromkeys(sides.notes))
-        self._options = options
-        self.kept: list[tuple[pa.Table, npt.NDArray[np.float64]]] = []
-        self._clustered: list[tuple[npt.NDArray[np.float64], list[str]]] = []
-        predictions, references = (
-            self._whole(rows(), side) if whole else rows() for rows, side in zip(sides[:2], SIDES, strict=True)
-        )
-        self._alignment = Alignment(predictions, references, options.missing, options.unknown)
-
-    def _whole(self, rows: Iterable[pa.Table], side: str) -> Iterator[pa.Table]:
-        tables = list(rows)
-        if tables:
-            table = pa.concat_tables(tables)
-            kept = without_repeats(table, side)
-            self.summary.counts[f"repeated {side}"] += table.num_rows - kept.num_rows
-            yield kept
-
-    @property
-    def fingerprints(self) -> npt.NDArray[np.uint64]:
-        """Afterwards, those of the questions, in order."""
-        return self._alignment.fingerprints
-
-    def questions(self) -> Iterator[pa.Table]:
-        """The questions, block by block."""
-        yield from self._alignment
-        self.summary.note_ids("missing", self._alignment.lacking)
-        self.summary.note_ids("unknown", self._alignment.surplus)
-
-    def scored(
-        self, detailed: bool, on_progress: Callable[[int], None]
-    ) -> Iterator[tuple[pa.Table, npt.NDArray[np.float64], dict[str, pa.Array]]]:
-        """Score block by block; the details are columns of what else there is to say, if asked for."""
-        n = 0
-        for questions in self.questions():
-            scores, details = self.scorer.score(questions, detailed, self.summary)
-            self.summary.tally(("score",), scores)
-            for name in self._options.by:
-                labels = questions[BY + name].combine_chunks()
-                lengths = anls._ints(pc.fill_null(pc.list_value_length(labels), 0))
-                self.summary.counts[NO_VALUE + name] += int(np.count_nonzero(lengths == 0))
-                for value, counts in _grouped(labels, scores):
-                    self.summary.count(("by", name, value), counts)
-            if self._options.cluster_by is not None:
-                self._clustered.append((scores, _one_label(questions, self._options.cluster_by)))
-            if self._options.keep:
-                self.kept.append((questions, scores))
-            n += len(scores)
-            on_progress(n)
-            yield questions, scores, details
-
-    def rows(self, detailed: bool, on_progress: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
-        """Score block by block, and give the rows for a file."""
-        for questions, scores, details in self.scored(detailed, on_progress):
-            ids = anls._decoded(questions["question_id"].combine_chunks(), anls._TEXTS)
-            columns = {"question_id": text_column(ids), **details, "score": pa.array(scores)}
-            for name in self._options.by:
-                columns[BY + name if name in columns else name] = _shown_labels(questions[BY + name])
-            yield pa.record_batch(columns)
-
-    def clusters(self) -> tuple[npt.NDArray[np.float64], list[str]]:
-        """Afterwards, the scores and the document of each, where clusters were asked for."""
-        scores = np.concatenate([scores for scores, _ in self._clustered])
-        return scores, [label for _, own in self._clustered for label in own]
-
-
-def sides_of(readers: tuple[Reader, Reader], scorer: Scorer, names: tuple[str, ...]) -> Sides:
-    """The rows of two files, checked and stored as the scorer takes them.
-
-    Args:
-        readers: Of the predictions and the references.
-        scorer: Of the protocol.
-        names: Columns to keep, of which each reader reads those that its file is asked for.
-    """
-    predictions, references = (
-        functools.partial(stored_rows, reader, side, scorer, names) for reader, side in zip(readers, SIDES, strict=True)
-    )
-    return Sides(predictions, references, tuple(note for reader in readers for note in reader.detected.notes))
-
-
-def stored_rows(reader: Reader, side: str, scorer: Scorer, names: tuple[str, ...]) -> Iterator[pa.Table]:
-    """The rows of one file, as in `sides_of`.
+    Returns:
+        The similarity to the closest answer, from 0 to 1; 0 if the protocol does not keep it.
 
     Raises:
-        ValueError: A row cannot be read or scored. The message names it.
+        ValueError: Something that is not text, no answer at all, an unknown protocol or a threshold outside 0 to 1.
+
+    Example:
+        >>> anls_score("CocaCola", ["Coca Cola", "Coca Cola Company"])
+        0.8888888888888888
+        >>> anls_score("ab", ["ac"]), anls_score("ab", ["ac"], protocol="paper")
+        (0.5, 0.0)
+
+    Source: Biten et al., "Scene Text Visual Question Answering", ICCV 2019, section 3; https://arxiv.org/abs/1905.13648.
     """
-    for batch in reader.batches():
-        ids = batch.question_ids
-        columns = {
-            "question_id": pa.nulls(len(batch), anls._BYTES) if ids is None else _stored_ids(ids),
-            "value": scorer.stored(batch.values, side, _place(reader, batch, side), ids is not None),
-        }
-        columns |= {BY + name: _labels(batch.columns[name]) for name in names if name in batch.columns}
-        if side == "references" and "answer_type" in batch.columns:
-            columns["answer_type"] = _labels(batch.columns["answer_type"])
-        yield pa.table(columns)
+    rules = resolve_rules(protocol, threshold, of_trees=False)
+    text = to_text(prediction, "prediction", "one string")
+    options = to_answers(answers, "answers")
+    score, _ = score_one(text, options, rules)
+    for note in text_notes_of_one(text, options, score, rules):
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return score
 
 
-def _place(reader: Reader, batch: Batch, side: str) -> Callable[[int], str]:
-    def place(row: int) -> str:
-        own = "" if batch.question_ids is None else f" (question_id {str(batch.question_ids[row])!r})"
-        return f"{reader.detected.path}, row {batch.first_row + row}{own}: the {side.removesuffix('s')}"
+def anls_scores(
+    predictions: Any,
+    answers: Any,
+    *,
+    protocol: str | Protocol = "standard",
+    threshold: float | Fraction | Decimal | None = None,
+) -> Floats:
+    """Score n predictions, each against its own accepted answers, as fast as the machine allows.
 
-    return place
+    The result does not depend on the order or on how the questions are split into calls. ANLS is its mean.
 
+    Args:
+        predictions: n texts as a list, NumPy array, pandas Series or Arrow column (fastest). Each is taken as
+            `anls_score` takes one.
+        answers: n lists of accepted answers, likewise; ``list<string>`` in Arrow.
+        protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
+        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
 
-def _stored_ids(ids: Any) -> pa.Array:
-    return ids.cast(anls._BYTES) if isinstance(ids, pa.Array) else anls._stored_ids(ids)
+    Returns:
+        A float64 array of shape (n,) with values from 0 to 1.
 
+    Raises:
+        ValueError: What `anls_score` refuses, with the row; columns of different length.
 
-def _labels(column: Any) -> pa.Array:
-    """The values of a column as lists of texts, most of them of one."""
-    if isinstance(column, pa.Array) and not pa.types.is_nested(column.type):
-        with contextlib.suppress(pa.ArrowException):  # durations, bytes and others, of which Python makes texts
-            texts = column.cast(pa.large_string())
-            ends = np.cumsum(np.concatenate([[0], anls._bools(texts.is_valid())]))
-            return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), texts.drop_null())
-    values = anls._listed(column)
-    return pa.array([list(map(_text, own)) if isinstance(own, list) else _label(own) for own in values], _LABELS)
+    Example:
+        >>> anls_scores(["Denver Broncos", "12/15/89"], [["Denver Broncos"], ["12/15/88"]])
+        array([1.   , 0.875])
 
-
-def _label(value: Any) -> list[str]:
-    return [] if anls._is_missing(value) else [_text(value)]
-
-
-def _text(value: Any) -> str:
-    return escaped_surrogates(str(value))
-
-
-def _one_label(questions: pa.Table, name: str) -> list[str]:
-    labels = questions[BY + name].to_pylist()
-    for row, own in enumerate(labels):
-        if not own or len(own) > 1:
-            [id_] = anls._id_list(questions["question_id"][row : row + 1].combine_chunks())
-            found = "several values" if own else "no value"
-            raise ValueError(f"question_id {id_!r} has {found} in {name!r}; expected the document that it is about")
-    return [own[0] for own in labels]
+    Source: as `anls_score`.
+    """
+    rules = resolve_rules(protocol, threshold, of_trees=False)
+    left, right = read_column(predictions, "predictions", TEXTS), read_column(answers, "answers", TEXT_LISTS)
+    check_same_length(left, right, "answers")
+    scored = score_columns(left, right, rules)
+    for note in text_notes(scored, rules):
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return scored.scores
 
 
-def _shown_labels(labels: pa.ChunkedArray) -> pa.Array:
-    shown = [None if not own else own[0] if len(own) == 1 else json.dumps(own) for own in labels.to_pylist()]
-    return pa.array(shown, pa.large_string())
+def anls_star_score(
+    prediction: Any,
+    reference: Any,
+    *,
+    protocol: str | Protocol = "anls_star",
+    threshold: float | Fraction | Decimal | None = None,
+) -> float:
+    """Score one tree, such as extracted JSON, against its reference.
+
+    Dicts are compared key by key, lists by their best matching whatever the order, leaves as texts. All leaves weigh
+    the same; what is missing or invented counts against the score. The order of list elements, of alternatives and of
+    dict keys does not change a bit of it.
+
+    Args:
+        prediction: A tree of dicts, lists, strings, numbers, bools and None. Decimal, date, time, Enum and NumPy
+            scalars are taken as the text a person would write; NaN as None. Keys are texts too: None and bools as JSON
+            writes them, an Enum by its value.
+        reference: The same; a tuple, `one_of` or ``{"$one_of": [...]}`` holds alternatives, of which the closest
+            counts. ``{"$literal": {...}}`` is a dict that really has such a key.
+        protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` made of one of them.
+        threshold: The least similarity of two leaves that counts, from 0 to 1, in place of the protocol's 0.5.
+
+    Returns:
+        s / l, from 0 to 1.
+
+    Raises:
+        TypeError: An object that is no such tree, with its path and the way to convert it.
+        ValueError: A tuple in the prediction, no alternative, an object that holds itself, a protocol of texts, or a
+            threshold outside 0 to 1.
+
+    Example:
+        >>> anls_star_score({"total": "17.9", "items": ["pen", "ink"]}, {"total": "17.99", "items": ["ink", "pen"]})
+        0.9333333333333333
+
+    Source: Peer et al., "ANLS* - A Universal Document Processing Metric for Generative Large Language Models",
+    https://arxiv.org/abs/2402.03848, equations 3 to 6.
+    """
+    rules = resolve_rules(protocol, threshold, of_trees=True)
+    for note in tree_notes([prediction], [reference], rules):
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return score_tree(prediction, reference, rules)
 
 
-def _grouped(labels: pa.Array, scores: Any) -> Iterator[tuple[str, dict[float, int]]]:
-    """The number of questions by label and score."""
-    owners = pc.list_parent_indices(labels)
-    table = pa.table({"label": labels.flatten(), "score": pa.array(scores).take(owners)})
-    counted = table.group_by(["label", "score"]).aggregate([([], "count_all")])
-    for label, score, count in zip(*(counted[name].to_pylist() for name in counted.column_names), strict=True):
-        yield label, {score: count}
+def anls_star_scores(
+    predictions: Sequence[Any],
+    references: Sequence[Any],
+    *,
+    protocol: str | Protocol = "anls_star",
+    threshold: float | Fraction | Decimal | None = None,
+) -> Floats:
+    """Score n trees, each against its own reference.
+
+    Args:
+        predictions: n trees, each as `anls_star_score` takes one.
+        references: n references, likewise.
+        protocol: As in `anls_star_score`.
+        threshold: As in `anls_star_score`.
+
+    Returns:
+        A float64 array of shape (n,) with values from 0 to 1.
+
+    Raises:
+        TypeError: What `anls_star_score` refuses, with the row.
+        ValueError: The same; also sequences of different length.
+
+    Example:
+        >>> anls_star_scores([{"a": "x"}, ["y"]], [{"a": "x", "b": "z"}, ["y"]])
+        array([0.5, 1. ])
+    """
+    rules = resolve_rules(protocol, threshold, of_trees=True)
+    given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
+    check_same_length(given, expected, "references")
+    for note in tree_notes(given, expected, rules):
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return score_trees(given, expected, rules)
+
+
+def explain(
+    prediction: Any,
+    reference: Any,
+    *,
+    protocol: str | Protocol = "anls_star",
+    threshold: float | Fraction | Decimal | None = None,
+) -> Explanation:
+    """Score a tree or a text and say why the score is what it is.
+
+    Args:
+        prediction: What `anls_star_score` takes; with a protocol of texts, what `anls_score` takes.
+        reference: The same; with a protocol of texts, the accepted answers.
+        protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
+        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+
+    Returns:
+        The score with the closest reference, the key scores and one row for each leaf. ``str`` of it is a table.
+
+    Raises:
+        TypeError: What `anls_star_score` refuses.
+        ValueError: What `anls_star_score` and `anls_score` refuse.
+
+    Example:
+        >>> print(explain({"date": "2024-01-03"}, {"date": "2024-01-02", "total": "17.99"}))  # doctest: +ELLIPSIS
+        score 0.45 = 0.9 of 2
+        credit  reference              prediction              why it is not full
+        0/1     $.total    17.99       -           -           missing
+        0.9/1   $.date     2024-01-02  $.date      2024-01-03  1 of 10 characters differ
+        anls|protocol:anls_star|tree:released|pred:strip+lower+collapse|...
+    """
+    rules = resolve_rules(protocol, threshold, of_trees=None)
+    if not rules.tree:
+        explanation, notes = explain_text(prediction, reference, rules)
+        for note in notes:
+            warnings.warn(note, UserWarning, stacklevel=2)
+        return explanation
+    for note in tree_notes([prediction], [reference], rules):
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return explain_tree(prediction, reference, rules)

@@ -17,11 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from anls_eval.distributed import local_client, part_paths, score_dataset
-from anls_eval.formats import open_predictions, open_references
-from anls_eval.scorers import make_scorer
-from anls_eval.scoring import Options, Pass, sides_of
-from anls_eval.summary import Summary
+from anls_eval.cluster.run import local_client, part_paths, score_dataset
+from anls_eval.files import open_predictions, open_references
+from anls_eval.submission.passes import Options, Pass, sides_of
+from anls_eval.submission.scorers import make_scorer
+from anls_eval.submission.totals import Summary
 from benchmarks.generate import expected_mean, write_dataset
 from benchmarks.measuring import Contender, alone, arguments, cpu_seconds, equal_to, peak_megabytes, positive, workload
 from benchmarks.render import number, section_text
@@ -116,7 +116,7 @@ def dataset_section(sizes: Sizes) -> Section:
     steps = list(itertools.pairwise(map(of_workers, sizes.workers)))
     return Section(
         "Data sets in many files",
-        "Parquet files of DocVQA's answers, by one process and by `anls_eval.distributed.score_dataset` on this "
+        "Parquet files of DocVQA's answers, by one process and by `anls_eval.cluster.run.score_dataset` on this "
         "machine. Brought together by id, the files of one side have other rows than those of the other. Dask's "
         "workers also write the scores of all questions. Seconds are without the start of the workers; the score is "
         "known.",

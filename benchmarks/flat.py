@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import rapidfuzz.distance.Levenshtein
 
-import anls
+from anls_eval.scoring import anls_scores
 from benchmarks.measuring import (
     PEERS,
     ROOT,
@@ -132,7 +132,7 @@ def parquet_file(questions: Questions) -> Iterator[Path]:
 
 def from_parquet(path: Path) -> Any:
     table = pq.read_table(path)
-    return anls.anls_scores(table["prediction"], table["answers"])
+    return anls_scores(table["prediction"], table["answers"])
 
 
 def texts_workload(
@@ -141,10 +141,10 @@ def texts_workload(
     predictions, answers = questions
     n = len(predictions)
     columns = pa.array(predictions), pa.array(answers)
-    ours = functools.partial(anls.anls_scores, predictions, answers)
+    ours = functools.partial(anls_scores, predictions, answers)
     standard = equal_to(ours())
     sample = questions.first(pypi_items)
-    as_pypi = equal_to(anls.anls_scores(*sample, protocol="pypi_anls"))
+    as_pypi = equal_to(anls_scores(*sample, protocol="pypi_anls"))
     levenshtein, rapid = Levenshtein.distance, rapidfuzz.distance.Levenshtein.distance
     with parquet_file(questions) as path:
         contenders = [
@@ -152,7 +152,7 @@ def texts_workload(
             Contender(LEVENSHTEIN_LOOP, timed(lambda: loop(questions, levenshtein)), rounds, standard, n),
             Contender(RAPIDFUZZ_LOOP, timed(lambda: loop(questions, rapid)), rounds, standard, n),
             Contender(LISTS, timed(ours), rounds, standard, n),
-            Contender(ARROW, timed(lambda: anls.anls_scores(*columns)), rounds, standard, n),
+            Contender(ARROW, timed(lambda: anls_scores(*columns)), rounds, standard, n),
             Contender(PARQUET, timed(lambda: from_parquet(path)), rounds, standard, n),
             Contender(FLOOR, floor(ours), rounds, None, n),
         ]
@@ -179,11 +179,11 @@ def evaluate_workload(
             metric.add_batch(**rows)
         return metric.compute()["anls_score"]
 
-    mean = math.fsum(anls.anls_scores(*questions).tolist()) / n
+    mean = math.fsum(anls_scores(*questions).tolist()) / n
     contenders = [
         Contender(STOCK, timed(lambda: score(stock)), rounds, None, n),
         Contender(EVALUATE, timed(lambda: score(ours)), rounds, equal_to(mean), n),
-        Contender(FLOOR, floor(lambda: anls.anls_scores(*questions)), rounds, None, n),
+        Contender(FLOOR, floor(lambda: anls_scores(*questions)), rounds, None, n),
     ]
     return workload(name, n, contenders, headline=headline)
 

@@ -21,9 +21,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import anls
-from anls_eval.formats.write import whole_file
-from anls_eval.tally import Tally
+from anls_eval.files.write import whole_file
+from anls_eval.scoring import anls_scores
+from anls_eval.statistics.tally import Tally
 
 DOCVQA = Path(__file__).resolve().parent.parent / "tests" / "data" / "docvqa"
 SEPARATOR = "\x1f"  # in none of the texts
@@ -110,7 +110,7 @@ def expected_mean(rows: int) -> float:
     """The mean of the rows that repeat, so many times over."""
     predictions, answers, _ = repetition()
     whole, rest = divmod(rows, len(predictions))
-    scores = anls.anls_scores(predictions, answers)
+    scores = anls_scores(predictions, answers)
     counts = Tally.of(scores).counts
     return (Tally(Counter({score: count * whole for score, count in counts.items()})) + Tally.of(scores[:rest])).mean
 

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import anls
-from anls_eval.formats import open_predictions, open_references
-from anls_eval.submission import score_submission
+from anls_eval.files import open_predictions, open_references
+from anls_eval.scoring import anls_score, anls_scores, anls_star_score
+from anls_eval.submission.score import score_submission
 from benchmarks.documents import chain, description, descriptions, predicted, with_slips
 from benchmarks.generate import expected_mean, write_dataset
 from benchmarks.measuring import LEAST_SECONDS, alone, arguments, peak_megabytes, positive, timed, used_megabytes
@@ -55,19 +55,19 @@ def flat_point(predictions: str, references: str) -> tuple[float, float, float]:
 
 
 def depth_point(depth: int) -> tuple[float, float]:
-    return called(anls.anls_star_score, chain(depth, "ACME Gmbh"), chain(depth, "ACME GmbH & Co"))
+    return called(anls_star_score, chain(depth, "ACME Gmbh"), chain(depth, "ACME GmbH & Co"))
 
 
 def list_point(n: int) -> tuple[float, float]:
     generator = random.Random(0)  # noqa: S311
     reference = descriptions(generator, n)
-    return called(anls.anls_star_score, predicted(generator, reference), reference)
+    return called(anls_star_score, predicted(generator, reference), reference)
 
 
 def letters_point(n: int) -> tuple[float, float]:
     generator = random.Random(0)  # noqa: S311
     reference = description(generator, n)[:n]
-    return called(anls.anls_score, with_slips(generator, reference), [reference])
+    return called(anls_score, with_slips(generator, reference), [reference])
 
 
 def called(function: Callable[..., float], *arguments: Any) -> tuple[float, float]:
@@ -80,7 +80,7 @@ def lists_point(n: int) -> tuple[float, float]:
     before = used_megabytes()
     questions = docvqa_questions(n)
     built = used_megabytes()
-    anls.anls_scores(*questions)
+    anls_scores(*questions)
     return built - before, peak_megabytes() - built
 
 

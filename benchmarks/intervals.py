@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-import anls
-from anls_eval.statistics import confidence_interval, paired_comparison
+from anls_eval.scoring import anls_scores
+from anls_eval.statistics.intervals import confidence_interval, paired_comparison
 from benchmarks.measuring import Contender, alone, arguments, cpu_seconds, peak_megabytes, positive, workload
 from benchmarks.questions import docvqa_questions
 from benchmarks.render import section_text
@@ -78,7 +78,7 @@ TASKS: dict[str, dict[str, Callable[[Systems], Any]]] = {
 @functools.cache
 def real_scores() -> list[list[float]]:
     """Score the six models on 1,000 questions."""
-    scores: list[list[float]] = anls.anls_scores(*docvqa_questions(RUNS * 1_000)).reshape(-1, RUNS).T.tolist()
+    scores: list[list[float]] = anls_scores(*docvqa_questions(RUNS * 1_000)).reshape(-1, RUNS).T.tolist()
     return scores
 
 

@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
+import rapidfuzz.process
 import scipy.optimize
 from rapidfuzz.distance import Levenshtein
 
-import anls
+from anls_eval.version import __version__
 from benchmarks.results import Machine, Timing, Workload
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -163,14 +164,14 @@ def recorded_calls(run: Callable[[], Any]) -> list[Callable[[], Any]]:
         return record
 
     distance = recorder(Levenshtein.distance)
-    names = [name for name in ("cdist", "cpdist", "linear_sum_assignment") if hasattr(anls, name)]
-    recorders: dict[str, Any] = {name: recorder(getattr(anls, name)) for name in names}
+    recorders: dict[str, Any] = {name: recorder(getattr(rapidfuzz.process, name)) for name in ("cdist", "cpdist")}
     recorders["Levenshtein"] = types.SimpleNamespace(**vars(Levenshtein) | {"distance": distance})
     with contextlib.ExitStack() as patches:
-        patches.enter_context(mock.patch.multiple(anls, **recorders))
-        if "linear_sum_assignment" not in names:  # imported where it is used
-            assign = recorder(scipy.optimize.linear_sum_assignment)
-            patches.enter_context(mock.patch.object(scipy.optimize, "linear_sum_assignment", assign))
+        for module in [own for name, own in sys.modules.items() if name.startswith("anls_eval.")]:
+            for name in recorders.keys() & vars(module).keys():
+                patches.enter_context(mock.patch.object(module, name, recorders[name]))
+        assign = recorder(scipy.optimize.linear_sum_assignment)
+        patches.enter_context(mock.patch.object(scipy.optimize, "linear_sum_assignment", assign))
         run()
     return calls
 
@@ -251,7 +252,7 @@ def machine(load_before: float, seconds: float) -> Machine:
 
 
 def _versions() -> Iterator[tuple[str, str]]:
-    yield "anls-metric", anls.__version__
+    yield "anls-eval", __version__
     for package in ("datasets", "dask", "evaluate", "Levenshtein", "numpy", "pyarrow", "rapidfuzz", "scipy"):
         yield package, importlib.metadata.version(package)
     peers = importlib.metadata.distributions(path=[str(PEERS)])

@@ -18,7 +18,7 @@ from benchmarks.render import section_text
 from benchmarks.results import FLOOR, Section, at_most
 
 ROUNDS = 5
-EVALUATE, OURS, HELP, PAGE = "import evaluate", "import anls", "anls --help", "the app's first page"
+EVALUATE, OURS, HELP, PAGE = "import evaluate", "import anls_eval", "anls --help", "the app's first page"
 PATIENCE = 120  # seconds until an app that does not answer is an error
 
 
@@ -62,7 +62,7 @@ def startup_section(rounds: int = ROUNDS) -> Section:
     commands = {
         FLOOR: ["-c", "pass"],
         EVALUATE: ["-c", "import evaluate"],
-        OURS: ["-c", "import anls"],
+        OURS: ["-c", "import anls_eval"],
         HELP: ["-m", "anls_eval", "--help"],
     }
     contenders = [Contender(name, functools.partial(command, *own), rounds) for name, own in commands.items()]

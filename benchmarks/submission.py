@@ -21,7 +21,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import anls
+from anls_eval.scoring import anls_scores
 from benchmarks.measuring import PEERS, Contender, arguments, equal_to, positive, workload
 from benchmarks.questions import Questions, docvqa_questions
 from benchmarks.render import section_text
@@ -35,8 +35,8 @@ KINDS = ("parquet", "jsonl", "json")
 
 SCORING = """
 import sys, time
-from anls_eval.formats import open_predictions, open_references
-from anls_eval.submission import score_submission
+from anls_eval.files import open_predictions, open_references
+from anls_eval.submission.score import score_submission
 start = time.perf_counter()
 result = score_submission(open_predictions(sys.argv[1]), open_references(sys.argv[2]), protocol="pypi_anls")
 print(time.perf_counter() - start, result.score)
@@ -48,12 +48,12 @@ READING = {
 }
 LEAST = """
 import json, math, sys
-import anls
+import anls_eval
 paths = sys.argv[1:]
 {reading}
 if "rows" in globals():
     columns = [row["answer"] for row in rows[0]], [row["answers"] for row in rows[1]]
-scores = anls.anls_scores(*columns, protocol="pypi_anls")
+scores = anls_eval.anls_scores(*columns, protocol="pypi_anls")
 print(math.fsum(scores.tolist()) / len(scores))
 """
 
@@ -177,7 +177,7 @@ def submission_section(sizes: Sizes, rounds: int = ROUNDS) -> Section:
     workloads, targets = [], []
     for n in sizes.questions:
         questions = docvqa_questions(n)
-        scores = anls.anls_scores(*questions, protocol="pypi_anls")
+        scores = anls_scores(*questions, protocol="pypi_anls")
         mean = math.fsum(scores.tolist()) / n
         with tempfile.TemporaryDirectory() as name:
             paths = write_questions(Path(name), questions)

@@ -13,12 +13,11 @@ import importlib
 import random
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-import anls
+from anls_eval.scoring import anls_star_score, anls_star_scores
 from benchmarks.documents import (
     archive,
     chain,
@@ -35,7 +34,6 @@ from benchmarks.documents import (
 from benchmarks.measuring import (
     LEAST_SECONDS,
     PEERS,
-    ROOT,
     ROUNDS,
     SAME,
     Contender,
@@ -139,9 +137,7 @@ def pairs(sizes: Sizes) -> list[Pair]:
 
 
 def load_peers() -> Peers:
-    """Import what `make bench` installs for comparison, after ours: one of its packages has the name of ours."""
-    if Path(anls.__file__).resolve() != ROOT / "anls.py":
-        sys.exit(f"anls is {anls.__file__}, not ours")
+    """Import what `make bench` installs for comparison."""
     if not (PEERS / "stickler").exists():
         sys.exit("the other implementations are not installed: run `make bench`, which does that")
     if str(PEERS) not in sys.path:
@@ -151,7 +147,7 @@ def load_peers() -> Peers:
 
 def tree_workload(pair: Pair, peers: Peers, rounds: int) -> Workload:
     peer_rounds = rounds if pair.peer_rounds is None else min(rounds, pair.peer_rounds)
-    ours = functools.partial(anls.anls_star_score, pair.prediction, pair.reference)
+    ours = functools.partial(anls_star_score, pair.prediction, pair.reference)
     score = ours()
     contenders = [
         *(
@@ -234,7 +230,7 @@ def many_workload(
     predictions: Sequence[Any], references: Sequence[Any], peers: Peers, peer_items: int, rounds: int
 ) -> Workload:
     n = len(predictions)
-    ours = functools.partial(anls.anls_star_scores, predictions, references)
+    ours = functools.partial(anls_star_scores, predictions, references)
     scores = ours()
 
     def each(peer: Callable[[Any, Any], float]) -> list[float]:
@@ -263,8 +259,8 @@ def huge_section(sizes: Sizes, rounds: int) -> Section:
     reference = archive(generator, sizes.parts, sizes.items)
     prediction = {name: predicted(generator, part) for name, part in reference.items()}
     first = next(iter(reference))
-    ours = functools.partial(anls.anls_star_score, prediction, reference)
-    score, score_of_part = ours(), anls.anls_star_score(prediction[first], reference[first])
+    ours = functools.partial(anls_star_score, prediction, reference)
+    score, score_of_part = ours(), anls_star_score(prediction[first], reference[first])
     contenders = [
         *(
             Contender(

@@ -16,8 +16,8 @@ import mlflow  # noqa: E402
 import trackio  # noqa: E402
 import wandb  # noqa: E402
 
-from anls import ANLS  # noqa: E402
 from anls_eval.integrations import trackers  # noqa: E402
+from anls_eval.metric import ANLS  # noqa: E402
 
 DOCVQA = Path(__file__).resolve().parent / "docvqa"
 

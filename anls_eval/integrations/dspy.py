@@ -8,15 +8,16 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import anls
 from anls_eval.integrations.model_output import score_output
+from anls_eval.registry import resolve_rules
+from anls_eval.rules.protocol import Protocol
 
 
 def make_metric(
     *,
     answers_field: str = "answers",
     prediction_field: str = "answer",
-    protocol: str | anls.Protocol = "standard",
+    protocol: str | Protocol = "standard",
     threshold: float | Fraction | Decimal | None = None,
 ) -> Callable[..., float]:
     """Make a metric for ``dspy.Evaluate`` and the optimizers.
@@ -27,7 +28,7 @@ def make_metric(
     Args:
         answers_field: The field of the example that holds the accepted answers.
         prediction_field: The output field of the program.
-        protocol: A name or alias in `anls.PROTOCOLS`, or an `anls.Protocol`. One of trees takes a field that holds a
+        protocol: A name or alias in `PROTOCOLS`, or an `Protocol`. One of trees takes a field that holds a
             tree or its JSON text.
         threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
 
@@ -43,7 +44,7 @@ def make_metric(
         >>> metric({"answers": ["Coca Cola"]}, {"answer": "CocaCola"})
         0.8888888888888888
     """
-    rules = anls._rules(protocol, threshold, of_trees=None)
+    rules = resolve_rules(protocol, threshold, of_trees=None)
 
     def metric(example: Any, prediction: Any, trace: Any = None) -> float:
         expected = _field(example, answers_field, "the example", "answers_field")

@@ -17,14 +17,15 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import anls
 from anls_eval.integrations.model_output import score_output
+from anls_eval.registry import resolve_rules
+from anls_eval.rules.protocol import Protocol
 
 
 def make_process_results(
     *,
     answers: str = "answers",
-    protocol: str | anls.Protocol = "standard",
+    protocol: str | Protocol = "standard",
     threshold: float | Fraction | Decimal | None = None,
 ) -> Callable[[Mapping[str, Any], Sequence[str]], dict[str, float]]:
     """Make a ``process_results`` for a task whose documents or rules are not the usual ones.
@@ -32,7 +33,7 @@ def make_process_results(
     Args:
         answers: The field of a document that holds its accepted answers: a list of strings, one string, or for
             trees what `model_output.score_output` takes.
-        protocol: A name or alias in `anls.PROTOCOLS`, or an `anls.Protocol`. One of trees reads the output as JSON.
+        protocol: A name or alias in `PROTOCOLS`, or an `Protocol`. One of trees reads the output as JSON.
         threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
 
     Returns:
@@ -46,7 +47,7 @@ def make_process_results(
         >>> process({"labels": ["12%"]}, ["12 %"])
         {'anls': 0.75}
     """
-    rules = anls._rules(protocol, threshold, of_trees=None)
+    rules = resolve_rules(protocol, threshold, of_trees=None)
 
     def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:
         if answers not in doc:

@@ -10,8 +10,11 @@ from fractions import Fraction
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer, stderr
 from inspect_ai.solver import TaskState
 
-import anls as _anls
+from anls_eval.explanation import Explanation
 from anls_eval.integrations.model_output import read_json, read_reference
+from anls_eval.registry import resolve_rules
+from anls_eval.rules.protocol import Protocol
+from anls_eval.scoring import explain
 
 
 @metric
@@ -25,14 +28,14 @@ def mean() -> Metric:
 
 
 @scorer(metrics=[mean(), stderr()])
-def anls(protocol: str | _anls.Protocol = "standard", threshold: float | Fraction | Decimal | None = None) -> Scorer:
+def anls(protocol: str | Protocol = "standard", threshold: float | Fraction | Decimal | None = None) -> Scorer:
     """Score the completion against the target, which holds the accepted answers.
 
     Questions about one document are not independent. With the document's name in the samples' metadata,
     ``Task(..., metrics=[mean(), stderr(cluster="document")])`` gives the clustered standard error.
 
     Args:
-        protocol: A name or alias in `anls.PROTOCOLS`, or an `anls.Protocol`.
+        protocol: A name or alias in `PROTOCOLS`, or an `Protocol`.
         threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
 
     Returns:
@@ -41,20 +44,18 @@ def anls(protocol: str | _anls.Protocol = "standard", threshold: float | Fractio
     Raises:
         ValueError: An unknown protocol, one of trees, or a threshold outside 0 to 1.
     """
-    rules = _anls._rules(protocol, threshold, of_trees=False)
-    return _scorer(lambda output, target: _anls.explain(output, list(target), protocol=rules))
+    rules = resolve_rules(protocol, threshold, of_trees=False)
+    return _scorer(lambda output, target: explain(output, list(target), protocol=rules))
 
 
 @scorer(metrics=[mean(), stderr()])
-def anls_star(
-    protocol: str | _anls.Protocol = "anls_star", threshold: float | Fraction | Decimal | None = None
-) -> Scorer:
+def anls_star(protocol: str | Protocol = "anls_star", threshold: float | Fraction | Decimal | None = None) -> Scorer:
     """Score the JSON in the completion against the target, the JSON text of the reference; several are alternatives.
 
     A completion that is not JSON is compared as the text that it is.
 
     Args:
-        protocol: ``anls_star``, ``anls_star_paper``, or an `anls.Protocol` made of one of them.
+        protocol: ``anls_star``, ``anls_star_paper``, or an `Protocol` made of one of them.
         threshold: The least similarity of two leaves that counts, from 0 to 1, in place of the protocol's.
 
     Returns:
@@ -63,16 +64,16 @@ def anls_star(
     Raises:
         ValueError: An unknown protocol, one of texts, or a threshold outside 0 to 1.
     """
-    rules = _anls._rules(protocol, threshold, of_trees=True)
+    rules = resolve_rules(protocol, threshold, of_trees=True)
 
-    def compare(output: str, target: Target) -> _anls.Explanation:
+    def compare(output: str, target: Target) -> Explanation:
         reference = read_reference(list(target))
-        return _anls.explain(read_json(output), reference[0] if len(reference) == 1 else reference, protocol=rules)
+        return explain(read_json(output), reference[0] if len(reference) == 1 else reference, protocol=rules)
 
     return _scorer(compare)
 
 
-def _scorer(compare: Callable[[str, Target], _anls.Explanation]) -> Scorer:
+def _scorer(compare: Callable[[str, Target], Explanation]) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output.completion
         found = compare(output, target)

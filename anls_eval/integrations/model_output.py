@@ -8,7 +8,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import anls
+from anls_eval.registry import get_protocol
+from anls_eval.rules.protocol import Protocol
+from anls_eval.scoring import anls_score, anls_star_score
 
 _FENCE = re.compile(r"\A```\w*\n(.*)\n```\Z", re.DOTALL)
 
@@ -42,16 +44,16 @@ def score_output(
     output: Any,
     answers: Any,
     *,
-    protocol: str | anls.Protocol = "standard",
+    protocol: str | Protocol = "standard",
     threshold: float | Fraction | Decimal | None = None,
 ) -> float:
-    """Score one output by any protocol of `anls.PROTOCOLS`.
+    """Score one output by any protocol of `PROTOCOLS`.
 
     Args:
         output: The predicted text; for a protocol of trees, the tree or its JSON text.
-        answers: The accepted answers as `anls.anls_score` takes them. For a protocol of trees a list holds
+        answers: The accepted answers as `anls_score` takes them. For a protocol of trees a list holds
             alternatives, as in `evaluate`, each a tree or its JSON text; anything else is one tree.
-        protocol: A name or alias, or an `anls.Protocol`.
+        protocol: A name or alias, or an `Protocol`.
         threshold: The least similarity that counts, in place of the protocol's.
 
     Returns:
@@ -59,7 +61,7 @@ def score_output(
 
     Raises:
         TypeError: An object that is no tree.
-        ValueError: What `anls.anls_score` or `anls.anls_star_score` refuses.
+        ValueError: What `anls_score` or `anls_star_score` refuses.
 
     Example:
         >>> score_output("CocaCola", ["Coca Cola", "Pepsi"])
@@ -67,10 +69,10 @@ def score_output(
         >>> score_output('{"total": "17.9"}', {"total": "17.99"}, protocol="anls_star")
         0.8
     """
-    if anls.get_protocol(protocol).tree:
+    if get_protocol(protocol).tree:
         tree, reference = read_json(output), read_reference(answers)
-        return anls.anls_star_score(tree, reference, protocol=protocol, threshold=threshold)
-    return anls.anls_score(output, answers, protocol=protocol, threshold=threshold)
+        return anls_star_score(tree, reference, protocol=protocol, threshold=threshold)
+    return anls_score(output, answers, protocol=protocol, threshold=threshold)
 
 
 def read_reference(answers: Any) -> Any:

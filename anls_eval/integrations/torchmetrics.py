@@ -18,7 +18,9 @@ import torch
 from torchmetrics import Metric
 from torchmetrics.utilities.data import dim_zero_cat
 
-import anls as _anls
+from anls_eval.registry import get_protocol, resolve_rules, signature
+from anls_eval.rules.protocol import Protocol
+from anls_eval.scoring import anls_scores, anls_star_scores
 
 _Floats = npt.NDArray[np.float64]
 
@@ -57,7 +59,7 @@ class _Scores(Metric):
     n: torch.Tensor
     scores: list[torch.Tensor]
 
-    def __init__(self, rules: _anls.Protocol, keep_each: bool = False, **kwargs: Any) -> None:
+    def __init__(self, rules: Protocol, keep_each: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rules = rules
         self._keeps_each = keep_each
@@ -69,7 +71,7 @@ class _Scores(Metric):
             self.add_state("n", default=torch.tensor(0), dist_reduce_fx="sum")
         # MetricCollection updates only one of several metrics whose states are about equal after the first batch: the
         # states of different rules must never be.
-        digest = hashlib.sha256(_anls.signature(rules).encode()).digest()
+        digest = hashlib.sha256(signature(rules).encode()).digest()
         self.add_state("rules_id", default=torch.tensor(list(digest)), dist_reduce_fx="max")
 
     def _add(self, scores: _Floats) -> None:
@@ -92,8 +94,8 @@ class _MeanScore(_Scores):
 
     @property
     def signature(self) -> str:
-        """The line that names every choice behind the value, as `anls.signature` gives it."""
-        return _anls.signature(self.rules, n=int(self.n))
+        """The line that names every choice behind the value, as `signature` gives it."""
+        return signature(self.rules, n=int(self.n))
 
     def compute(self) -> torch.Tensor:
         """Give the mean score, a float64 from 0 to 1.
@@ -109,11 +111,11 @@ class _MeanScore(_Scores):
 class ANLS(_MeanScore):
     """ANLS: the mean similarity of predictions to their closest accepted answer.
 
-    `update` takes ``preds``, n texts, and ``target``, n lists of accepted answers, in any form that `anls.anls_scores`
+    `update` takes ``preds``, n texts, and ``target``, n lists of accepted answers, in any form that `anls_scores`
     takes. `compute` gives a float64 tensor from 0 to 1.
 
     Args:
-        protocol: A name or alias in `anls.PROTOCOLS`, or an `anls.Protocol`.
+        protocol: A name or alias in `PROTOCOLS`, or an `Protocol`.
         threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
         **kwargs: Those of `torchmetrics.Metric`.
 
@@ -129,29 +131,29 @@ class ANLS(_MeanScore):
 
     def __init__(
         self,
-        protocol: str | _anls.Protocol = "standard",
+        protocol: str | Protocol = "standard",
         threshold: float | Fraction | Decimal | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(_anls._rules(protocol, threshold, of_trees=False), **kwargs)
+        super().__init__(resolve_rules(protocol, threshold, of_trees=False), **kwargs)
 
     def update(self, preds: Any, target: Any) -> None:
         """Add n predictions and their accepted answers.
 
         Raises:
-            ValueError: What `anls.anls_scores` refuses. Nothing is added.
+            ValueError: What `anls_scores` refuses. Nothing is added.
         """
-        self._add(_anls.anls_scores(preds, target, protocol=self.rules))
+        self._add(anls_scores(preds, target, protocol=self.rules))
 
 
 class ANLSStar(_MeanScore):
     """ANLS*: the mean score of n trees, such as extracted JSON.
 
-    `update` takes ``preds``, n trees, and ``target``, n reference trees, as `anls.anls_star_scores` takes them.
+    `update` takes ``preds``, n trees, and ``target``, n reference trees, as `anls_star_scores` takes them.
     `compute` gives a float64 tensor from 0 to 1.
 
     Args:
-        protocol: ``anls_star``, ``anls_star_paper``, or an `anls.Protocol` made of one of them.
+        protocol: ``anls_star``, ``anls_star_paper``, or an `Protocol` made of one of them.
         threshold: The least similarity of two leaves that counts, from 0 to 1, in place of the protocol's.
         **kwargs: Those of `torchmetrics.Metric`.
 
@@ -166,20 +168,20 @@ class ANLSStar(_MeanScore):
 
     def __init__(
         self,
-        protocol: str | _anls.Protocol = "anls_star",
+        protocol: str | Protocol = "anls_star",
         threshold: float | Fraction | Decimal | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(_anls._rules(protocol, threshold, of_trees=True), **kwargs)
+        super().__init__(resolve_rules(protocol, threshold, of_trees=True), **kwargs)
 
     def update(self, preds: Sequence[Any], target: Sequence[Any]) -> None:
         """Add n trees and their references.
 
         Raises:
-            TypeError: An object that is no tree, as `anls.anls_star_scores` says it. Nothing is added.
-            ValueError: What `anls.anls_star_scores` refuses. Nothing is added.
+            TypeError: An object that is no tree, as `anls_star_scores` says it. Nothing is added.
+            ValueError: What `anls_star_scores` refuses. Nothing is added.
         """
-        self._add(_anls.anls_star_scores(preds, target, protocol=self.rules))
+        self._add(anls_star_scores(preds, target, protocol=self.rules))
 
 
 _REDUCTIONS = ("mean", "sum", "none", None)
@@ -214,7 +216,7 @@ class NormalizedLevenshteinSimilarity(_Scores):
     def __init__(self, substitution_cost: int = 1, reduction: str | None = "mean", **kwargs: Any) -> None:
         if reduction not in _REDUCTIONS:
             raise ValueError(f"reduction={reduction!r}: expected one of {', '.join(map(repr, _REDUCTIONS))}")
-        rules = dataclasses.replace(_anls.get_protocol("unthresholded"), substitution_cost=substitution_cost)
+        rules = dataclasses.replace(get_protocol("unthresholded"), substitution_cost=substitution_cost)
         super().__init__(rules, keep_each=reduction in ("none", None), **kwargs)
         self.reduction = reduction
 
@@ -227,7 +229,7 @@ class NormalizedLevenshteinSimilarity(_Scores):
         left, right = ([own] if isinstance(own, str) else list(own) for own in (preds, target))
         if len(left) != len(right):
             raise ValueError(f"preds has {len(left)} texts but target has {len(right)}; expected pairs")
-        self._add(_anls.anls_scores(left, [[text] for text in right], protocol=self.rules))
+        self._add(anls_scores(left, [[text] for text in right], protocol=self.rules))
 
     def compute(self) -> torch.Tensor:
         """Give the similarity as `reduction` says."""
@@ -241,7 +243,7 @@ class NormalizedLevenshteinSimilarity(_Scores):
 def anls(
     preds: Any,
     target: Any,
-    protocol: str | _anls.Protocol = "standard",
+    protocol: str | Protocol = "standard",
     threshold: float | Fraction | Decimal | None = None,
 ) -> torch.Tensor:
     """Give the value of `ANLS` for one batch.
@@ -270,7 +272,7 @@ def anls(
 def anls_star(
     preds: Sequence[Any],
     target: Sequence[Any],
-    protocol: str | _anls.Protocol = "anls_star",
+    protocol: str | Protocol = "anls_star",
     threshold: float | Fraction | Decimal | None = None,
 ) -> torch.Tensor:
     """Give the value of `ANLSStar` for one batch.

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import anls
+from anls_eval.registry import resolve_rules
+from anls_eval.rules.protocol import Protocol
+from anls_eval.scoring import anls_scores
 
 _IGNORED = -100  # the label that the loss leaves out, and the padding of what a Trainer gathers
 
@@ -20,7 +22,7 @@ def make_compute_metrics(
     tokenizer: Any,
     *,
     answers: Sequence[Any] | None = None,
-    protocol: str | anls.Protocol = "standard",
+    protocol: str | Protocol = "standard",
     threshold: float | Fraction | Decimal | None = None,
 ) -> Callable[[Any], dict[str, float]]:
     """Make the ``compute_metrics`` of a Trainer, which decodes and scores a whole evaluation.
@@ -32,7 +34,7 @@ def make_compute_metrics(
         tokenizer: What decodes ids: a tokenizer, or a processor that has one.
         answers: The accepted answers of each example of the evaluation set, in its order. None takes the labels, which
             hold one answer each.
-        protocol: A name or alias in `anls.PROTOCOLS`, or an `anls.Protocol`.
+        protocol: A name or alias in `PROTOCOLS`, or an `Protocol`.
         threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
 
     Returns:
@@ -42,13 +44,13 @@ def make_compute_metrics(
         ValueError: An unknown protocol, one of trees, or a threshold outside 0 to 1; from the function, predictions
             that are not ids.
     """
-    rules = anls._rules(protocol, threshold, of_trees=False)
+    rules = resolve_rules(protocol, threshold, of_trees=False)
     tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
 
     def compute_metrics(evaluated: Any) -> dict[str, float]:
         predictions = _decoded(tokenizer, evaluated.predictions)
         expected = _decoded(tokenizer, evaluated.label_ids) if answers is None else answers
-        scores = anls.anls_scores(predictions, expected, protocol=rules).tolist()
+        scores = anls_scores(predictions, expected, protocol=rules).tolist()
         return {"anls_score": math.fsum(scores) / len(scores)}
 
     return compute_metrics

@@ -1,6 +1,6 @@
 """The report of a submission, or of two that are compared: one HTML file that needs nothing else."""
 
 from anls_eval.report.render import render_report, write_report
-from anls_eval.report.systems import System, read_system
+from anls_eval.report.system import System, read_system
 
 __all__ = ["System", "read_system", "render_report", "write_report"]

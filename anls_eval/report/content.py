@@ -12,23 +12,25 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-import anls
-from anls_eval.answers import AnswerComparison, explain_answers
-from anls_eval.calibration import Calibration, ReliabilityPoint, calibration
-from anls_eval.closest import ClosestPairs, closest_pairs, measure
-from anls_eval.confusions import Confusion, character_confusions
-from anls_eval.diagnosis import COMMON_THRESHOLDS, Disagreement, compare_protocols
-from anls_eval.losses import LossClass, LossReport, loss_report
-from anls_eval.report.systems import System
-from anls_eval.statistics import (
+from anls_eval.analysis.answers import AnswerComparison, explain_answers
+from anls_eval.analysis.confusions import Confusion, character_confusions
+from anls_eval.analysis.diagnosis import COMMON_THRESHOLDS, Disagreement, compare_protocols
+from anls_eval.analysis.losses import LossClass, LossReport, loss_report
+from anls_eval.analysis.thresholds import ThresholdSweep, sweep_pairs
+from anls_eval.explanation import Match
+from anls_eval.report.system import System
+from anls_eval.rules.table import PROTOCOLS
+from anls_eval.statistics.calibration import Calibration, ReliabilityPoint, calibration
+from anls_eval.statistics.intervals import (
     Comparison,
     Interval,
     confidence_interval,
     minimum_detectable_difference,
     paired_comparison,
 )
-from anls_eval.submission import ScoredQuestions, SubmissionScore
-from anls_eval.threshold_sweep import ThresholdSweep, sweep_pairs
+from anls_eval.submission.score import ScoredQuestions, SubmissionScore
+from anls_eval.text.closest import ClosestPairs, closest_pairs, measure
+from anls_eval.tree.explain import explain_tree
 
 _Floats = npt.NDArray[np.float64]
 
@@ -186,7 +188,7 @@ class Document:
     question_id: str
     score: float
     is_missing: bool
-    lost: tuple[anls.Match, ...]
+    lost: tuple[Match, ...]
     left_out: int
     leaves: int
 
@@ -424,7 +426,7 @@ def _text_findings(system: System, texts: _Texts) -> TextFindings:
 
 def _protocols(scored: ScoredQuestions) -> tuple[tuple[ProtocolMean, ...], tuple[DisputedQuestion, ...]]:
     own = scored.protocol
-    rules = [protocol for protocol in anls.PROTOCOLS.values() if not protocol.tree]
+    rules = [protocol for protocol in PROTOCOLS.values() if not protocol.tree]
     is_changed = own is not None and own not in rules
     if own is not None and is_changed:
         own = dataclasses.replace(own, name=f"{own.name}-changed")
@@ -493,7 +495,7 @@ def _document(scored: ScoredQuestions, row: int) -> Document:
     question_id, score = scored.question_ids[row], float(scored.scores[row])
     if scored.is_missing[row] or scored.protocol is None:
         return Document(question_id, score, True, (), 0, 0)
-    matches = anls._explain_tree(scored.predictions[row], scored.answers[row], scored.protocol).matches
+    matches = explain_tree(scored.predictions[row], scored.answers[row], scored.protocol).matches
     lost = sorted(
         (match for match in matches if match.credit < match.weight), key=lambda match: match.credit - match.weight
     )

@@ -10,8 +10,8 @@ import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 
-from anls_eval.calibration import ReliabilityPoint, RiskCoveragePoint
-from anls_eval.threshold_sweep import ThresholdSweep
+from anls_eval.analysis.thresholds import ThresholdSweep
+from anls_eval.statistics.calibration import ReliabilityPoint, RiskCoveragePoint
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,12 +12,12 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from anls_eval.answers import AnswerComparison
-from anls_eval.characters import visible
-from anls_eval.formats.write import whole_file
+from anls_eval.analysis.answers import AnswerComparison
+from anls_eval.files.write import whole_file
 from anls_eval.report import figures
 from anls_eval.report.content import Report, collect
-from anls_eval.report.systems import System
+from anls_eval.report.system import System
+from anls_eval.text.characters import visible
 
 _MOST_SHOWN = 400  # characters of a text; of one in the table of questions, fewer
 _TEMPLATES = resources.files("anls_eval.report") / "templates"
@@ -62,7 +62,7 @@ def write_report(
 
     Example:
         >>> import tempfile
-        >>> from anls_eval.formats import open_predictions, open_references
+        >>> from anls_eval.files import open_predictions, open_references
         >>> from anls_eval.report import read_system
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = (folder / "ours.csv").write_text("id,prediction\n1,Lima\n2,Roma\n")

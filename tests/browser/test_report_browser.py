@@ -10,12 +10,13 @@ from typing import Any
 import docvqa_runs
 import pytest
 from browser_checks import LEAST_CONTRAST
+from places import ROOT
 from playwright.sync_api import Browser, Page
 from report_systems import docvqa, of_pairs, of_rows
 
 from anls_eval.report import write_report
 
-SHOTS = Path(__file__).parent.parent.parent / "build" / "report"
+SHOTS = ROOT / "build" / "report"
 DATE = datetime.date(2026, 3, 7)
 HOSTILE = [
     "<script>window.pwned = 1</script>",

@@ -10,16 +10,17 @@ from urllib.parse import urlencode
 import docvqa_runs
 import pytest
 from browser_checks import LEAST_CONTRAST
+from places import ROOT
 from playwright.sync_api import Browser, Page, expect
 from space_server import serve
 
-import anls
-from anls_eval.diagnosis import diagnose
-from anls_eval.formats import open_predictions, open_references
-from anls_eval.space.examples import DOCUMENTS
-from anls_eval.submission import read_questions, score_submission
+from anls_eval.analysis.diagnosis import diagnose
+from anls_eval.app.examples import DOCUMENTS
+from anls_eval.files import open_predictions, open_references
+from anls_eval.scoring import anls_score, anls_star_score
+from anls_eval.submission.score import read_questions, score_submission
 
-SHOTS = Path(__file__).parent.parent.parent / "build" / "space"
+SHOTS = ROOT / "build" / "space"
 TABS = ["Answer", "Document", "Submission", "Compare", "About"]
 GOLD = docvqa_runs.FOLDER / "gold.json"
 RUN = docvqa_runs.FOLDER / "pred_qwen2_vl_7b_instruct.json"
@@ -102,7 +103,7 @@ def test_typing_updates_the_score(opened: Opened) -> None:
     expect(score).to_have_text("0.0000")
     expect(page.locator("#answer-threshold")).to_contain_text("0.0000 at 0.65")
     page.get_by_label("Threshold").first.fill("")
-    expect(score).to_have_text(f"{anls.anls_score('Denver Br', ['Denver Broncos']):.4f}")
+    expect(score).to_have_text(f"{anls_score('Denver Br', ['Denver Broncos']):.4f}")
     page.get_by_label("Accepted answers").fill("")
     expect(page.get_by_role("alert")).to_contain_text("there is no accepted answer")
 
@@ -151,7 +152,7 @@ def test_document(opened: Opened) -> None:
     opened.tab("Document")
     page = opened.page
     prediction, reference, _ = DOCUMENTS["An invoice"]
-    expected = anls.anls_star_score(json.loads(prediction), json.loads(reference))
+    expected = anls_star_score(json.loads(prediction), json.loads(reference))
     page.get_by_role("button", name="An invoice").click()
     expect(page.locator("#document-score")).to_have_text(f"{expected:.4f}")
     expect(page.locator(".tree .missing")).to_have_text(['− "USD"'])

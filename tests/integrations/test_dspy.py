@@ -10,22 +10,22 @@ import pytest
 from dspy.teleprompt import BootstrapFewShot
 from dspy.utils import DummyLM
 
-import anls
 from anls_eval.integrations.dspy import make_metric
+from anls_eval.scoring import anls_score, anls_scores
 from examples import dspy_program as example
 
 ROWS = [json.loads(line) for line in example.QUESTIONS.read_text(encoding="utf-8").splitlines()]
 
 
 def test_example() -> None:
-    scores = anls.anls_scores(example.GIVEN, [row["answers"] for row in ROWS]).tolist()
+    scores = anls_scores(example.GIVEN, [row["answers"] for row in ROWS]).tolist()
     assert example.evaluate() == round(100 * math.fsum(scores) / 6, 2)
 
 
 def test_each_score() -> None:
     metric = make_metric(protocol="paper")
     for row, given in zip(ROWS, example.GIVEN, strict=True):
-        expected = anls.anls_score(given, row["answers"], protocol="paper")
+        expected = anls_score(given, row["answers"], protocol="paper")
         assert metric(dspy.Example(**row), dspy.Prediction(answer=given)) == expected
         assert metric(dspy.Example(**row), dspy.Prediction(answer=given), trace=[]) == expected
 

@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 from inspect_ai.log import EvalLog, read_eval_log
+from places import ROOT
 from replayed_inspect_ai import ANSWERS, ROWS, TOTALS
 
-import anls
 from anls_eval.integrations.inspect_ai import anls as anls_scorer
 from anls_eval.integrations.inspect_ai import anls_star as anls_star_scorer
+from anls_eval.scoring import anls_score, anls_star_score, explain
 from examples import receipts_inspect
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def run(task: str, folder: Path, *options: str) -> EvalLog:
@@ -49,7 +48,7 @@ def scores(log: EvalLog) -> dict[str, Any]:
 @pytest.mark.parametrize("protocol", ["standard", "paper"])
 def test_answers(protocol: str, tmp_path: Path) -> None:
     log = run("answers", tmp_path, "-T", f"protocol={protocol}")
-    expected = {row["id"]: anls.anls_score(ANSWERS[row["id"]], row["answers"], protocol=protocol) for row in ROWS}
+    expected = {row["id"]: anls_score(ANSWERS[row["id"]], row["answers"], protocol=protocol) for row in ROWS}
     assert {name: own.value for name, own in scores(log).items()} == expected
     average = math.fsum(expected.values()) / 6
     assert figures(log)["mean"] == average
@@ -59,14 +58,14 @@ def test_answers(protocol: str, tmp_path: Path) -> None:
     assert figures(log)["stderr"] == pytest.approx(math.sqrt(variance) / 6, rel=1e-12)
     own = scores(log)["hardware-shop"]
     assert own.answer == "Brenner Hardwear"
-    assert own.explanation == str(anls.explain("Brenner Hardwear", ROWS[3]["answers"], protocol=protocol))
+    assert own.explanation == str(explain("Brenner Hardwear", ROWS[3]["answers"], protocol=protocol))
 
 
 def test_trees(tmp_path: Path) -> None:
     """A fenced answer is read; one that is cut off scores 0 as a text, and its explanation shows it."""
     log = run("totals", tmp_path)
     read = json.loads(TOTALS["cafe"].strip("`").removeprefix("json"))
-    expected = {"cafe": anls.anls_star_score(read, receipts_inspect.TOTALS["cafe"]), "hardware": 0.0}
+    expected = {"cafe": anls_star_score(read, receipts_inspect.TOTALS["cafe"]), "hardware": 0.0}
     assert {name: own.value for name, own in scores(log).items()} == expected
     assert figures(log)["mean"] == math.fsum(expected.values()) / 2
     assert TOTALS["hardware"] in scores(log)["hardware"].answer

@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 from datasets import disable_progress_bars
+from places import ROOT
 
 import anls_eval.integrations
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs" / "integrations.md"
 
 

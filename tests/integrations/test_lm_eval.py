@@ -14,11 +14,11 @@ from docvqa_runs import answers, predictions
 from lm_eval import simple_evaluate
 from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
+from places import ROOT
 
-import anls
 from anls_eval.integrations.eval_harness import make_process_results, mean
+from anls_eval.scoring import anls_scores, anls_star_score
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "examples"
 
 
@@ -35,7 +35,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (results,) = tmp_path.rglob("results_*.json")
     found = json.loads(results.read_text(encoding="utf-8"))
-    scores = anls.anls_scores(["lol"] * 4, accepted).tolist()
+    scores = anls_scores(["lol"] * 4, accepted).tolist()
     assert found["results"]["receipts_anls"]["anls,none"] == math.fsum(scores) / 4
     assert found["higher_is_better"]["receipts_anls"] == {"anls": True}
     (samples,) = tmp_path.rglob("samples_*.jsonl")
@@ -82,7 +82,7 @@ def test_real_answers(option: str, protocol: str, tmp_path: Path) -> None:
     tasks = TaskManager(include_path=str(tmp_path), include_defaults=False)
     found = simple_evaluate(model=Replayed(given), tasks=["replayed"], task_manager=tasks, bootstrap_iters=0)
     rules = {"protocol": protocol} if protocol else {"threshold": 0.8}
-    scores = anls.anls_scores(given, accepted, **rules).tolist()
+    scores = anls_scores(given, accepted, **rules).tolist()
     assert 0 < math.fsum(scores) < 200
     assert found["results"]["replayed"]["anls,none"] == math.fsum(scores) / 200
 
@@ -91,7 +91,7 @@ def test_trees() -> None:
     process = make_process_results(protocol="anls_star")
     reference = {"total": "17.99", "items": ["pen"]}
     output = '```json\n{"total": "17.9", "items": ["pen"]}\n```'
-    expected = anls.anls_star_score({"total": "17.9", "items": ["pen"]}, reference)
+    expected = anls_star_score({"total": "17.9", "items": ["pen"]}, reference)
     assert process({"answers": reference}, [output]) == {"anls": expected}
     assert process({"answers": [json.dumps(reference), "no receipt"]}, [output]) == {"anls": expected}
     assert process({"answers": [json.dumps(reference), "no receipt"]}, ["No receipt"]) == {"anls": 1.0}

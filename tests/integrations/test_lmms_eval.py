@@ -11,11 +11,11 @@ import pytest
 from docvqa_runs import RUNS, answers, predictions
 from lmms_eval.api.metrics import anls as lmms_anls
 from migration import evaluated, table
+from places import ROOT
 
-import anls
 from anls_eval.integrations.eval_harness import make_process_results
+from anls_eval.scoring import anls_scores
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "examples"
 
 
@@ -29,7 +29,7 @@ def test_the_command(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     rows = [json.loads(line) for line in (EXAMPLES / "receipts.jsonl").read_text(encoding="utf-8").splitlines()]
-    scores = anls.anls_scores(["EUR 13.3"] * len(rows), [row["answers"] for row in rows]).tolist()
+    scores = anls_scores(["EUR 13.3"] * len(rows), [row["answers"] for row in rows]).tolist()
     assert math.fsum(scores) > 0
     (results,) = tmp_path.rglob("*_results.json")
     found = json.loads(results.read_text(encoding="utf-8"))

@@ -20,10 +20,10 @@ from docvqa_runs import RUNS, answers, predictions
 from hypothesis import given
 from hypothesis import strategies as st
 from migration import evaluated, table
+from places import ROOT
 from torchmetrics import MetricCollection
 from torchmetrics.text import EditDistance
 
-import anls
 from anls_eval.integrations.torchmetrics import (
     ANLS,
     ANLSStar,
@@ -34,8 +34,9 @@ from anls_eval.integrations.torchmetrics import (
     normalized_levenshtein_similarity,
 )
 from anls_eval.integrations.torchmetrics import anls as functional_anls
+from anls_eval.registry import signature
+from anls_eval.scoring import anls_scores, anls_star_scores
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLE = ROOT / "examples" / "torchmetrics_two_processes.py"
 
 TEXTS = st.text(alphabet="abcé 1", max_size=6)
@@ -54,13 +55,13 @@ def test_real_answers_in_batches(run: str, protocol: str) -> None:
     metric = ANLS(protocol)
     for start in range(0, len(given), 37):
         metric.update(given[start : start + 37], expected[start : start + 37])
-    value = mean(anls.anls_scores(given, expected, protocol=protocol))
+    value = mean(anls_scores(given, expected, protocol=protocol))
     assert (metric.compute().dtype, metric.compute().item()) == (torch.float64, value)
-    assert metric.signature == anls.signature(protocol, n=1000)
+    assert metric.signature == signature(protocol, n=1000)
     assert functional_anls(given, expected, protocol).item() == value
     metric.reset()
     metric.update(given[:5], expected[:5])
-    assert metric.compute().item() == mean(anls.anls_scores(given[:5], expected[:5], protocol=protocol))
+    assert metric.compute().item() == mean(anls_scores(given[:5], expected[:5], protocol=protocol))
 
 
 def test_threshold() -> None:
@@ -75,7 +76,7 @@ def test_trees() -> None:
     metric = ANLSStar()
     for pair in zip(given, expected, strict=True):
         metric.update(*([own] for own in pair))
-    value = mean(anls.anls_star_scores(given, expected))
+    value = mean(anls_star_scores(given, expected))
     assert 0 < value < 1
     assert metric.compute().item() == value == anls_star(given, expected).item()
 
@@ -232,9 +233,9 @@ def test_two_processes_give_the_value_of_one() -> None:
     values = json.loads(done.stdout)
     given, expected = predictions("qwen2_vl_7b_instruct"), answers()
     assert {name: values[name] for name in ("standard", "rrc", "paper")} == {
-        name: mean(anls.anls_scores(given, expected, protocol=name)) for name in ("standard", "rrc", "paper")
+        name: mean(anls_scores(given, expected, protocol=name)) for name in ("standard", "rrc", "paper")
     }
-    first = anls.anls_scores(given, [own[0] for own in expected], protocol="unthresholded").tolist()
+    first = anls_scores(given, [own[0] for own in expected], protocol="unthresholded").tolist()
     assert values["first_answer"] == first[::2] + first[1::2]
 
 

@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 from docvqa_runs import answers, predictions
 from mlflow import MlflowClient
+from places import ROOT
 
-import anls
-from anls_eval.formats import open_predictions, open_references
+from anls_eval.files import open_predictions, open_references
 from anls_eval.integrations import trackers
-from anls_eval.submission import score_submission
+from anls_eval.metric import ANLS
+from anls_eval.submission.score import score_submission
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*noload:DeprecationWarning")  # in MLflow, of SQLAlchemy
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def test_example_logs_to_all_three(tmp_path: Path) -> None:
@@ -27,7 +26,7 @@ def test_example_logs_to_all_three(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     given = predictions("qwen2_vl_7b_instruct")
-    expected = anls.ANLS().compute(predictions=given, references=answers(), detailed=True)
+    expected = ANLS().compute(predictions=given, references=answers(), detailed=True)
     assert expected
     numbers = {f"docvqa/{name}": expected[name] for name in ("anls_score", "n", "missing", "unknown", "unanswered")}
     numbers |= {"docvqa/padded": 0, "docvqa/padding_gain": 0.0}
@@ -52,7 +51,7 @@ def test_example_logs_to_all_three(tmp_path: Path) -> None:
 def test_names_are_those_that_mlflow_takes(tmp_path: Path) -> None:
     client = MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}")
     run = client.create_run("0").info.run_id
-    metric = anls.ANLS("anls_star")
+    metric = ANLS("anls_star")
     tree = {"net: total (EUR)": "1", "straße 7/b": ["x"]}
     result = metric.compute(predictions=[tree], references=[tree], detailed=True)
     assert result

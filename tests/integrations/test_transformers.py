@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from datasets import Dataset
+from places import ROOT
 from transformers import (
     ByT5Tokenizer,
     DataCollatorForSeq2Seq,
@@ -22,11 +23,10 @@ from transformers import (
     set_seed,
 )
 
-import anls
 from anls_eval.integrations.transformers import greedy_ids, greedy_next_ids, make_compute_metrics
+from anls_eval.scoring import anls_scores
 from examples import transformers_compute_metrics as example
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 TOKENIZER = ByT5Tokenizer()
 
 
@@ -50,7 +50,7 @@ def test_seq2seq_trainer(tmp_path: Path) -> None:
     trainer.train()
     found = trainer.predict(trainer.eval_dataset)
     texts = [TOKENIZER.decode([own for own in row if own >= 3]) for row in found.predictions.tolist()]
-    expected = mean(anls.anls_scores(texts, list(example.QUESTIONS.values())))
+    expected = mean(anls_scores(texts, list(example.QUESTIONS.values())))
     assert found.metrics["test_anls_score"] == expected > 0.3
 
 
@@ -79,7 +79,7 @@ def test_trainer_of_a_decoder(tmp_path: Path) -> None:
         with torch.no_grad():
             likeliest = model(torch.tensor([row["input_ids"]])).logits[0].argmax(-1).tolist()
         texts.append(TOKENIZER.decode(likeliest[-len(ids(answer)) - 1 : -1], skip_special_tokens=True))
-    assert trainer.evaluate()["eval_anls_score"] == mean(anls.anls_scores(texts, [own for _, own in pairs])) > 0.3
+    assert trainer.evaluate()["eval_anls_score"] == mean(anls_scores(texts, [own for _, own in pairs])) > 0.3
 
 
 def padded(texts: list[str], padding: int) -> Any:
@@ -95,7 +95,7 @@ def test_labels_are_the_answers(padding: int) -> None:
     with pytest.warns(UserWarning, match="surplus blanks"):
         found = compute(EvalPrediction((padded(given, padding), None), padded(labels, padding)))
     with pytest.warns(UserWarning, match="surplus blanks"):
-        assert found == {"anls_score": mean(anls.anls_scores(given, labels, protocol="rrc"))}
+        assert found == {"anls_score": mean(anls_scores(given, labels, protocol="rrc"))}
 
 
 def test_tokenizer_of_a_processor() -> None:

@@ -1,0 +1,1 @@
+"""Why points were lost, and how a number came about."""

@@ -1,0 +1,180 @@
+"""One prediction beside each of its accepted answers: how far it is from each, and in which characters."""
+
+from __future__ import annotations
+
+import dataclasses
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from anls_eval.errors import short_repr
+from anls_eval.inputs.values import to_answers, to_text
+from anls_eval.leaderboards.rules import get_leaderboard, noted_score
+from anls_eval.notes import text_notes_of_one
+from anls_eval.registry import resolve_rules, signature
+from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.steps import apply_steps
+from anls_eval.submission.scorers import exact_threshold, is_leaderboard, make_scorer
+from anls_eval.text.characters import Span, align_characters
+from anls_eval.text.similarity import compare_texts, compute_similarity, reaches_threshold, score_one
+
+
+@dataclasses.dataclass(frozen=True)
+class AnswerComparison:
+    """A prediction beside one accepted answer.
+
+    Args:
+        answer: As it was given.
+        compared_answer: After the steps of the protocol.
+        compared_prediction: The same.
+        distance: The edits between these two.
+        length: What the distance is divided by.
+        similarity: 1 - distance / length, before the threshold.
+        score: What the answer counts, from 0 to 1.
+        spans: Which characters differ.
+        sentence: All of it in words.
+    """
+
+    answer: str
+    compared_answer: str
+    compared_prediction: str
+    distance: int
+    length: int
+    similarity: float
+    score: float
+    spans: tuple[Span, ...]
+    sentence: str
+
+
+@dataclasses.dataclass(frozen=True)
+class AnswersExplanation:
+    """Why a prediction has its score.
+
+    Args:
+        score: From 0 to 1.
+        protocol: The name of the protocol.
+        closest: The number of the closest answer; None without a prediction, or if a leaderboard's rule gave the score.
+        comparisons: One for each answer, in their order; empty where `closest` is None.
+        rule: What the leaderboard does, in words; empty for protocols of texts.
+        signature: As `signature` gives it.
+        notes: What a user must be told.
+    """
+
+    score: float
+    protocol: str
+    closest: int | None
+    comparisons: tuple[AnswerComparison, ...]
+    rule: str
+    signature: str
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON values."""
+        result = dataclasses.asdict(self)
+        for own, plain in zip(self.comparisons, result["comparisons"], strict=True):
+            plain["spans"] = [span._asdict() for span in own.spans]
+        return result
+
+
+def explain_answers(
+    prediction: Any,
+    answers: Any,
+    *,
+    protocol: str | Protocol = "standard",
+    threshold: float | str | Fraction | Decimal | None = None,
+    answer_type: str | None = None,
+) -> AnswersExplanation:
+    """Compare a prediction with each of its answers.
+
+    Args:
+        prediction: As `anls_score` takes it.
+        answers: The same; for a leaderboard, as `leaderboards.leaderboard_score` takes it.
+        protocol: A name or alias in `PROTOCOLS`, of texts, or in `leaderboards.LEADERBOARDS`, or an
+            `Protocol`.
+        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        answer_type: For the leaderboards that need one.
+
+    Returns:
+        The score, and what it is made of.
+
+    Raises:
+        ValueError: What `anls_score` or `leaderboards.leaderboard_score` refuses.
+
+    Example:
+        >>> found = explain_answers("CocaCola", ["Coca Cola", "Pepsi"])
+        >>> for own in found.comparisons:
+        ...     print(own.sentence)
+        1 of 9 characters differs: similarity 0.8889, at least the threshold 0.5, so it counts 0.8889.
+        8 of 8 characters differ: similarity 0, below the threshold 0.5, so it counts 0.
+    """
+    if isinstance(protocol, str) and is_leaderboard(protocol):
+        return _of_leaderboard(prediction, answers, protocol, threshold, answer_type)
+    if answer_type is not None:
+        raise ValueError(
+            f"answer_type={short_repr(answer_type)}: protocol {protocol!r} has no answer types; leave it out"
+        )
+    return _of_texts(prediction, answers, resolve_rules(protocol, exact_threshold(threshold), of_trees=False))
+
+
+def _of_leaderboard(
+    prediction: Any, answers: Any, protocol: str, threshold: Any, answer_type: str | None
+) -> AnswersExplanation:
+    scorer, board = make_scorer(protocol, threshold), get_leaderboard(protocol)
+    score, notes = noted_score(prediction, answers, board.name, answer_type)
+    return AnswersExplanation(
+        score, board.name, None, (), board.description, scorer.signature(1, "error"), tuple(dict.fromkeys(notes))
+    )
+
+
+def _of_texts(prediction: Any, answers: Any, rules: Protocol) -> AnswersExplanation:
+    text, options = to_text(prediction, "prediction", "one string"), to_answers(answers, "answers")
+    score, closest = score_one(text, options, rules)
+    notes = tuple(text_notes_of_one(text, options, score, rules))
+    line = signature(rules, n=1)
+    if text is None:
+        return AnswersExplanation(score, rules.name, None, (), "", line, notes)
+    comparisons = tuple(_compare(text, answer, rules) for answer in options)
+    return AnswersExplanation(score, rules.name, closest, comparisons, "", line, notes)
+
+
+def _compare(prediction: str, answer: str, rules: Protocol) -> AnswerComparison:
+    left, right = apply_steps(rules.prediction_steps, prediction), apply_steps(rules.answer_steps, answer)
+    distance, length = compare_texts(prediction, left, answer, rules)
+    similarity = float(compute_similarity(distance, length, rules))
+    score, _ = score_one(prediction, [answer], rules)
+    return AnswerComparison(
+        answer=answer,
+        compared_answer=right,
+        compared_prediction=left,
+        distance=distance,
+        length=length,
+        similarity=similarity,
+        score=score,
+        spans=tuple(align_characters(right, left)),
+        sentence=_sentence(distance, length, similarity, score, left, rules),
+    )
+
+
+def _sentence(distance: int, length: int, similarity: float, score: float, text: str, rules: Protocol) -> str:
+    """Say it in words, with enough digits to see on which side of the threshold a similarity is."""
+    if not length:
+        return f"Both texts are empty, which this protocol counts {rules.both_empty}."
+    is_kept = bool(reaches_threshold(distance, length, rules))
+    if not distance:
+        difference = "The texts are equal as this protocol compares them"
+    elif rules.substitution_cost != 1:
+        difference = f"The edits cost {distance}, for {length} characters"
+    else:
+        difference = f"{distance} of {length} characters {'differs' if distance == 1 else 'differ'}"
+    limits = {float(rules.threshold), 1.0}
+    is_near = any(abs(similarity - limit) < 1e-3 for limit in limits - {similarity})
+    shown = f"{similarity:.{10 if is_near else 4}g}"
+    word = {">=": ("below", "at least"), ">": ("not above", "above")}[rules.keep][is_kept]
+    verdict = f"{word} the threshold {rules.threshold}"
+    if rules.keep == ">=" and not rules.exact_threshold:
+        verdict = "and there is no threshold"
+    if text in rules.zero_predictions:
+        end = f"but this protocol gives the prediction {' or '.join(map(repr, rules.zero_predictions))} always 0"
+    else:
+        end = f"so it counts {shown if score else 0}"
+    return f"{difference}: similarity {shown}, {verdict}, {end}."

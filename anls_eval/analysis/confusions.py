@@ -1,0 +1,131 @@
+"""Which characters were misread as which, how often, and the points that each confusion cost."""
+
+import collections
+import dataclasses
+from fractions import Fraction
+from typing import NamedTuple
+
+from rapidfuzz.distance import Levenshtein
+
+from anls_eval.analysis.losses import LossReport
+from anls_eval.rules.steps import apply_steps
+
+_EXAMPLES = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Confusion:
+    """One run of characters that was read as another.
+
+    Args:
+        expected: The characters of the answer, empty where the prediction inserts some.
+        given: The characters of the prediction in their place, empty where it leaves some out.
+        count: How often this happened, over all misread questions.
+        points_lost: What it cost: the points that a question lost are split over its confusions by their edits.
+        examples: The first rows in which it happened, at most 5.
+    """
+
+    expected: str
+    given: str
+    count: int
+    points_lost: float
+    examples: tuple[int, ...]
+
+    @property
+    def label(self) -> str:
+        """The confusion in visible characters, such as ``rn→m``, ``∅→␠`` for an inserted blank, or ``o→∅``."""
+        return f"{_visible(self.expected)}→{_visible(self.given)}"
+
+
+def _visible(text: str) -> str:
+    """The text with a picture for each blank and control character of ASCII, and a code for others unseen."""
+    return "".join(map(_visible_character, text)) or "∅"
+
+
+def _visible_character(character: str) -> str:
+    code = ord(character)
+    if code <= 0x20:
+        return chr(0x2400 + code)  # the block of control pictures: ␀ to ␠
+    return character if character.isprintable() else f"<U+{code:04X}>"
+
+
+def character_confusions(report: LossReport) -> list[Confusion]:
+    """Compare the texts of all ``misread`` questions character by character, as the protocol compared them.
+
+    The edits of an optimal alignment that touch one another are one confusion: "rn" read as "m" is not a replaced and a
+    lost character but ``rn→m``. So are an insertion and a deletion with one equal character between them, a swap such
+    as ``ei→ie``. Replacements with an equal character between them are two confusions.
+
+    Args:
+        report: What `anls_eval.analysis.losses.classify_losses` gives.
+
+    Returns:
+        The confusions, most frequent first; among equals the one that cost more first, then in the order of the
+        texts. Their points sum to those of the class ``misread``, but for the rounding of each.
+
+    Example:
+        >>> from anls_eval.analysis.losses import classify_losses
+        >>> predictions, answers = ["modem", "b0x 1O", "CocaCola"], [["modern"], ["box 10"], ["Coca Cola"]]
+        >>> for row in character_confusions(classify_losses(predictions, answers)):
+        ...     print(row.label, row.count, round(row.points_lost, 4), row.examples)
+        rn→m 1 0.3333 (0,)
+        0→o 1 0.1667 (1,)
+        o→0 1 0.1667 (1,)
+        ␠→∅ 1 0.1111 (2,)
+    """
+    rows = collections.defaultdict(list)  # the rows of each distinct pair, which is aligned once
+    for row, name in enumerate(report.question_classes):
+        if name == "misread":
+            rows[report.predictions[row] or "", report.closest_answers[row] or ""].append(row)
+    counts: collections.Counter[tuple[str, str]] = collections.Counter()
+    lost: dict[tuple[str, str], Fraction] = collections.defaultdict(Fraction)
+    found_in: dict[tuple[str, str], set[int]] = collections.defaultdict(set)
+    for (prediction, answer), own in rows.items():
+        expected = apply_steps(report.protocol.answer_steps, answer)
+        given = apply_steps(report.protocol.prediction_steps, prediction)
+        blocks = _blocks(expected, given)
+        # Exact, so that the sum does not depend on the order of the questions.
+        share = Fraction(1 - float(report.scores[own[0]])) * len(own) / sum(block.edits for block in blocks)
+        for start, end, given_start, given_end, edits in blocks:
+            confusion = expected[start:end], given[given_start:given_end]
+            counts[confusion] += len(own)
+            lost[confusion] += share * edits
+            found_in[confusion].update(own[:_EXAMPLES])
+    # Rounded, since scores are floats: costs that differ in their last bits only are equal.
+    ranked = sorted(counts, key=lambda confusion: (-counts[confusion], -round(lost[confusion], 12), confusion))
+    return [
+        Confusion(*confusion, counts[confusion], float(lost[confusion]), tuple(sorted(found_in[confusion])[:_EXAMPLES]))
+        for confusion in ranked
+    ]
+
+
+class _Block(NamedTuple):
+    """Where one confusion stands in both texts, and how many edits it takes."""
+
+    start: int
+    end: int
+    given_start: int
+    given_end: int
+    edits: int
+
+
+def _blocks(expected: str, given: str) -> list[_Block]:
+    """The differences of two texts, merged as `character_confusions` says."""
+    blocks: list[_Block] = []
+    for opcode in Levenshtein.opcodes(expected, given):
+        if opcode.tag != "equal":
+            edits = max(opcode.src_end - opcode.src_start, opcode.dest_end - opcode.dest_start)
+            block = _Block(opcode.src_start, opcode.src_end, opcode.dest_start, opcode.dest_end, edits)
+            if blocks and _are_one(blocks[-1], block):
+                last = blocks.pop()
+                block = _Block(last.start, block.end, last.given_start, block.given_end, last.edits + edits)
+            blocks.append(block)
+    return blocks
+
+
+def _are_one(last: _Block, block: _Block) -> bool:
+    between = block.start - last.end
+    inserted = last.start == last.end, block.start == block.end
+    deleted = last.given_start == last.given_end, block.given_start == block.given_end
+    is_swap = (inserted[0] and deleted[1]) or (deleted[0] and inserted[1])
+    return between == 0 or (between == 1 and is_swap)

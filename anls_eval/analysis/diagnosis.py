@@ -1,0 +1,589 @@
+"""Which number is right: all protocols side by side, and which of them gave a number that somebody reported."""
+
+import collections
+import dataclasses
+import functools
+import itertools
+import numbers
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anls_eval.arrow import TEXT_LISTS, TEXTS, as_bools, as_ints, as_list
+from anls_eval.errors import short_repr
+from anls_eval.inputs.columns import read_block, read_column
+from anls_eval.protocol_words import in_words
+from anls_eval.registry import resolve_rules
+from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.table import PROTOCOLS
+from anls_eval.statistics.tally import UNIT, exact_units
+from anls_eval.text import formatting
+from anls_eval.text.outcomes import Measured, measure, read_blocks
+from anls_eval.text.prepare import prepare_texts
+from anls_eval.text.similarity import kept_similarity, reaches_threshold, score_one
+
+_Ints = npt.NDArray[np.int64]
+_Floats = npt.NDArray[np.float64]
+
+_STANDARD = PROTOCOLS["standard"]
+
+
+def _mean(units: int, n: int) -> float:
+    return units / UNIT / n
+
+
+# ---------------------------------------------------------------------------------------------------
+# All protocols side by side
+# ---------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Disagreement:
+    """A question that protocols score differently.
+
+    Attributes:
+        row: Its number in the input.
+        prediction: The predicted text.
+        answers: The accepted answers.
+        scores: Its score by the name of each protocol.
+        spread: The difference of the greatest and the least score.
+    """
+
+    row: int
+    prediction: str
+    answers: tuple[str, ...]
+    scores: dict[str, float]
+    spread: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ProtocolComparison:
+    """The same predictions scored by several protocols.
+
+    Attributes:
+        n: The number of questions.
+        means: The ANLS by the name of each protocol, equal to the mean of `anls_scores` to the last bit.
+        differences: The same less the ANLS by ``standard``.
+        disagreements: The questions with the greatest spread, greatest first, then in the order of the input.
+    """
+
+    n: int
+    means: dict[str, float]
+    differences: dict[str, float]
+    disagreements: tuple[Disagreement, ...]
+
+
+def compare_protocols(
+    predictions: Any, answers: Any, *, protocols: Iterable[str | Protocol] | None = None, most: int = 5
+) -> ProtocolComparison:
+    """Score the same predictions by several protocols, in one pass of distances.
+
+    Args:
+        predictions: n texts; None is no answer given, which scores 0.
+        answers: n lists of accepted answers.
+        protocols: Names, aliases or protocols, all of texts; by default every protocol of texts in `PROTOCOLS`.
+        most: How many of the questions to give on which the protocols disagree most.
+
+    Returns:
+        The mean of each protocol and the questions that make the difference.
+
+    Raises:
+        ValueError: What `anls_scores` refuses, no questions, no protocols or two of one name, or `most` below 0.
+
+    Example:
+        >>> compared = compare_protocols(["ab", "Rome"], [["ac"], ["Rome"]], protocols=["standard", "paper"])
+        >>> compared.means
+        {'standard': 0.75, 'paper': 0.5}
+        >>> compared.disagreements[0].scores
+        {'standard': 0.5, 'paper': 0.0}
+
+    Source: the protocols' own, in `PROTOCOLS`.
+    """
+    rules = _named_protocols(protocols)
+    if isinstance(most, bool) or not isinstance(most, int) or most < 0:
+        raise ValueError(f"most={most!r}: expected an integer of at least 0, the number of questions to give")
+    predictions = read_column(predictions, "predictions", TEXTS)
+    answers = read_column(answers, "answers", TEXT_LISTS)
+    n = len(predictions)
+    measured = [*rules, _STANDARD]
+    totals, spread = [0] * len(measured), np.zeros(n)
+    for block in read_blocks(predictions, answers):
+        for part in measure(block, measured):
+            keys = [(number, own.keep, own.exact_threshold) for number, own in zip(part.which, measured, strict=True)]
+            scores = {
+                key: kept_similarity(*part.closest[key[0]], own)
+                for key, own in dict(zip(keys, measured, strict=True)).items()
+            }
+            units = {key: exact_units(own) for key, own in scores.items()}
+            totals = [total + units[key] for total, key in zip(totals, keys, strict=True)]
+            compared = [scores[key] for key in dict.fromkeys(keys[:-1])]
+            spread[block.rows[part.rows]] = np.maximum.reduce(compared) - np.minimum.reduce(compared)
+    *means, standard = (_mean(total, n) for total in totals)
+    return ProtocolComparison(
+        n=n,
+        means={own.name: mean for own, mean in zip(rules, means, strict=True)},
+        differences={own.name: mean - standard for own, mean in zip(rules, means, strict=True)},
+        disagreements=tuple(
+            _disagreement(predictions, answers, row, rules) for row in _greatest(spread, most) if spread[row] > 0
+        ),
+    )
+
+
+def _greatest(values: _Floats, count: int) -> list[int]:
+    """The places of the greatest values, the first of equal ones first."""
+    count = min(count, len(values))
+    least = np.partition(values, len(values) - count)[len(values) - count] if count else np.inf
+    places = np.flatnonzero(values >= least)
+    return cast(list[int], places[np.argsort(-values[places], kind="stable")][:count].tolist())
+
+
+def _named_protocols(protocols: Iterable[str | Protocol] | None) -> list[Protocol]:
+    """The protocols of texts that are asked for, by default all."""
+    given = [own for own in PROTOCOLS.values() if not own.tree] if protocols is None else list(protocols)
+    rules = [resolve_rules(own, None, of_trees=False) for own in given]
+    names = [own.name for own in rules]
+    twice = [name for name, count in collections.Counter(names).items() if count > 1]
+    if twice or not names:
+        found = f"{twice[0]!r} is there twice" if twice else "there is none"
+        raise ValueError(
+            f"protocols: {found}; expected protocols of different names, an alias counting as its protocol"
+        )
+    return rules
+
+
+def _disagreement(predictions: Any, answers: Any, row: int, rules: list[Protocol]) -> Disagreement:
+    own = slice(row, row + 1)
+    (prediction,), (options,) = map(as_list, read_block(predictions[own], answers[own], row))
+    scores = {each.name: score_one(prediction, options, each)[0] for each in rules}
+    spread = max(scores.values()) - min(scores.values())
+    return Disagreement(row=row, prediction=prediction, answers=tuple(options), scores=scores, spread=spread)
+
+
+# ---------------------------------------------------------------------------------------------------
+# Which of them gave a number
+# ---------------------------------------------------------------------------------------------------
+
+COMMON_THRESHOLDS = (0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""The thresholds that are tried beside a protocol's own."""
+
+NOT_ANSWERABLE = (*sorted(formatting.NOT_ANSWERABLE), "")
+"""Answers by which data sets say that a question has none, stripped and in small letters, without a final dot.
+
+Fewer than `formatting.REFUSALS`: "none" and "n/a" are what some documents really say."""
+
+_MOST_HABITS = 3  # with more, something gives almost any number
+_CLOSEST = 5  # causes to give where none fits
+_SLACK = 1e-12  # what another order of summing, or one on a scale of 100, does to the last digits
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Cause:
+    """One way to come to the reported number, or near it.
+
+    Attributes:
+        protocol: The name of the protocol.
+        also: Other protocols that give the very same value in this way.
+        keep: ``">="`` or ``">"``.
+        threshold: The least similarity that counts; 1 in exact match.
+        scoring: ``"similarity"``, ``"kept as 1"`` (a similarity that counts is taken as 1) or ``"exact match"``.
+        answers: ``"all"``, or ``"first"`` if only the first answer of each question was compared.
+        left_out: The questions left out of the mean: ``"missing"`` are those without a prediction, ``"not answerable"``
+            those whose answers are all in `NOT_ANSWERABLE`.
+        scale: 1, or 100 if the number is a percentage.
+        rounding: ``"rounded"`` or ``"cut off"``, to the decimals of the reported number.
+        n: The number of questions in the mean.
+        value: The number that comes out, on that scale and not rounded.
+        difference: `value` less the reported number.
+        fits: Whether `value` gives the reported number in all its decimals.
+        habits: How many things are done differently from the plain protocol.
+        reason: What would have to be true, in words.
+    """
+
+    protocol: str
+    also: tuple[str, ...]
+    keep: str
+    threshold: float | Fraction | Decimal
+    scoring: str
+    answers: str
+    left_out: tuple[str, ...]
+    scale: int
+    rounding: str
+    n: int
+    value: float
+    difference: float
+    fits: bool
+    habits: int
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Diagnosis:
+    """Where a reported number comes from.
+
+    Attributes:
+        reported: The number.
+        decimals: To how many decimals it is known.
+        n: The number of questions.
+        standard: The ANLS of the same predictions by ``standard``, from 0 to 1.
+        tried: How many ways to come to a number were tried.
+        fits: Whether one of them gives the reported number.
+        causes: All that fit, the simplest first. If none does, the closest few that do at most one thing differently
+            from a plain protocol, the closest first.
+        conclusion: The result in one sentence.
+    """
+
+    reported: float
+    decimals: int
+    n: int
+    standard: float
+    tried: int
+    fits: bool
+    causes: tuple[Cause, ...]
+    conclusion: str
+
+
+def diagnose(
+    predictions: Any,
+    answers: Any,
+    reported: float | str | Decimal,
+    *,
+    question_ids: Sequence[Any] | None = None,
+    decimals: int | None = None,
+) -> Diagnosis:
+    """Find out how a reported number can have been computed from these predictions.
+
+    Tried are all protocols, their own and other common thresholds, kept at exactly the threshold or not, the first
+    answer only, questions without a prediction or without an answer left out, exact match, similarities taken as 0 or
+    1, scales of 1 and 100, rounding and cutting off, and up to three of these at once.
+
+    Args:
+        predictions: n texts; None where a question has no prediction.
+        answers: n lists of accepted answers, in the same order.
+        reported: The number, from 0 to 1 or to 100. As a string it keeps its last zeros: ``"0.760"``.
+        question_ids: n ids, to name the questions in errors.
+        decimals: To how many decimals the number is known, if not to as many as it is written with.
+
+    Returns:
+        The causes, the simplest first.
+
+    Raises:
+        ValueError: `reported` is not a number from 0 to 100, `decimals` is not an integer from 0 to 17, or what
+            `anls_scores` refuses, with the row and the id.
+
+    Example:
+        >>> found = diagnose(["ab", "Rome "], [["ac"], ["Rome"]], "0.50")
+        >>> found.causes[0].protocol, found.causes[0].value
+        ('paper', 0.5)
+        >>> found.causes[0].reason
+        'It is 0.5000 if the protocol is paper: a similarity counts only above 0.5, and exactly 0.5 gives 0.'
+
+    Source: the protocols' own, in `PROTOCOLS`.
+    """
+    number, known = _read_reported(reported, decimals)
+    protocols = [own for own in PROTOCOLS.values() if not own.tree]
+    tallied = _tally(predictions, answers, question_ids, protocols)
+    candidates = [own for own in _candidates(tallied, protocols, number) if own.habits <= _MOST_HABITS]
+    fitting = [own for own in candidates if _fits(own, number, known)]
+    if fitting:
+        shown = sorted(fitting, key=lambda own: own.habits)
+    else:
+        near = [own for own in candidates if own.habits <= 1 and own.way.rounding == "rounded"]
+        shown = sorted(near, key=lambda own: (abs(own.value - number), own.habits))
+    groups = itertools.islice(_grouped(shown), None if fitting else _CLOSEST)
+    causes = tuple(_cause(group, protocols, tallied, number, known, bool(fitting)) for group in groups)
+    plain = candidates[0]
+    return Diagnosis(
+        reported=number,
+        decimals=known,
+        n=plain.n,
+        standard=plain.value / plain.way.scale,
+        tried=len(candidates),
+        fits=bool(fitting),
+        causes=causes,
+        conclusion=_conclusion(causes, len(candidates), number, known),
+    )
+
+
+def _read_reported(reported: object, decimals: int | None) -> tuple[float, int]:
+    """The reported number, and to how many decimals it is known."""
+    given = isinstance(reported, (str, Decimal, numbers.Real)) and not isinstance(reported, bool)
+    try:
+        number = Decimal(str(reported).strip()) if given else Decimal("nan")
+    except (InvalidOperation, ValueError):  # ValueError: an integer of thousands of digits
+        number = Decimal("nan")
+    if not (number.is_finite() and 0 <= number <= 100):
+        raise ValueError(
+            f"reported={short_repr(reported)}: expected a number from 0 to 1, or from 0 to 100 for a percentage, "
+            "such as 0.764 or '76.40'"
+        )
+    if decimals is None:
+        known = max(0, -int(number.as_tuple().exponent))
+        return float(number), min(known, 17)  # a float64 has no more
+    if isinstance(decimals, bool) or not isinstance(decimals, int) or not 0 <= decimals <= 17:
+        raise ValueError(
+            f"decimals={short_repr(decimals)}: expected an integer from 0 to 17, or None to count those of reported"
+        )
+    return float(number), decimals
+
+
+# What was measured, counted
+
+
+class _Tally(NamedTuple):
+    """The different outcomes of a protocol, and how many questions have each."""
+
+    distances: _Ints
+    lengths: _Ints
+    is_answerable: npt.NDArray[np.bool_]
+    counts: _Ints
+
+
+class _Tallied(NamedTuple):
+    questions: dict[tuple[bool, bool], int]  # how many are (missing, answerable)
+    tallies: list[dict[str, _Tally]]  # of each protocol: of "all" answers and of the "first"
+
+    def n(self, left_out: tuple[str, ...]) -> int:
+        return sum(
+            count
+            for (missing, answerable), count in self.questions.items()
+            if not (missing and "missing" in left_out) and (answerable or "not answerable" not in left_out)
+        )
+
+
+def _tally(
+    predictions: Any, answers: Any, question_ids: Sequence[Any] | None, protocols: Sequence[Protocol]
+) -> _Tallied:
+    """Measure everything once, and keep of it only what can change a mean: how often each outcome occurs."""
+    unlimited = [dataclasses.replace(own, threshold=0, keep=">=") for own in protocols]
+    counters: list[dict[str, collections.Counter[int]]] = [
+        {"all": collections.Counter(), "first": collections.Counter()} for _ in protocols
+    ]
+    questions: collections.Counter[tuple[bool, bool]] = collections.Counter()
+    for block in read_blocks(predictions, answers, question_ids):
+        answerable = _answerable(block.options)
+        questions.update(zip(_missing(block.texts), answerable.tolist(), strict=True))
+        for part in measure(block, unlimited, first=True):
+            own = answerable[part.rows]
+            counted = {
+                "all": [_count(measured, own) for measured in part.closest],
+                "first": [_count(measured, own) for measured in part.first],
+            }
+            for counter, number in zip(counters, part.which, strict=True):
+                for kind, counts in counted.items():
+                    counter[kind].update(counts[number])
+    return _Tallied(dict(questions), [{kind: _unpacked(own) for kind, own in counter.items()} for counter in counters])
+
+
+def _missing(texts: Any) -> list[bool]:
+    if isinstance(texts, list):
+        return [text is None for text in texts]
+    return cast(list[bool], (~as_bools(texts.is_valid())).tolist())
+
+
+def _answerable(options: Any) -> npt.NDArray[np.bool_]:
+    """Which questions have an answer that does not say that there is none."""
+    if isinstance(options, list):
+        said = [{answer.strip().lower().removesuffix(".") for answer in own} for own in options]
+        return np.array([not own <= set(NOT_ANSWERABLE) for own in said])
+    said = prepare_texts(options.flatten(), ("strip", "lower", "no-final-dot"), "compared").compared
+    counts = as_ints(pc.list_value_length(options))
+    answerable = ~as_bools(pc.is_in(said, value_set=pa.array(NOT_ANSWERABLE, said.type)))
+    return np.logical_or.reduceat(answerable, np.cumsum(counts) - counts)
+
+
+_SIZE_BITS = 31  # of a distance and of a length
+
+
+def _count(measured: Measured, answerable: npt.NDArray[np.bool_]) -> dict[int, int]:
+    """How often each outcome occurs, packed into one integer."""
+    packed = (measured.distances << _SIZE_BITS | measured.lengths) << 1 | answerable
+    return dict(zip(*(own.tolist() for own in np.unique(packed, return_counts=True)), strict=True))
+
+
+def _unpacked(counter: collections.Counter[int]) -> _Tally:
+    packed = np.array(list(counter), dtype=np.int64)
+    return _Tally(
+        distances=packed >> (_SIZE_BITS + 1),
+        lengths=packed >> 1 & (2**_SIZE_BITS - 1),
+        is_answerable=(packed & 1).astype(bool),
+        counts=np.array(list(counter.values()), dtype=np.int64),
+    )
+
+
+# What it can have been made into
+
+
+class _Way(NamedTuple):
+    """What can be done differently, whatever the protocol."""
+
+    limit: Protocol | None  # whose threshold is taken in place of the protocol's own
+    scoring: str
+    answers: str
+    left_out: tuple[str, ...]
+    scale: int
+    rounding: str
+
+
+class _Candidate(NamedTuple):
+    protocol: int
+    way: _Way
+    habits: int
+    n: int
+    value: float
+
+
+def _candidates(tallied: _Tallied, protocols: Sequence[Protocol], reported: float) -> Iterator[_Candidate]:
+    """Every number that can come out, the first being the plain ``standard``."""
+    subsets = [own for own in _subsets(tallied) if tallied.n(own)]
+    readings = [
+        (scale, rounding, (scale == 100 and reported <= 1) + (rounding == "cut off"))
+        for scale in ((1, 100) if reported <= 1 else (100,))
+        for rounding in ("rounded", "cut off")
+    ]
+    for number, (rules, tallies) in enumerate(zip(protocols, tallied.tallies, strict=True)):
+        for (answers, tally), (limit, scoring, done) in itertools.product(tallies.items(), _scorings(rules)):
+            units = _units_of(tally, limit or rules, scoring)
+            for left_out, (scale, rounding, read) in itertools.product(subsets, readings):
+                total = units[True] + (0 if "not answerable" in left_out else units[False])
+                n = tallied.n(left_out)
+                way = _Way(limit, scoring, answers, left_out, scale, rounding)
+                habits = done + (answers == "first") + len(left_out) + read
+                yield _Candidate(number, way, habits, n, _mean(total, n) * scale)
+
+
+def _subsets(tallied: _Tallied) -> list[tuple[str, ...]]:
+    """What can be left out: nothing, or questions of a kind that there is."""
+    everything = tallied.n(())
+    kinds = [kind for kind in ("missing", "not answerable") if tallied.n((kind,)) < everything]
+    return [own for size in range(len(kinds) + 1) for own in itertools.combinations(kinds, size)]
+
+
+@functools.cache
+def _limit(threshold: float, keep: str) -> Protocol:
+    return dataclasses.replace(_STANDARD, threshold=threshold, keep=keep)
+
+
+def _scorings(rules: Protocol) -> list[tuple[Protocol | None, str, int]]:
+    """The limit and the scoring that can be used with a protocol, and how many habits that are."""
+    found: list[tuple[Protocol | None, str, int]] = [(None, "similarity", 0), (_limit(1, ">="), "exact match", 1)]
+    if rules.exact_threshold:
+        found.append((None, "kept as 1", 1))
+    for threshold, keep in itertools.product(COMMON_THRESHOLDS, (">=", ">")):
+        limit = _limit(threshold, keep)
+        other_threshold = limit.exact_threshold != rules.exact_threshold
+        other_keep = keep != rules.keep and bool(threshold) and bool(rules.exact_threshold)
+        if (other_threshold or other_keep) and (threshold or keep == ">="):  # a similarity of 0 adds nothing
+            found.append((limit, "similarity", other_threshold + other_keep))
+            if threshold:
+                found.append((limit, "kept as 1", other_threshold + other_keep + 1))
+    return found
+
+
+def _units_of(tally: _Tally, limit: Protocol, scoring: str) -> dict[bool, int]:
+    """The sums of the scores, of the questions that can be answered and of those that cannot."""
+    distances, lengths, is_answerable, counts = tally
+    if scoring == "similarity":
+        scores = kept_similarity(distances, lengths, limit)
+    else:
+        scores = reaches_threshold(distances, lengths, limit).astype(np.float64)
+    return {own: exact_units(scores[is_answerable == own], counts[is_answerable == own]) for own in (True, False)}
+
+
+def _fits(candidate: _Candidate, reported: float, decimals: int) -> bool:
+    difference, unit, slack = candidate.value - reported, 10.0**-decimals, _SLACK * candidate.way.scale
+    is_rounded = abs(difference) <= unit / 2 + slack
+    if candidate.way.rounding == "rounded":
+        return is_rounded
+    return not is_rounded and 0 <= difference < unit
+
+
+# What is said about it
+
+
+def _grouped(candidates: Iterable[_Candidate]) -> Iterator[list[_Candidate]]:
+    """Protocols that give the same value in the same way, together; a habit that changes no value is none."""
+    fewest: dict[float, int] = {}
+    groups: dict[tuple[float, _Way], list[_Candidate]] = {}
+    for own in candidates:
+        if own.habits <= fewest.setdefault(own.value, own.habits):
+            groups.setdefault((own.value, own.way), []).append(own)
+    yield from groups.values()
+
+
+def _cause(
+    group: list[_Candidate],
+    protocols: Sequence[Protocol],
+    tallied: _Tallied,
+    reported: float,
+    decimals: int,
+    fits: bool,
+) -> Cause:
+    first = group[0]
+    rules, way = protocols[first.protocol], first.way
+    limit = way.limit or rules
+    value = f"{first.value:.{min(decimals + 2, 15)}f}"
+    return Cause(
+        protocol=rules.name,
+        also=tuple(protocols[own.protocol].name for own in group[1:]),
+        keep=limit.keep,
+        threshold=limit.threshold,
+        scoring=way.scoring,
+        answers=way.answers,
+        left_out=way.left_out,
+        scale=way.scale,
+        rounding=way.rounding,
+        n=first.n,
+        value=first.value,
+        difference=first.value - reported,
+        fits=fits,
+        habits=first.habits,
+        reason=f"It is {value} if {'; '.join(_conditions(rules, way, tallied, reported, decimals))}.",
+    )
+
+
+def _conditions(rules: Protocol, way: _Way, tallied: _Tallied, reported: float, decimals: int) -> Iterator[str]:
+    """What would have to be true, in words."""
+    standard = in_words(_STANDARD)
+    special = [
+        words
+        for topic, words in in_words(rules).items()
+        if words != standard.get(topic) and not (topic == "keep" and way.limit)
+    ]
+    yield ": ".join([f"the protocol is {rules.name}", *([", and ".join(special)] if special else [])])
+    if way.scoring == "exact match":
+        yield "only equal texts score, each 1, which is exact match under the name of ANLS"
+    elif way.limit:
+        yield f"the threshold is not the protocol's: {in_words(way.limit)['keep']}"
+    if way.scoring == "kept as 1":
+        yield "a similarity that counts is taken as 1"
+    if way.answers == "first":
+        yield "only the first answer of each question is compared"
+    everything = tallied.n(())
+    if "missing" in way.left_out:
+        count = everything - tallied.n(("missing",))
+        yield f"the questions without a prediction, {count} of {everything}, are left out and not counted as 0"
+    if "not answerable" in way.left_out:
+        count = everything - tallied.n(("not answerable",))
+        yield f"the questions that have no answer, {count} of {everything}, are left out"
+    if way.scale == 100 and reported <= 1:
+        yield "it is given on a scale of 0 to 100"
+    if way.rounding == "cut off":
+        yield f"it is cut off after {decimals} decimals and not rounded"
+
+
+def _conclusion(causes: tuple[Cause, ...], tried: int, reported: float, decimals: int) -> str:
+    number = f"{reported:.{decimals}f}"
+    if causes[0].fits:
+        more = len(causes) - 1
+        others = f" {more} other {'way gives' if more == 1 else 'ways give'} it too." if more else ""
+        return f"Of {tried:,} ways to score these predictions, this one gives {number}. {causes[0].reason}{others}"
+    return (
+        f"None of {tried:,} ways to score these predictions gives {number}. Other predictions, references or another "
+        f"split may be behind it. The closest: {causes[0].reason}"
+    )

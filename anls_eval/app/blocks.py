@@ -1,0 +1,95 @@
+"""The whole page, and how it is served."""
+
+from __future__ import annotations
+
+import signal
+
+import gradio as gr
+
+from anls_eval.app import about, answer, compare, document, submission
+from anls_eval.app.examples import DOCVQA, DUDE
+from anls_eval.app.limits import UPLOAD
+from anls_eval.app.page import style
+
+_INTRODUCTION = """# ANLS and ANLS\\*
+The scores of DocVQA, ST-VQA, InfographicVQA and of extracted JSON, as every leaderboard computes them, with the reason
+for every point."""
+
+_TABS = {
+    "answer": ("Answer", answer.build),
+    "document": ("Document", document.build),
+    "submission": ("Submission", submission.build),
+    "compare": ("Compare", compare.build),
+}
+
+
+def build() -> gr.Blocks:
+    """Make the page, with the endpoints of all tabs."""
+    with gr.Blocks(title="ANLS and ANLS*", analytics_enabled=False) as page:
+        gr.Markdown(_INTRODUCTION, elem_classes="introduction")
+        with gr.Tabs() as tabs:
+            for name, (label, add) in _TABS.items():
+                with gr.Tab(label, id=name):
+                    add(page)
+            with gr.Tab("About", id="about"):
+                about.build()
+        page.load(_tab_of_link, None, tabs, show_progress="hidden", api_visibility="private")
+    page.queue(max_size=200, default_concurrency_limit=8)
+    return page  # type: ignore[no-any-return]
+
+
+def _tab_of_link(request: gr.Request) -> gr.Tabs:
+    tab = request.query_params.get("tab")
+    return gr.Tabs(selected=tab) if tab in {*_TABS, "about"} else gr.skip()
+
+
+def launch() -> None:
+    """Serve the page until the process is ended, also as an MCP server."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that launch returns
+    build().launch(
+        theme=_theme(),
+        head=f"{_HEAD}<style>{style()}</style>",
+        max_file_size=UPLOAD,
+        allowed_paths=[str(DOCVQA), str(DUDE)],
+        mcp_server=True,
+        run_history=False,
+        show_error=False,
+        footer_links=["api"],
+    )
+
+
+_HEAD = '<meta name="description" content="ANLS and ANLS*: paste an answer, see the score and why.">'
+
+
+def _theme() -> gr.Theme:
+    # Of the bold letters of gradio's own font, only A and B come with gradio.
+    theme = gr.themes.Default(
+        primary_hue=gr.themes.colors.indigo,
+        neutral_hue=gr.themes.colors.zinc,
+        radius_size=gr.themes.sizes.radius_md,
+        font="system-ui, sans-serif",
+        font_mono="ui-monospace, Menlo, Consolas, monospace",
+    )
+    return theme.set(
+        body_background_fill="#f7f7f5",
+        body_background_fill_dark="#121317",
+        block_background_fill="#fff",
+        block_background_fill_dark="#1a1c21",
+        block_border_color="#e3e3de",
+        block_border_color_dark="#2d3038",
+        block_info_text_color="#5a5f6b",
+        block_info_text_color_dark="#a4a9b5",
+        block_label_text_color="#5a5f6b",
+        block_label_text_color_dark="#a4a9b5",
+        body_text_color_subdued="#5a5f6b",
+        body_text_color_subdued_dark="#a4a9b5",
+        color_accent="#2f55c4",
+        input_placeholder_color="#6b7079",
+        input_placeholder_color_dark="#9196a1",
+        link_text_color="#2f55c4",
+        link_text_color_dark="#8ba6ff",
+        button_primary_background_fill="#2f55c4",
+        button_primary_background_fill_hover="#26469f",
+        button_primary_background_fill_dark="#3d62d0",
+        button_primary_background_fill_hover_dark="#4a6ee0",
+    )

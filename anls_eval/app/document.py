@@ -1,0 +1,124 @@
+"""The tab that scores a document by ANLS*, and the same as the endpoint ``score_document``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+from gradio.events import api
+
+from anls_eval.app.answer import protocol_choices
+from anls_eval.app.controls import example_buttons, link, refusals, work
+from anls_eval.app.examples import DOCUMENTS
+from anls_eval.app.limits import DOCUMENT_SECONDS, check_tree
+from anls_eval.app.page import alert, html
+from anls_eval.app.tree_view import ScoredDocument, score
+
+_HELP = """Both sides are JSON, or a Python literal. Lists match in any order. Where several values of the reference are
+right, write `{"$one_of": ["2025-01-15", "15 January 2025"]}`, or in Python a tuple. In an editor, Esc and then Tab goes
+on to the next field."""
+
+
+def score_document(
+    prediction: str | dict[str, Any] | list[Any],
+    reference: str | dict[str, Any] | list[Any],
+    protocol: str = "anls_star",
+) -> dict[str, Any]:
+    """Score JSON that was extracted from a document against its reference by ANLS*, and say where credit was lost.
+
+    Args:
+        prediction: The extracted tree of objects, lists and texts, or its JSON text.
+        reference: The same; {"$one_of": [...]} holds alternatives, of which the closest counts.
+        protocol: anls_star, or anls_star_paper for the formula as it was printed.
+
+    Returns:
+        The score from 0 to 1, a row for each leaf with its paths, credit and the reason if it is not full, the score of
+        each key, the closest reference, the signature of the score, and notes about the input.
+
+    Raises:
+        gr.Error: A text that is no JSON, a document over the limits, or an unknown protocol.
+
+    Example:
+        >>> found = score_document({"total": "17.9"}, '{"total": "17.99", "date": "2024"}')
+        >>> found["score"]
+        0.4
+    """
+    with refusals():
+        return _scored(prediction, reference, protocol).plain
+
+
+def _scored(prediction: Any, reference: Any, protocol: str) -> ScoredDocument:
+    for side, name in (prediction, "the prediction"), (reference, "the reference"):
+        check_tree(side, name)  # a deep one cannot be sent to another process
+    return work(score, prediction, reference, protocol, seconds=DOCUMENT_SECONDS)
+
+
+def card(prediction: str, reference: str, protocol: str) -> tuple[str, Any]:
+    """Show what `score_document` finds, or what is wrong with the input.
+
+    Args:
+        prediction: JSON or a Python literal.
+        reference: The same.
+        protocol: As in `score_document`.
+
+    Returns:
+        HTML, and what becomes of the closest reference.
+    """
+    try:
+        found = _scored(prediction or "", reference or "", protocol)
+    except ValueError as error:
+        return alert(str(error)), gr.skip()
+    own_link = link("document", prediction=prediction, reference=reference, protocol=protocol)
+    return found.shown + html("link.html", link=own_link), found.closest
+
+
+def build(page: gr.Blocks) -> None:
+    """Add the tab to the page that is open."""
+    start = next(iter(DOCUMENTS.values()))
+    gr.Markdown(_HELP)
+    with gr.Row():
+        reference = gr.Code(start[1], label="Reference", language="json", lines=14, max_lines=28, wrap_lines=True)
+        prediction = gr.Code(start[0], label="Prediction", language="json", lines=14, max_lines=28, wrap_lines=True)
+    with gr.Row():
+        protocol = gr.Dropdown(
+            protocol_choices(of_trees=True, boards=False),
+            value=start[2],
+            label="Protocol",
+            info="anls_star is as the released code computes it, anls_star_paper by the printed formula.",
+        )
+        with gr.Column():
+            fields: list[Any] = [prediction, reference, protocol]
+            example_buttons(DOCUMENTS, fields)
+    result = gr.HTML(apply_default_css=False, js_on_load=None)
+    closest = gr.Code(
+        label="Closest reference: alternatives chosen, lists in the order of the prediction",
+        language="json",
+        interactive=False,
+        buttons=["copy"],
+        max_lines=20,
+        wrap_lines=True,
+    )
+    outputs = [result, closest]
+    gr.on(
+        [page.load, *(field.change for field in fields)],
+        card,
+        fields,
+        outputs,
+        show_progress="hidden",
+        trigger_mode="always_last",
+        concurrency_limit=2,
+        concurrency_id="documents",
+        api_visibility="private",
+    )
+    page.load(_from_link, None, fields, show_progress="hidden", api_visibility="private")
+    api(score_document, api_name="score_document", concurrency_limit=2, concurrency_id="documents")
+
+
+def _from_link(request: gr.Request) -> list[Any]:
+    """The example that a link carries; without one, what is there stays."""
+    given = request.query_params
+    if "reference" not in given:
+        return [gr.skip()] * 3
+    protocol = given.get("protocol", "")
+    known = protocol in dict(map(reversed, protocol_choices(of_trees=True, boards=False)))  # type: ignore[arg-type]
+    return [given.get("prediction", ""), given["reference"], protocol if known else gr.skip()]

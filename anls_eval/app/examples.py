@@ -1,0 +1,98 @@
+"""Real examples for every tab."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_DATA = Path(__file__).parent.parent.parent / "tests" / "data"
+DOCVQA = _DATA / "docvqa"
+"""Six real runs on the first 1,000 questions of SP-DocVQA val, which the tests are made on too."""
+
+DUDE = _DATA / "dude"
+
+_COCA_COLA = "Coca Cola\nCoca Cola Company"
+ANSWERS = {
+    "CocaCola": ("CocaCola", _COCA_COLA, "standard", 0.5),
+    "The Coca": ("The Coca", _COCA_COLA, "standard", 0.5),
+    "Coca cola": ("Coca cola", _COCA_COLA, "standard", 0.5),
+    "Cola": ("Cola", _COCA_COLA, "standard", 0.5),
+    "Cat": ("Cat", _COCA_COLA, "standard", 0.5),
+    "A date": ("12/15/89", "12/15/88", "standard", 0.5),
+    "The boundary": ("ab", "ac", "standard", 0.5),
+    "Padding": ("Boston          ", "Houston", "rrc", 0.5),
+}
+"""Prediction, answers, protocol and threshold. The first five are the table of the papers on ANLS: Biten et al.,
+"ICDAR 2019 Competition on Scene Text Visual Question Answering"; the next is of the card."""
+
+# After examples/features/document-extraction in github.com/EntityProcess/agentv (commit 58f316c, MIT licence).
+_INVOICE = """{
+  "invoice_number": "INV-2025-001234",
+  "invoice_date": {"$one_of": ["15-JAN-2025", "2025-01-15"]},
+  "currency": "USD",
+  "gross_total": 200,
+  "supplier": {"name": "Acme - Shipping"},
+  "line_items": [
+    {"description": "OCEAN FREIGHT", "quantity": 1, "line_total": 120},
+    {"description": "Bunker Adjustment Factor", "quantity": 1, "line_total": 80}
+  ]
+}"""
+_EXTRACTED_INVOICE = """{
+  "invoice_number": "INV-2025-001234",
+  "invoice_date": "2025-01-15",
+  "incoterm": "CIF",
+  "gross_total": 200.5,
+  "supplier": {"name": "Acme Shipping"},
+  "line_items": [
+    {"description": "Bunker Adjustment Faktor", "quantity": 1, "line_total": 80},
+    {"description": "OCEAN FREIGHT", "quantity": 1, "line_total": 120}
+  ]
+}"""
+DOCUMENTS = {
+    "An invoice": (_EXTRACTED_INVOICE, _INVOICE, "anls_star"),
+    "The card's": (
+        '{"total": "17.9", "items": ["pen", "ink"]}',
+        '{"total": "17.99", "items": ["ink", "pen"]}',
+        "anls_star",
+    ),
+    "Python, with a tuple": (
+        "{'brand': 'CocaCola', 'litres': 1.5}",
+        "{'brand': ('Coca Cola', 'Coca Cola Company'),\n 'litres': 1.5}",
+        "anls_star",
+    ),
+}
+"""Prediction, reference and protocol."""
+
+RUNS = {
+    "Qwen2-VL-7B-Instruct": "qwen2_vl_7b_instruct",
+    "Qwen2-VL-2B-Instruct": "qwen2_vl_2b_instruct",
+    "Qwen2-VL-7B": "qwen2_vl_7b",
+    "Llama 4 Maverick": "llama_maverick",
+    "Llama Nemotron": "llama_nemotron",
+    "Llama 4 Scout": "llama_scout",
+}
+"""The runs in `DOCVQA`, by the names of their models."""
+
+
+def run_file(name: str) -> str:
+    """The predictions of a run."""
+    return str(DOCVQA / f"pred_{RUNS[name]}.json")
+
+
+GOLD = str(DOCVQA / "gold.json")
+
+SUBMISSIONS = {
+    **{name: (run_file(name), GOLD, "standard", []) for name in RUNS},
+    "DUDE's demonstration": (
+        str(DUDE / "DUDE_demo_submission_imperfect.json"),
+        str(DUDE / "DUDE_demo_gt.json"),
+        "dude",
+        ["answer_type"],
+    ),
+}
+"""Predictions, references, protocol, and columns to break the score down by."""
+
+COMPARISONS = {
+    "The six runs": ([run_file(name) for name in RUNS], GOLD, "standard"),
+    "The two best": ([run_file(name) for name in ("Llama 4 Maverick", "Qwen2-VL-7B-Instruct")], GOLD, "standard"),
+}
+"""Files of predictions, references and protocol."""

@@ -1,0 +1,1 @@
+"""What a portal would refuse in a submission, and what costs points."""

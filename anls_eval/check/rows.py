@@ -1,0 +1,204 @@
+"""The rows of a submission as its file has them, good or bad, and its references."""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from anls_eval.check.portals import PORTALS, Portal
+from anls_eval.files import FormatError, open_references
+from anls_eval.files.columns import LAYOUTS, Found, find_columns
+from anls_eval.files.detection import open_source
+from anls_eval.files.files import find_file
+from anls_eval.files.source import ABSENT, Source
+from anls_eval.files.values import list_in_text, listed_column
+
+_ANSWER_KEYS = ("answer", "prediction", "prediction_text", "pred", "response", "answers")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a submission as the file has them, good or bad.
+
+    Args:
+        path: The file.
+        source: The opened file.
+        compression: ``"gzip"``, ``"zstd"`` or None.
+        is_json_list: Whether the file is a JSON list.
+        portal: The portal whose rules apply.
+        format: The most telling name of its format.
+        id_key: The column of the ids, or None.
+        answer_key: The column of the answers.
+        ids: The ids; None if there is no column of them.
+        answers: The answers, of rows that have none in their column those of another.
+        other_keys: The keys of those, by row.
+        confidences: The confidences, where the portal wants some and the file has them.
+        faults: Rows that cannot be read, by their place.
+    """
+
+    path: str
+    source: Source
+    compression: str | None
+    is_json_list: bool
+    portal: Portal | None
+    format: str
+    id_key: str | None
+    answer_key: str
+    ids: list[Any] | None
+    answers: list[Any]
+    other_keys: dict[int, str]
+    confidences: list[Any] | None
+    faults: dict[str, FormatError]
+    _starts: list[int]
+    _places: list[Callable[[int], str]]
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether each row is an object with keys of its own."""
+        return self.source.container in ("json", "jsonl") and self.source.layout is None
+
+    def is_unreadable(self, row: int) -> bool:
+        """Whether the row has neither id nor answer since it cannot be read."""
+        return bool(self.faults) and self.answers[row] is ABSENT and self.place(row) in self.faults
+
+    def place(self, row: int) -> str:
+        """The place of a row in the words of the format."""
+        block = bisect.bisect_right(self._starts, row) - 1
+        return self._places[block](row - self._starts[block])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class References:
+    """What the submission is compared with.
+
+    Args:
+        ids: The ids, or None if the file has none.
+        answers: The accepted answers, in the same order; None for a tree, which ANLS* scores.
+    """
+
+    ids: list[str] | None
+    answers: list[tuple[str, ...] | None]
+
+
+def read_references(path: str | os.PathLike[str], format_name: str | None, columns: Mapping[str, str]) -> References:
+    """Read the references of a submission.
+
+    Args:
+        path: The file.
+        format_name: A name in `formats.FORMATS`; None detects it.
+        columns: Columns of both files by role.
+
+    Raises:
+        FormatError: The file cannot be read.
+    """
+    own = {role: name for role, name in columns.items() if role != "prediction"}
+    reader = open_references(path, format=format_name, columns=own)
+    ids: list[str] = []
+    answers: list[tuple[str, ...] | None] = []
+    for batch in reader.batches():
+        ids += [] if batch.question_ids is None else listed_column(batch.question_ids)
+        answers += map(_accepted, listed_column(batch.values))
+    return References(ids if "question_id" in reader.detected.columns else None, answers)
+
+
+def _accepted(reference: Any) -> tuple[str, ...] | None:
+    parts = reference if isinstance(reference, list) else [reference]
+    if set(map(type, parts)) == {str}:
+        return tuple(parts)
+    if any(isinstance(own, (dict, list)) for own in parts):
+        return None
+    return tuple([str(own) for own in parts if own is not None])
+
+
+def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) -> Rows:
+    """Read a submission without a check of its rows.
+
+    Args:
+        path: The file.
+        format_name: A name in `formats.FORMATS`; None detects it.
+        columns: Columns of both files by role.
+
+    Returns:
+        All rows, those that cannot be read without values.
+
+    Raises:
+        FormatError: The file as a whole cannot be read, or none of its columns can hold the answers.
+    """
+    faults: dict[str, FormatError] = {}
+    source, compression = open_source(path, format_name, None, faults)
+    layout = source.layout or (format_name if format_name in LAYOUTS else None)
+    given = {role: name for role, name in columns.items() if role != "answers"}
+    found = _columns(source, layout, given, path)
+    portal = PORTALS.get(format_name or (found.layout.name if source.container in ("json", "jsonl") else ""))
+    if portal:
+        own = {"question_id": portal.question_id, "prediction": portal.answer}
+        usual = {role: key for role, key in own.items() if key in source.names}
+        found = _columns(source, layout, {**usual, **given}, path)
+    others = [name for name in _ANSWER_KEYS if name in source.names and name != found.value]
+    confidence = [portal.confidence] if portal and portal.confidence in source.names else []
+    ids: list[Any] = []
+    answers: list[Any] = []
+    beside = dict.fromkeys(others, False)
+    instead: dict[str, dict[int, Any]] = {name: {} for name in others}
+    confidences: list[Any] = []
+    starts, places = [], []
+    wanted = dict.fromkeys((*found.question_id, found.value, *others, *confidence))
+    for block in source.read(list(wanted), 16_384):
+        values = listed_column(block.columns[found.value])
+        for name in others:
+            given_too = [(row, own) for row, own in enumerate(listed_column(block.columns[name])) if own is not ABSENT]
+            beside[name] = beside[name] or any(values[row] is not ABSENT for row, _ in given_too)
+            instead[name] |= {len(answers) + row: own for row, own in given_too if not beside[name]}
+        parts = [listed_column(block.columns[name]) for name in found.question_id]
+        ids += parts[0] if len(parts) == 1 else [": ".join(map(str, own)) for own in zip(*parts, strict=True)]
+        starts.append(len(answers))
+        places.append(block.place)
+        in_lists = portal is not None and portal.lists and source.in_cells
+        answers += [_listed(value) for value in values] if in_lists else values
+        confidences += [value for name in confidence for value in listed_column(block.columns[name])]
+    # A key that some row has beside its answer is something else, such as the accepted answers.
+    other_keys = {row: name for name in others if not beside[name] for row in instead[name]}
+    for row, name in other_keys.items():
+        answers[row] = instead[name][row]
+    return Rows(
+        path=path,
+        source=source,
+        compression=compression,
+        is_json_list=source.container == "json" and _begins_with(path, b"["),
+        portal=portal,
+        format=found.layout.name if found.layout.name in LAYOUTS else source.container,
+        id_key=found.question_id[0] if len(found.question_id) == 1 else None,
+        answer_key=found.value,
+        ids=ids if found.question_id else None,
+        answers=answers,
+        other_keys=other_keys,
+        confidences=confidences if confidence else None,
+        faults=faults,
+        _starts=starts,
+        _places=places,
+    )
+
+
+def _columns(source: Source, layout: str | None, given: Mapping[str, str], path: str) -> Found:
+    """The columns, with ``answers`` for the predictions if that is the only name that a file has for them."""
+    try:
+        return find_columns(source.names, "prediction", layout=layout, given=given, by=(), path=path)
+    except FormatError:
+        if "prediction" in given or not {"answers"} == {*_ANSWER_KEYS} & {*source.names}:
+            raise
+        given = {**given, "prediction": "answers"}
+        return find_columns(source.names, "prediction", layout=layout, given=given, by=(), path=path)
+
+
+def _listed(cell: Any) -> Any:
+    """The list that the text of a cell writes out, or a list of the text."""
+    value = list_in_text(cell) if isinstance(cell, str) else cell
+    return [value] if isinstance(value, str) else value
+
+
+def _begins_with(path: str, first: bytes) -> bool:
+    with find_file(path, None).open() as stream:
+        return stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(first)

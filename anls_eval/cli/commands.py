@@ -1,0 +1,637 @@
+"""The command line: ``anls`` or ``python -m anls_eval``.
+
+What a command needs is imported where it runs, so that the help is there at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import gc
+import io
+import itertools
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
+from anls_eval.cli.control_characters import escaped, escaped_json
+from anls_eval.cli.option_words import in_options
+from anls_eval.version import __version__
+
+if TYPE_CHECKING:
+    from anls_eval.cluster.run import DatasetScore
+    from anls_eval.files import Reader
+
+app = typer.Typer(
+    name="anls",
+    help="ANLS and ANLS*: score answers and submissions by the protocol of any leaderboard.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+_INTERRUPTED = 130  # typer's exit status for Ctrl-C, which it raises from the KeyboardInterrupt
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+Protocol = Annotated[str, typer.Option("--protocol", "-p", help="A name that `anls protocols` lists.")]
+Threshold = Annotated[
+    str | None,
+    typer.Option("--threshold", "-t", help="The least similarity that counts, as 0.8 or 4/5; else the protocol's."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+References = Annotated[str, typer.Option("--references", "-r", help="The file with the accepted answers.")]
+OptionalReferences = Annotated[
+    str | None,
+    typer.Option("--references", "-r", help="The file with the accepted answers, if it is not PREDICTIONS itself."),
+]
+Format = Annotated[str | None, typer.Option("--format", help="The format of both files; detected if not given.")]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        help="Which column is what, as ROLE=NAME: question_id, prediction, answers, answer_type, document. In one of "
+        "two files: predictions.question_id=NAME, references.question_id=NAME.",
+    ),
+]
+Missing = Annotated[str, typer.Option(help="A question without a prediction: error, or zero.")]
+Unknown = Annotated[str, typer.Option(help="A prediction without a question: error, or ignore.")]
+ClusterBy = Annotated[
+    str | None, typer.Option(help="The column with the document of each question, for intervals and tests.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of the random numbers behind intervals and tests.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor what was detected.")]
+
+
+def main() -> None:
+    """Run the command line: what is wrong goes to stderr in words, with exit status 2, or 130 after Ctrl-C."""
+    gc.set_threshold(50_000, 20, 100)  # rows are millions of objects without the cycles that it looks for
+    warnings.showwarning = _show_note
+    warnings.simplefilter("always", UserWarning)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # whatever a text or a file name holds
+    try:
+        app()
+    except SystemExit as stop:
+        if stop.code == _INTERRUPTED and stop.__context__ is not None:
+            _say("; ".join(filter(None, ("interrupted", in_options(str(stop.__context__.__cause__))))), err)
+        raise
+    except ModuleNotFoundError as error:
+        extra = "dask" if error.name in ("dask", "distributed") else "eval"
+        _say(f"error: this needs {error.name}: pip install '.[{extra}]' in the folder of anls", err)
+        raise SystemExit(2) from None
+    except (ValueError, TypeError, OSError) as error:
+        _say(f"error: {in_options(str(error))}", err)
+        raise SystemExit(2) from None
+
+
+@app.callback(invoke_without_command=True)
+def _common(
+    version: Annotated[bool, typer.Option("--version", help="Print the version of the metric.")] = False,
+) -> None:
+    if version:
+        _say(f"anls {__version__}")
+        raise typer.Exit
+
+
+def _show_note(message: Warning | str, *_: Any, **__: Any) -> None:
+    _say(f"note: {message}", err)
+
+
+def _say(text: str, console: Console = out) -> None:
+    """Print a text, in which anything from a file may be."""
+    console.print(escaped(text), markup=False)
+
+
+def _print_table(table: Table) -> None:
+    """Print a table as wide as it is: numbers that are cut or folded cannot be read."""
+    wide = Console(width=10_000)
+    console = Console(highlight=False, width=Measurement.get(wide, wide.options, table).maximum)
+    with console.capture() as captured:
+        console.print(table)
+    out.out("\n".join(line.rstrip() for line in captured.get().splitlines()), highlight=False)
+
+
+def _print_json(value: Any) -> None:
+    """Print JSON as it is written: a report of a million problems is never one text, nor copied."""
+    parts = json.JSONEncoder(ensure_ascii=False, indent=2, default=_fields).iterencode(value)
+    while text := "".join(itertools.islice(parts, 10_000)):
+        out.file.write(escaped_json(text))  # rich would take each line apart
+    out.file.write("\n")
+    out.file.flush()
+
+
+def _fields(result: Any) -> dict[str, Any]:
+    """The fields of a dataclass, as they are."""
+    return {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
+
+
+# ---------------------------------------------------------------------------------------------------
+# Protocols
+# ---------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def protocols(
+    name: Annotated[str | None, typer.Argument(help="Say all of this one.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the protocols, or say what one does and where it comes from."""
+    from anls_eval.cli import tables as terminal
+
+    if as_json:
+        _print_json(terminal.protocols_as_json(name))
+    elif name is None:
+        out.print(terminal.protocol_table())
+    else:
+        _say(terminal.protocol_text(name))
+
+
+# ---------------------------------------------------------------------------------------------------
+# One answer, one document
+# ---------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def explain(
+    prediction: Annotated[str | None, typer.Argument(help="The predicted text.")] = None,
+    answers: Annotated[list[str] | None, typer.Argument(help="The accepted answers.")] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option(help='A JSON object {"prediction": ..., "reference": ...} of trees or texts, in place of these.'),
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option("--protocol", "-p", help="A name that `anls protocols` lists; standard, or anls_star for a file."),
+    ] = None,
+    threshold: Threshold = None,
+    answer_type: Annotated[str | None, typer.Option(help="For the leaderboards that need one.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score one answer, or the document in a file, and say why the score is what it is."""
+    from anls_eval import scoring
+    from anls_eval.analysis.answers import explain_answers
+    from anls_eval.cli import tables as terminal
+    from anls_eval.files.documents import read_document
+    from anls_eval.submission.scorers import exact_threshold
+
+    if (json_file is None) == (prediction is None) or (prediction is not None and not answers):
+        raise ValueError("expected a PREDICTION with at least one ANSWER, or --json-file FILE")
+    if json_file is not None:
+        given, expected = read_document(json_file)
+        document = scoring.explain(
+            given, expected, protocol=protocol or "anls_star", threshold=exact_threshold(threshold)
+        )
+        shown, plain = str(document), document.to_dict()
+    else:
+        accepted = answers[0] if answers and len(answers) == 1 else answers  # a text can write out a list
+        found = explain_answers(
+            prediction, accepted, protocol=protocol or "standard", threshold=threshold, answer_type=answer_type
+        )
+        for note in found.notes:
+            _show_note(note)
+        shown, plain = terminal.answers_text(found), found.to_dict()
+    if as_json:
+        _print_json(plain)
+    else:
+        _say(shown)
+
+
+# ---------------------------------------------------------------------------------------------------
+# Submissions
+# ---------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def score(
+    predictions: Annotated[
+        str, typer.Argument(help="The file with the predictions; with --out, also a folder or a pattern of files.")
+    ],
+    references: OptionalReferences = None,
+    protocol: Protocol = "standard",
+    threshold: Threshold = None,
+    by: Annotated[list[str] | None, typer.Option("--by", help="A column to break the score down by.")] = None,
+    per_question: Annotated[
+        Path | None, typer.Option(help="Write a row for each question: .parquet, .csv or .jsonl.")
+    ] = None,
+    cluster_by: ClusterBy = None,
+    seed: Seed = 0,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report of it all, which opens offline.")] = None,
+    confidence: Annotated[
+        str | None, typer.Option(help="For --report: the column with the confidence of each prediction, from 0 to 1.")
+    ] = None,
+    eval_results: Annotated[
+        Path | None, typer.Option(help="Write .eval_results/*.yaml, as the Hub shows it, into this folder.")
+    ] = None,
+    dataset_id: Annotated[str | None, typer.Option(help="For --eval-results: the data set on the Hub.")] = None,
+    task_id: Annotated[str | None, typer.Option(help="For --eval-results: the task in that data set.")] = None,
+    push: Annotated[
+        str | None, typer.Option(metavar="REPO", help="Upload the file of --eval-results to this model on the Hub.")
+    ] = None,
+    missing: Missing = "error",
+    unknown: Unknown = "error",
+    out_folder: Annotated[
+        Path | None, typer.Option("--out", help="Score many files by Dask; the folder for the scores of each question.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="For --out: processes on this machine; by default one a processor.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="For --out: a Dask cluster that is there, as tcp://HOST:8786.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="For --out: keep what an earlier run finished.")] = False,
+    skip_bad: Annotated[
+        bool,
+        typer.Option(
+            "--skip-bad",
+            help="For --out: leave out damaged files; where rows are brought together by id, with --missing zero.",
+        ),
+    ] = False,
+    format_name: Format = None,
+    columns: Columns = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score a submission: JSON, JSON Lines, CSV, Parquet and more, detected by their content."""
+    from anls_eval.cli import tables as terminal
+    from anls_eval.submission.score import score_submission
+
+    for path in (per_question, report):
+        _check_output(path, predictions, references)
+    _check_html(report)
+    if eval_results is None and (dataset_id or task_id):
+        raise ValueError("--dataset-id and --task-id need --eval-results, the folder that they are written into")
+    if eval_results is not None and not (dataset_id and task_id):
+        raise ValueError("--eval-results needs --dataset-id and --task-id, as in lmms-lab/DocVQA and docvqa_val")
+    if confidence is not None and report is None:
+        raise ValueError("--confidence needs --report, which shows how far the confidences can be trusted")
+    if push is not None and eval_results is None:
+        raise ValueError("--push needs --eval-results, the folder for the file that is uploaded")
+    if out_folder is None and (workers or scheduler or resume or skip_bad):
+        raise ValueError("--workers, --scheduler, --resume and --skip-bad need --out, the folder for the results")
+    if workers and scheduler:
+        raise ValueError("--workers starts processes, --scheduler takes a cluster that is there; expected one of them")
+    if out_folder is not None and (per_question is not None or cluster_by is not None or report is not None):
+        raise ValueError(
+            "--out goes with none of --per-question, --cluster-by and --report; it gets the scores of each question"
+        )
+
+    asked: dict[str, Any] = {
+        "protocol": protocol,
+        "threshold": threshold,
+        "by": by or [],
+        "seed": seed,
+        "missing": missing,
+        "unknown": unknown,
+    }
+    dataset: dict[str, Any] = {}
+    if out_folder is None:
+        sides = _open(predictions, references, format_name, columns, quiet or as_json)
+        asked |= {"cluster_by": cluster_by, "per_question": per_question}
+        with _progress(sides[1].rows, quiet) as advance:
+            if report is None:
+                result = score_submission(*sides, **asked, on_progress=advance)
+            else:
+                from anls_eval.report import read_system
+
+                system = read_system(*sides, **asked, confidence=confidence, on_progress=advance)
+                result = system.scored.submission
+    else:
+        asked |= {"format": format_name, "columns": dict(map(_role, columns or []))}
+        asked |= {"out": out_folder, "resume": resume, "skip_bad": skip_bad}
+        asked |= {"workers": workers, "client": scheduler}
+        found = _score_dataset(predictions, references, quiet, asked)
+        result, dataset = found.submission, {**found.to_dict(), "out": str(out_folder)}
+    for note in result.notes:
+        _show_note(note)
+    if report is not None:
+        from anls_eval.report import write_report
+
+        write_report(report, system)
+    if eval_results is not None and dataset_id and task_id:
+        from anls_eval.report import hub
+
+        entry = hub.eval_result(result, dataset_id=dataset_id, task_id=task_id)
+        path = hub.write_eval_result(eval_results, entry)
+        if push is not None:
+            _say(f"uploaded: {hub.push_eval_result(path, push)}", err)
+    if as_json:
+        _print_json(dataset or result.to_dict())
+    else:
+        _print_table(terminal.submission_table(result))
+        _say(f"\n{result.signature}")
+
+
+def _score_dataset(predictions: str, references: str | None, quiet: bool, asked: dict[str, Any]) -> DatasetScore:
+    """Score files by Dask; exit status 1 where some of them are bad."""
+    from anls_eval.cluster import run as distributed
+
+    rows = distributed.known_rows(references or predictions) if err.is_terminal and not quiet else None
+    with _progress(rows, quiet) as advance:
+        try:
+            found = distributed.score_dataset(predictions, references, on_progress=advance, **asked)
+        except distributed.BadPartsError as error:
+            _say(f"error: {in_options(str(error))}", err)
+            raise typer.Exit(1) from None
+    if not quiet:
+        parts = distributed.counted(found.parts, "part")
+        how = {"file": "files went together", "id": "rows were brought together by id"}[found.paired_by]
+        resumed = f"{found.resumed:,} finished before, " if found.resumed else ""
+        _say(f"the scores of each question are in {asked['out']} ({parts}, {resumed}{how})", err)
+    return found
+
+
+@app.command()
+def compare(
+    systems: Annotated[list[str], typer.Argument(help="Files with the predictions of two systems or more.")],
+    references: References,
+    protocol: Protocol = "standard",
+    threshold: Threshold = None,
+    cluster_by: ClusterBy = None,
+    seed: Seed = 0,
+    report: Annotated[Path | None, typer.Option(help="Of two systems, write an HTML report side by side.")] = None,
+    missing: Missing = "error",
+    unknown: Unknown = "error",
+    format_name: Format = None,
+    columns: Columns = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Rank systems with intervals and paired tests, and say which of them cannot be told apart."""
+    from anls_eval.cli import tables as terminal
+    from anls_eval.submission.systems import ranking_as_json, score_systems
+
+    if len(systems) < 2:
+        raise ValueError("expected two systems or more; for one there is `anls score`")
+    _check_output(report, *systems, references)
+    _check_html(report)
+    if report is not None and len(systems) > 2:
+        raise ValueError(f"--report compares two systems, and {len(systems)} are given; pick two")
+    of_references, open_system = _open_sides(references, format_name, columns, quiet or as_json)
+    found = score_systems(
+        systems,
+        of_references,
+        open_system=open_system,
+        protocol=protocol,
+        threshold=threshold,
+        cluster_by=cluster_by,
+        missing=missing,
+        unknown=unknown,
+    )
+    ranking = found.rank(seed)
+    if report is not None:
+        from anls_eval.report import System, write_report
+
+        first, second = (
+            System(
+                name=name,
+                scored=own,
+                clusters=None if cluster_by is None else [each for [each] in own.columns[cluster_by]],
+                seed=seed,
+            )
+            for name, own in found.systems.items()
+        )
+        write_report(report, first, second)
+    for note in found.notes:
+        _show_note(note)
+    if as_json:
+        _print_json({**ranking_as_json(ranking), "signature": found.signature})
+    else:
+        _print_table(terminal.ranking_table(ranking))
+        out.print()
+        _print_table(terminal.comparison_table(ranking))
+        _say(f"\n{found.signature}")
+
+
+@app.command()
+def leaderboard(
+    folder: Annotated[Path, typer.Argument(help="The folder with one file of predictions for each system.")],
+    references: References,
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="Write the leaderboard: .md, .csv, .html or .json.")
+    ] = None,
+    protocol: Protocol = "standard",
+    threshold: Threshold = None,
+    cluster_by: ClusterBy = None,
+    seed: Seed = 0,
+    missing: Missing = "error",
+    unknown: Unknown = "error",
+    format_name: Format = None,
+    columns: Columns = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Rank all systems of a folder; files that cannot be scored are listed with the reason."""
+    from anls_eval.cli import tables as terminal
+    from anls_eval.report.ranking import leaderboard_as_json, leaderboard_form, write_leaderboard
+    from anls_eval.submission.systems import score_systems
+
+    paths = _systems_in(folder, references)
+    _check_output(out_file, *paths, references)
+    if out_file is not None:
+        leaderboard_form(out_file)
+    of_references, open_system = _open_sides(references, format_name, columns, quiet=True)
+    found = score_systems(
+        paths,
+        of_references,
+        open_system=open_system,
+        protocol=protocol,
+        threshold=threshold,
+        cluster_by=cluster_by,
+        missing=missing,
+        unknown=unknown,
+        skip=True,
+    )
+    ranking = found.rank(seed)
+    if out_file is not None:
+        write_leaderboard(out_file, ranking, found.skipped, found.signature)
+    if as_json:
+        _print_json(leaderboard_as_json(ranking, found.skipped, found.signature))
+    else:
+        _print_table(terminal.ranking_table(ranking))
+        _say(f"\n{found.signature}")
+    for note in found.notes if not quiet else ():
+        _show_note(note)
+    for path, why in found.skipped.items():
+        _say(f"skipped: {path}: {in_options(why)}", err)
+
+
+def _systems_in(folder: Path, references: str) -> list[str]:
+    """The files of a folder, but for hidden ones and the references."""
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is no folder; expected one with a file of predictions for each system")
+    paths = [path for path in sorted(folder.iterdir()) if path.name[0] not in "._" and not _is_same(path, references)]
+    if not paths:
+        raise ValueError(f"{folder} holds no files of predictions")
+    return list(map(str, paths))
+
+
+def _is_same(path: Path, other: str) -> bool:
+    """Whether two names are of one file; a link that leads nowhere is of none."""
+    try:
+        return path.samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
+def _check_output(path: Path | None, *inputs: str | None) -> None:
+    """Refuse to write over what is read, or into a folder that is not there, before any work is done."""
+    if path is None:
+        return
+    if any(own is not None and _is_same(path, own) for own in inputs):
+        raise ValueError(f"{path} is one of the files that are read; expected another name to write to")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: the folder {path.parent} is not there; make it first")
+
+
+def _check_html(path: Path | None) -> None:
+    if path is not None and path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"--report {path}: expected a name in .html")
+
+
+def _open_sides(
+    references: str, format_name: str | None, columns: list[str] | None, quiet: bool
+) -> tuple[Reader, Callable[[str], Reader]]:
+    """The references, and what opens the predictions of a system."""
+    from anls_eval.files import open_predictions, open_references
+
+    roles = dict(_role(text) for text in columns or [])
+
+    def open_system(path: str) -> Reader:
+        reader = open_predictions(path, format=format_name, columns=_known(roles, "answers", references))
+        _show_detected(reader, quiet)
+        return reader
+
+    of_references = open_references(references, format=format_name, columns=_known(roles, "prediction", references))
+    _show_detected(of_references, quiet)
+    return of_references, open_system
+
+
+def _show_detected(reader: Reader, quiet: bool) -> None:
+    own = reader.detected
+    if not quiet:
+        read_as = ", ".join(f"{role}={name}" for role, name in own.columns.items())
+        compression = f", {own.compression}" if own.compression else ""
+        _say(f"{own.path}: {own.format}{compression}; {read_as}", err)
+
+
+@app.command()
+def diagnose(
+    predictions: Annotated[str, typer.Argument(help="The file with the predictions.")],
+    references: References,
+    reported: Annotated[str, typer.Option("--reported", help="The number, from 0 to 1 or to 100, as it was written.")],
+    format_name: Format = None,
+    columns: Columns = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find out which protocol, threshold, scale or habit gives a reported number."""
+    from anls_eval.analysis.diagnosis import diagnose as find_causes
+    from anls_eval.cli import tables as terminal
+    from anls_eval.submission.score import read_questions
+
+    questions = read_questions(*_open(predictions, references, format_name, columns, quiet or as_json))
+    for note in questions.notes:
+        _show_note(note)
+    found = find_causes(questions.predictions, questions.answers, reported, question_ids=questions.question_ids)
+    if as_json:
+        _print_json(terminal.diagnosis_as_json(found))
+    else:
+        _say(terminal.diagnosis_text(found))
+
+
+@app.command()
+def check(
+    predictions: Annotated[str, typer.Argument(help="The file with the predictions.")],
+    references: Annotated[
+        str | None, typer.Option("--references", "-r", help="The file with the accepted answers, to find more.")
+    ] = None,
+    format_name: Format = None,
+    columns: Columns = None,
+    fix: Annotated[
+        Path | None, typer.Option(help="Write the submission with the mends that are certain: .json, .jsonl or .csv.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, with every problem and not only the first of a kind.")
+    ] = False,
+) -> None:
+    """Find what a portal would refuse in a submission, and what costs points; exit status 1 if it would be refused."""
+    from anls_eval.check.check import MOST_SHOWN, check_submission
+    from anls_eval.check.fix import mend_submission
+    from anls_eval.cli import tables as terminal
+
+    _check_output(fix, predictions, references)
+    roles = dict(_role(text) for text in columns or [])
+    asked: dict[str, Any] = {"format": format_name, "columns": roles, "most": None if as_json else MOST_SHOWN}
+    report = left = check_submission(predictions, references, **asked)
+    shown = _fields(report)
+    if not as_json:
+        _say(terminal.check_text(report))
+    if fix is not None and report.is_readable:
+        left = mend_submission(predictions, fix, references, **asked)
+        shown["mended"] = left
+        if not as_json:
+            _say(f"\n{terminal.mended_text(report, left)}")
+    if as_json:
+        _print_json(shown)
+    if left.refused:
+        raise typer.Exit(1 if report.is_readable else 2)
+
+
+def _open(
+    predictions: str, references: str | None, format_name: str | None, columns: list[str] | None, quiet: bool
+) -> tuple[Reader, Reader]:
+    from anls_eval.files import open_predictions, open_references
+
+    roles = dict(_role(text) for text in columns or [])
+    of_predictions = open_predictions(predictions, format=format_name, columns=_known(roles, "answers", references))
+    if references is None and not of_predictions.detected.has_references:
+        raise ValueError(f"{predictions} has no accepted answers; name the file that has them with -r")
+    of_references = open_references(
+        references or predictions, format=format_name, columns=_known(roles, "prediction", references)
+    )
+    for reader in (of_predictions, of_references):
+        _show_detected(reader, quiet)
+    return of_predictions, of_references
+
+
+def _role(text: str) -> tuple[str, str]:
+    role, sign, name = text.partition("=")
+    if not (sign and name):
+        raise ValueError(f"--columns {text}: expected ROLE=NAME, as in --columns prediction=output")
+    return role, name
+
+
+def _known(roles: dict[str, str], other: str, references: str | None) -> dict[str, str]:
+    """The roles of one file: with a file for each side, the value of the other is not in it."""
+    return {role: name for role, name in roles.items() if references is None or role != other}
+
+
+@contextlib.contextmanager
+def _progress(rows: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A progress bar on a terminal, and nothing elsewhere."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if quiet or not err.is_terminal:
+        yield lambda done: None
+        return
+    shown = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[speed]}"), TimeRemainingColumn())
+    of_all = "" if rows is None else f"/{rows:,}"
+    with Progress(*shown, console=err, transient=True) as progress:
+        task = progress.add_task(f"0{of_all}", total=rows, speed="")
+
+        def advance(done: int) -> None:
+            own = progress.tasks[0]
+            speed = f"{done / own.elapsed:,.0f} rows/s" if done and own.elapsed else ""
+            progress.update(task, description=f"{done:,}{of_all}", completed=done, speed=speed)
+
+        yield advance

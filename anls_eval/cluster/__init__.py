@@ -1,0 +1,1 @@
+"""Data sets in many files, scored by the workers of a Dask cluster."""

@@ -1,0 +1,17 @@
+"""Reading references and predictions in every format that people have, and writing results."""
+
+from anls_eval.files.detection import FORMATS
+from anls_eval.files.errors import FormatError
+from anls_eval.files.reading import Batch, Detected, Reader, open_predictions, open_references
+from anls_eval.files.write import write_rows
+
+__all__ = [
+    "FORMATS",
+    "Batch",
+    "Detected",
+    "FormatError",
+    "Reader",
+    "open_predictions",
+    "open_references",
+    "write_rows",
+]

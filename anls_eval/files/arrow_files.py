@@ -1,0 +1,235 @@
+"""Parquet, Arrow and Feather files, and datasets of Hugging Face, on disk or on the Hub."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from anls_eval.files.errors import FormatError, listed, repeated
+from anls_eval.files.files import File
+from anls_eval.files.source import Block, Source, from_row
+from anls_eval.files.values import is_text
+
+
+@contextlib.contextmanager
+def _faults_named(path: str, kind: str) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
+        raise FormatError(
+            path,
+            "",
+            f"not a readable {kind} file: {str(error).rstrip('.')}. It is cut off or damaged: write or fetch it again.",
+        ) from None
+
+
+def open_parquet(file: File) -> Source:
+    """Open a Parquet file, whose row groups are read as they are needed.
+
+    Raises:
+        FormatError: The file is damaged.
+    """
+    with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
+        metadata = pq.ParquetFile(stream).metadata
+        names = _names(metadata.schema.to_arrow_schema(), file.path)
+        groups = [metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)]
+        leaves = [metadata.schema.column(number) for number in range(len(metadata.schema))]
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+    file.check_size(sum(groups))
+
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
+            # Reading ahead would hold whole row groups in memory.
+            # With a limit, texts stay a dictionary until it is known how long they are when they are written out.
+            parquet = pq.ParquetFile(
+                stream, pre_buffer=False, read_dictionary=None if file.max_bytes is None else texts
+            )
+            yield from _blocks(parquet.iter_batches(size, columns=list(wanted)), wanted, size, file)
+
+    return Source("parquet", names, metadata.num_rows, read)
+
+
+def open_arrow(file: File) -> Source:
+    """Open an Arrow IPC file or stream; Feather is one, and so are the files in the cache of datasets.
+
+    Raises:
+        FormatError: The file is damaged.
+    """
+    with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
+        names = _names(_ipc_reader(stream).schema, file.path)
+
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
+            yield from _blocks(_ipc_batches(_ipc_reader(stream)), wanted, size, file)
+
+    return Source("arrow", names, None, read)
+
+
+def _ipc_reader(stream: Any) -> Any:
+    is_file = stream.read(6) == b"ARROW1"
+    stream.seek(0)
+    return pa.ipc.open_file(stream) if is_file else pa.ipc.open_stream(stream)
+
+
+def _ipc_batches(reader: Any) -> Iterator[pa.RecordBatch]:
+    if isinstance(reader, pa.ipc.RecordBatchFileReader):
+        return (reader.get_batch(number) for number in range(reader.num_record_batches))
+    return iter(reader)
+
+
+def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File) -> Iterator[Block]:
+    first, read = 0, 0
+    for batch in batches:
+        batch = batch.select(list(wanted))
+        _check_types(batch.schema, file.path)
+        batch.validate(full=True)  # nothing that is not UTF-8 gets further
+        read += sum(map(_size, batch.columns))
+        file.check_size(read)
+        for start in range(0, len(batch), size):
+            part = batch.slice(start, size)
+            columns = dict(zip(wanted, map(_plain, part.columns), strict=True))
+            yield Block(columns, from_row(first + start))
+        first += len(batch)
+
+
+def _check_types(schema: pa.Schema, path: str) -> None:
+    """Refuse the types that can say any value any number of times, but for those of texts, which are counted."""
+    for field in schema:
+        kinds = [field.type]
+        for kind in kinds:
+            kinds += [kind.field(number).type for number in range(kind.num_fields)]
+            if any(own(kind) for own in _SHARING):
+                problem = f"the column {field.name!r} is of the Arrow type {kind}. Cast it to texts, lists or numbers."
+                raise FormatError(path, "", problem)
+
+
+_SHARING = pa.types.is_run_end_encoded, pa.types.is_list_view, pa.types.is_large_list_view, pa.types.is_union
+
+
+def _size(column: pa.Array) -> int:
+    """The bytes of a column in which nothing is shared: a short file can say one long text a million times."""
+    kind = column.type
+    size: int
+    if pa.types.is_dictionary(kind) and (is_text(kind.value_type) or pa.types.is_binary(kind.value_type)):
+        size = pc.sum(pc.take(_lengths(column.dictionary), column.indices)).as_py() or 0
+    elif _is_view(kind):
+        size = pc.sum(_lengths(column)).as_py() or 0
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        size = 8 * len(column) + _size(column.flatten())
+    elif pa.types.is_fixed_size_list(kind):
+        size = _size(column.flatten())
+    elif pa.types.is_map(kind):
+        size = _size(column.keys) + _size(column.items)
+    elif pa.types.is_struct(kind):
+        size = sum(map(_size, column.flatten()))
+    else:
+        size = column.nbytes
+    return size
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
+
+
+def _lengths(texts: pa.Array) -> pa.Array:
+    """The bytes of each text."""
+    if not _is_view(texts.type) or not len(texts):
+        return pc.binary_length(texts) if len(texts) else pa.array([], pa.int32())
+    views = np.frombuffer(texts.buffers()[1], np.int32)[::4]  # a view begins with the length
+    return pa.array(
+        views[texts.offset : texts.offset + len(texts)], mask=texts.is_null().to_numpy(zero_copy_only=False)
+    )
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    kind = _without_dictionaries(column.type)
+    return column if kind == column.type else column.cast(kind)
+
+
+def _without_dictionaries(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_without_dictionaries(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_dictionaries(field.type)) for field in kind])
+    return kind
+
+
+def _names(schema: pa.Schema, path: str) -> tuple[str, ...]:
+    names = tuple(schema.names)
+    twice = repeated(names)
+    if twice is not None:
+        raise FormatError(path, "", f"two columns are named {twice!r}. Rename one; they are: {listed(names)}.")
+    return names
+
+
+def open_dataset(path: str) -> Source:
+    """Open a dataset that ``save_to_disk`` wrote; ``path:split`` is one of several splits.
+
+    Raises:
+        FormatError: The folder holds no dataset, or several splits and none is named.
+    """
+    import datasets
+
+    folder, split = (path, None) if Path(path).exists() else tuple(path.rsplit(":", 1))
+    try:
+        loaded = datasets.load_from_disk(folder)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
+        raise FormatError(
+            path,
+            "",
+            f"not a dataset on disk: {str(error).rstrip('.')}. Expected a file, or a folder written by save_to_disk. A "
+            "folder of files is scored by anls score with --out, or by anls_eval.cluster.run.score_dataset.",
+        ) from None
+    return _dataset_source("dataset", loaded, split, path)
+
+
+def open_hub(path: str) -> Source:
+    """Open a dataset of the Hub, streamed: ``hub:name``, ``hub:name:split`` or ``hub:name:config:split``.
+
+    Raises:
+        FormatError: There is no such dataset, configuration or split.
+    """
+    import datasets
+
+    name, *rest = path.removeprefix("hub:").split(":")
+    if not name or len(rest) > 2:
+        raise FormatError(path, "", "expected hub:name, hub:name:split or hub:name:config:split.")
+    try:
+        is_config = len(rest) == 2 or (len(rest) == 1 and rest[0] in datasets.get_dataset_config_names(name))
+        config = rest[0] if is_config else None
+        split = rest[-1] if rest and (len(rest) == 2 or config is None) else None
+        loaded = datasets.load_dataset(name, config, streaming=True)
+    except Exception as error:  # of the network, the Hub and the dataset's files: each library has its own
+        raise FormatError(path, "", f"cannot be loaded: {error}") from None
+    return _dataset_source("hub", loaded, split, path)
+
+
+def _dataset_source(container: str, loaded: Any, split: str | None, path: str) -> Source:
+    if isinstance(loaded, dict):
+        splits = list(map(str, loaded))
+        if split is None and len(splits) == 1:
+            split = splits[0]
+        if split not in splits:
+            asked = "it has several splits" if split is None else f"it has no split {split!r}"
+            raise FormatError(
+                path, "", f"{asked}: {listed(splits)}. Write {path.removesuffix(f':{split}')}:{splits[0]}."
+            )
+        loaded = loaded[split]
+    elif split is not None:
+        raise FormatError(path, "", f"it has no splits, so that there is no {split!r}. Leave the split out.")
+    names = tuple(loaded.column_names or next(iter(loaded.take(1))))
+
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        tables = loaded.select_columns(list(wanted)).with_format("arrow").iter(size)
+        batches = (batch for table in tables for batch in table.combine_chunks().to_batches())
+        with _faults_named(path, "dataset"):
+            yield from _blocks(batches, wanted, size, File(path, None, None))
+
+    return Source(container, names, getattr(loaded, "num_rows", None), read)

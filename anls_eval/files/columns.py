@@ -1,0 +1,254 @@
+"""Which column is what: the names that files use, and the layouts that are known by their columns."""
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+
+from anls_eval.files.errors import FormatError, listed, shown
+from anls_eval.files.source import KEY, VALUE
+
+IDS = ("questionId", "question_id", "id", "qid")
+_PREDICTIONS = ("prediction", "prediction_text", "pred", "response")
+_ANSWERS = ("answers", "gold", "reference")
+_EITHER = ("answer",)  # what submissions call the prediction, and some references the answer
+
+ROLES = ("question_id", "prediction", "answers", "answer_type", "document")
+"""What a column can be."""
+
+_AND = " + "  # between the columns that together are the id
+
+EVERYTHING = "*"
+"""Named as prediction or answers: the whole row but its id, as one tree."""
+
+Groups = tuple[tuple[str, ...], ...]
+"""Names in groups: the first group of which a file has a column decides, and two columns of one group are an error."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """The columns of one kind of file.
+
+    Args:
+        name: How a user asks for it, and how it is called when it is found.
+        known_by: A file that has all of these columns has this layout.
+        question_id: The names of the id.
+        prediction: The names of the prediction.
+        answers: The names of the accepted answers.
+        more_answers: A column with further accepted answers, where the answer is not a list.
+        document: The names of the document, the preferred first.
+        id_parts: The columns that together tell the questions apart, where there is no id.
+        in_cells: Whether a list of answers is written as text; None if that depends on the file.
+    """
+
+    name: str
+    known_by: tuple[str, ...] = ()
+    question_id: Groups = (IDS,)
+    prediction: Groups = (_PREDICTIONS, _EITHER)
+    answers: Groups = (_ANSWERS, _EITHER)
+    more_answers: str | None = None
+    document: tuple[str, ...] = (
+        "docId",
+        "doc_id",
+        "docid",
+        "document",
+        "ucsf_document_id",
+        "image",
+        "image_local_name",
+    )
+    id_parts: tuple[str, ...] = ()
+    in_cells: bool | None = None
+
+
+_PLAIN = Layout("")
+_VALUES = Layout("values", question_id=((KEY,),), prediction=((VALUE,),), answers=((VALUE,),))
+_SAMPLES = Layout(
+    "lm_eval",
+    ("doc_id", "target", "filtered_resps"),
+    question_id=(IDS, ("doc_id",)),
+    prediction=(("filtered_resps",),),
+    answers=(("target",),),
+    document=("docId", "document", "ucsf_document_id"),
+    in_cells=True,
+)
+# The answers of MMLongBench-Doc are texts, of lists too, which its scorer parses by the answer_format.
+_LONG_DOCUMENTS = Layout(
+    "mmlongbench",
+    ("doc_id", "question", "answer_format"),
+    prediction=(("pred",), _PREDICTIONS),
+    answers=(_EITHER,),
+    id_parts=("doc_id", "question"),
+    in_cells=False,
+)
+_TABLES = Layout(
+    "vlmevalkit",
+    ("index", "question", "answer"),
+    question_id=(IDS, ("index",)),
+    prediction=(("prediction",),),
+    document=("docId", "docid", "document"),  # its column image holds the picture itself
+    in_cells=True,  # also where the table is written as JSON
+)
+_LAYOUTS = (
+    dataclasses.replace(_SAMPLES, name="lmms_eval", known_by=(*_SAMPLES.known_by, "input")),
+    _SAMPLES,
+    Layout("dude", ("answers_variants",), prediction=(_PREDICTIONS, _EITHER), more_answers="answers_variants"),
+    Layout("dude", ("answers_confidence",), prediction=(("answers",), _EITHER), answers=(("gold", "reference"),)),
+    _LONG_DOCUMENTS,
+    dataclasses.replace(_LONG_DOCUMENTS, name="mmesgbench"),  # the same columns: found as mmlongbench
+    _TABLES,
+    dataclasses.replace(_TABLES, known_by=("index", "prediction")),
+    dataclasses.replace(_PLAIN, name="squad"),
+    dataclasses.replace(_PLAIN, name="rrc", known_by=("questionId",)),
+    _VALUES,
+)
+
+LAYOUTS = {
+    "rrc": "DocVQA, InfographicVQA and others of the Robust Reading Competition: questionId, answer or answers",
+    "dude": "DUDE: answers and answers_variants; submissions with answers and answers_confidence",
+    "mmlongbench": "MMLongBench-Doc samples and results: doc_id, question, answer, answer_format, pred",
+    "mmesgbench": "MMESGBench samples and results, whose columns are those of MMLongBench-Doc",
+    "squad": "SQuAD: data, paragraphs, qas; predictions as an object from id to text",
+    "lm_eval": "samples_*.jsonl of lm-eval: doc, target, filtered_resps",
+    "lmms_eval": "*_samples_*.jsonl of lmms-eval: input, target, filtered_resps",
+    "vlmevalkit": "tables of VLMEvalKit: index, question, answer, prediction",
+}
+"""The layouts that `format` can name, with what they are."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """Which column is what, for one side.
+
+    Args:
+        layout: The layout.
+        question_id: The id's column, or several that make it up together, or none.
+        value: The column of the predictions or of the answers.
+        extra: The further columns to read, by what they are called in a batch.
+        has_other_side: Whether the file has a column for the other side, too.
+        more_answers: A column with further accepted answers.
+    """
+
+    layout: Layout
+    question_id: tuple[str, ...]
+    value: str
+    extra: dict[str, str]
+    has_other_side: bool
+    more_answers: str | None
+
+
+def find_columns(
+    names: Sequence[str],
+    side: str,
+    *,
+    layout: str | None,
+    given: Mapping[str, str],
+    by: Iterable[str],
+    path: str,
+) -> Found:
+    """Find out which column is what.
+
+    Args:
+        names: The columns of the file.
+        side: ``"prediction"`` or ``"answers"``.
+        layout: The name of the layout, or None to know it by the columns.
+        given: Columns by role, as the user names them. ``predictions.question_id`` is the role in predictions only,
+            and so are ``references.`` and the other roles.
+        by: Further columns to read.
+        path: The file, for messages.
+
+    Raises:
+        FormatError: No column or more than one fits, or the user names one that is not there.
+    """
+    rules = _layout(names, side, layout)
+    others = {"prediction": rules.prediction, "answers": rules.answers}
+    own = others.pop(side)
+    (other, other_groups), *_ = others.items()
+
+    given = _of_side(given, "predictions." if side == "prediction" else "references.")
+    unknown = [role for role in given if role not in ROLES]
+    if unknown:
+        close = difflib.get_close_matches(unknown[0], ROLES, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise FormatError(path, "", f"columns names {shown(unknown[0])}; expected the roles {', '.join(ROLES)}.{hint}")
+    if given.get(side) == EVERYTHING:
+        value = EVERYTHING
+    elif side in given:
+        value = _named(given[side], names, path, side)
+    else:
+        other_side = _matches(other_groups, names)
+        hint = f" It has {_WHAT[other]} in {other_side[0]!r}: is this the other file?" if len(other_side) == 1 else ""
+        value = _only(_matches(own, names), names, path, side, own, hint)
+    if "question_id" in given:
+        named = given["question_id"]
+        parts = [named] if named in names else named.split(_AND)
+        ids = tuple(_named(part, names, path, "question_id") for part in parts)
+    else:
+        found = _matches(rules.question_id, names)
+        ids = (_only(found, names, path, "question_id", rules.question_id),) if found else ()
+        if not ids and rules.id_parts and set(rules.id_parts) <= set(names):
+            ids = rules.id_parts
+    extra = {name: _named(name, names, path, "by") for name in by}
+    for role, usual in (("answer_type", ("answer_type", "answer_format")), ("document", rules.document)):
+        if role in given and side == "answers":  # predictions often come without
+            extra[role] = _named(given[role], names, path, role)
+        candidates = [given[role]] if role in given else usual
+        present = [name for name in candidates if name in names and name != value]
+        if present:
+            extra.setdefault(role, present[0])
+    others_found = _matches(((given[other],),) if other in given else other_groups, names)
+    has_other = others_found not in ([], [value])
+    more = rules.more_answers if side == "answers" and side not in given and rules.more_answers in names else None
+    return Found(rules, ids, value, extra, has_other, more)
+
+
+def _of_side(given: Mapping[str, str], side: str) -> dict[str, str]:
+    """The columns by role that are meant for a side, whose own go before those of both."""
+    both = {role: name for role, name in given.items() if not role.startswith(("predictions.", "references."))}
+    return both | {role.removeprefix(side): name for role, name in given.items() if role.startswith(side)}
+
+
+def _layout(names: Sequence[str], side: str, name: str | None) -> Layout:
+    possible = [layout for layout in _LAYOUTS if name in (None, layout.name)]
+    known = [layout for layout in possible if layout.known_by and set(layout.known_by) <= set(names)]
+    if known or name is None:
+        return (known or [_PLAIN])[0]
+    return possible[-1 if side == "prediction" else 0]  # DUDE has one for each side
+
+
+def _matches(groups: Groups, names: Sequence[str]) -> list[str]:
+    """The columns that have a name of the first group that matches any; in another case if none has it as written."""
+    for group in groups:
+        found = [name for name in names if name in group]
+        if not found:
+            folded = {name.casefold() for name in group}
+            found = [name for name in names if name.strip().casefold() in folded]
+        if found:
+            return found
+    return []
+
+
+def _named(wanted: str, names: Sequence[str], path: str, role: str) -> str:
+    found = _matches(((wanted,),), names)
+    if len(found) != 1:
+        problem = f"no column {shown(wanted)}" if not found else f"{wanted!r} could be {listed(found)}"
+        raise FormatError(path, "", f"{problem}, which is named as {role}. The columns are: {listed(names)}.")
+    return found[0]
+
+
+_WHAT = {"prediction": "the predictions", "answers": "the accepted answers", "question_id": "the question ids"}
+
+
+def _only(found: list[str], names: Sequence[str], path: str, role: str, groups: Groups, hint: str = "") -> str:
+    if len(found) == 1:
+        return found[0]
+    usual = ", ".join(dict.fromkeys(name for group in groups for name in group))
+    problem = (
+        f"{len(found)} columns could hold {_WHAT[role]}: {listed(found)}" if found else f"no column holds {_WHAT[role]}"
+    )
+    if len(names) == 1 and ";" in names[0]:
+        hint += " The header seems to be separated by semicolons: separate the fields by commas or tabs."
+    raise FormatError(
+        path,
+        "",
+        f"{problem}. Expected one column of {usual}; the columns are: {listed(names)}.{hint} "
+        f"Name the right one with columns={{{role!r}: NAME}}.",
+    )

@@ -1,0 +1,130 @@
+"""What a file holds, by its first bytes; its name decides only where they fit two formats, as for CSV and TSV."""
+
+import json
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+from anls_eval.files.arrow_files import open_arrow, open_dataset, open_hub, open_parquet
+from anls_eval.files.columns import LAYOUTS
+from anls_eval.files.errors import FormatError
+from anls_eval.files.files import File, find_file, lines_of
+from anls_eval.files.json_files import open_json
+from anls_eval.files.json_lines import open_json_lines
+from anls_eval.files.source import Source
+from anls_eval.files.tables import open_csv, open_xlsx
+
+_FILES: dict[str, Callable[[File], Source]] = {
+    "json": open_json,
+    "jsonl": open_json_lines,
+    "csv": lambda file: open_csv(file, ","),
+    "tsv": lambda file: open_csv(file, "\t"),
+    "xlsx": open_xlsx,
+    "parquet": open_parquet,
+    "arrow": open_arrow,
+}
+
+FORMATS = {
+    "json": "a list of rows, an object around one, an object from id to value, or a list of values without ids",
+    "jsonl": "JSON Lines: a row, or a value without id, on each line",
+    "csv": "a table with a first line that names the columns, separated by commas",
+    "tsv": "the same, separated by tabs",
+    "xlsx": "the first sheet of a spreadsheet, with a first row that names the columns",
+    "parquet": "Parquet",
+    "arrow": "Arrow IPC file or stream, Feather",
+    "dataset": "a folder written by datasets' save_to_disk; FOLDER:SPLIT is one of several splits",
+    "hub": "a dataset of the Hugging Face Hub: hub:NAME, hub:NAME:SPLIT or hub:NAME:CONFIG:SPLIT",
+    **LAYOUTS,
+}
+"""Every format by name, with what it is. Each can also be compressed with gzip or zstd."""
+
+# What is not read, by its first bytes, with the remedy.
+_NOT_READ = {
+    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls). Save it as .xlsx or CSV",
+    b"%PDF": "a PDF",
+    b"\x80\x02": "a Python pickle, which can run any code. Save it as JSON or CSV",
+    b"\x80\x03": "a Python pickle, which can run any code. Save it as JSON or CSV",
+    b"\x80\x04": "a Python pickle, which can run any code. Save it as JSON or CSV",
+    b"\x80\x05": "a Python pickle, which can run any code. Save it as JSON or CSV",
+    b"FEA1": "a Feather file of version 1. Write it again with pyarrow.feather.write_feather",
+    b"BZh": "compressed with bzip2. Unpack it, or use gzip or zstd",
+    b"\xfd7zXZ": "compressed with xz. Unpack it, or use gzip or zstd",
+    b"\x1f\x8b": "compressed twice. Unpack it once",
+    b"\x28\xb5\x2f\xfd": "compressed twice. Unpack it once",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff\xe0": "a picture",
+    b"<": "HTML or XML, perhaps the page of an error in place of the file. Download it again",
+}
+_LINES = (".jsonl", ".ndjson")
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def open_source(
+    path: str, format_name: str | None, max_bytes: int | None, faults: dict[str, FormatError] | None = None
+) -> tuple[Source, str | None]:
+    """Open a file or dataset of any format.
+
+    Args:
+        path: The file, folder, or ``hub:`` name.
+        format_name: A name in `FORMATS`, or None to detect it.
+        max_bytes: The most bytes that may be read, after decompression.
+        faults: Where given, rows of text files that cannot be read are put here by their place and read as empty.
+
+    Returns:
+        The source, and how the file is compressed.
+
+    Raises:
+        FormatError: There is no such file, or it is in no known format.
+    """
+    if format_name is not None and format_name not in FORMATS:
+        raise FormatError(path, "", f"format {format_name!r} is not known. Expected one of {', '.join(FORMATS)}.")
+    if path.startswith("hub:"):
+        return open_hub(path), None
+    folder = path if Path(path).exists() else path.rpartition(":")[0]
+    if (folder and Path(folder).is_dir()) or format_name == "dataset":
+        return open_dataset(path), None
+    file = find_file(path, max_bytes, faults)
+    container = format_name if format_name in _FILES else _container(file)
+    return _FILES[container](file), file.compression
+
+
+def _container(file: File) -> str:
+    with file.open() as stream:
+        start = stream.read(4096)
+    if not start.strip():
+        raise FormatError(file.path, "", "the file is empty. Expected references or predictions.")
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if start.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    if start.startswith(b"PK\x03\x04"):
+        return "xlsx"  # or another zip file, which its reader refuses
+    kind = next((kind for magic, kind in _NOT_READ.items() if start.startswith(magic)), None)
+    if kind is None and b"\0" in start and not start.startswith(_UTF16):
+        kind = "not text, and no known binary format"
+    if kind is not None:
+        raise FormatError(file.path, "", f"{kind}. It begins with {start[:8]!r}; what is read: {', '.join(FORMATS)}.")
+    return _text_container(file)
+
+
+def _text_container(file: File) -> str:
+    filled = (line.strip() for _, line in lines_of(file) if not line.isspace())
+    first, second = [*islice(filled, 2), "", ""][:2]
+    if first.startswith(("{", "[")):
+        # Objects that begin on two lines are rows, even where the first of them is not well formed.
+        if not second:
+            return "jsonl" if file.name.endswith(_LINES) else "json"
+        return "jsonl" if first[0] == second[0] == "{" or _is_complete(first) else "json"
+    if file.name.endswith((".json", *_LINES)):
+        return "jsonl" if second else "json"
+    if file.name.endswith((".tsv", ".tab")):
+        return "tsv"
+    return "tsv" if "\t" in first and not file.name.endswith(".csv") else "csv"
+
+
+def _is_complete(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,178 @@
+"""The bytes of a file: decompressed, bounded, and decoded as UTF-8."""
+
+import contextlib
+import dataclasses
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import pyarrow as pa
+
+from anls_eval.files.errors import FormatError
+
+_COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_BUFFER = 1 << 20
+_PLAUSIBLE = 1 << 28  # bytes that any compressed file may expand to
+_DENSEST = 100  # beyond that, how often its own size: answers and ids expand to 3 to 30 times
+
+
+@dataclasses.dataclass(frozen=True)
+class File:
+    """A regular file, read as if it were not compressed.
+
+    Args:
+        path: Where it is.
+        compression: ``"gzip"``, ``"zstd"`` or None.
+        max_bytes: The most bytes after decompression that may be read; None for no limit.
+        faults: Where given, rows that cannot be read do not end the reading: they are put here by their place, and are
+            read as rows without values.
+    """
+
+    path: str
+    compression: str | None
+    max_bytes: int | None
+    faults: dict[str, FormatError] | None = None
+
+    @property
+    def name(self) -> str:
+        """The file's name in small letters, without the ending that compression adds."""
+        name = Path(self.path).name.lower()
+        return name.removesuffix(".gz").removesuffix(".zst") if self.compression else name
+
+    def open(self) -> BinaryIO:
+        """Open the decompressed bytes; raises FormatError where reading them fails."""
+        return cast(BinaryIO, io.BufferedReader(_Decompressed(self), _BUFFER))
+
+    def open_seekable(self) -> BinaryIO:
+        """The same for formats that are read from their end: the file itself, or its bytes in memory."""
+        if self.compression:
+            with self.open() as stream:
+                return io.BytesIO(stream.read())
+        self.check_size(Path(self.path).stat().st_size)
+        return Path(self.path).open("rb")
+
+    def refuse_row(self, place: str, error: FormatError) -> None:
+        """Raise the error of one row, or note it where faults are gathered."""
+        if self.faults is None:
+            raise error
+        self.faults[place] = error
+
+    def check_size(self, size: int) -> None:
+        """Raise FormatError if this many bytes are over the limit."""
+        if self.max_bytes is not None and size > self.max_bytes:
+            raise FormatError(
+                self.path, "", f"over the limit of {self.max_bytes:,} bytes after decompression. Split the file."
+            )
+
+    def check_expansion(self, size: int) -> None:
+        """Raise FormatError if a compressed file expands to this many bytes and is a bomb by that."""
+        self.check_size(size)
+        if size > _PLAUSIBLE and size > _DENSEST * (own := Path(self.path).stat().st_size):
+            raise FormatError(
+                self.path,
+                "",
+                f"its {own:,} bytes expand to more than {_PLAUSIBLE:,}, over {_DENSEST} times as many: so do files "
+                "that are made to fill the memory. If it is right, unpack it first.",
+            )
+
+
+def find_file(path: str, max_bytes: int | None, faults: dict[str, FormatError] | None = None) -> File:
+    """The file of a path and how it is compressed, which its first bytes tell.
+
+    Raises:
+        FormatError: There is no such file, or it cannot be opened.
+    """
+    if Path(path).exists() and not Path(path).is_file():
+        raise FormatError(path, "", "not a regular file; expected one that can be read twice. Save it as a file first.")
+    try:
+        with Path(path).open("rb") as stream:
+            start = stream.read(4)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise FormatError(path, "", f"cannot be opened: {reason}. Check the path.") from None
+    compression = next((name for magic, name in _COMPRESSIONS.items() if start.startswith(magic)), None)
+    return File(path, compression, max_bytes, faults)
+
+
+class _Decompressed(io.RawIOBase):
+    """The decompressed bytes of a file, whose every fault is a FormatError."""
+
+    def __init__(self, file: File) -> None:
+        self._file, self._size = file, 0
+        self._stream = pa.input_stream(file.path, compression=file.compression)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._stream.read(len(buffer))
+        except (OSError, pa.ArrowException) as error:
+            raise FormatError(
+                self._file.path,
+                f"after {self._size:,} bytes",
+                f"cannot be read further: {error}. The file is cut off or damaged: fetch or compress it again.",
+            ) from None
+        self._size += len(data)
+        if self._file.compression:
+            self._file.check_expansion(self._size)
+        else:
+            self._file.check_size(self._size)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError, pa.ArrowException):  # the end of a damaged stream
+            self._stream.close()
+        super().close()
+
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def text_of(file: File) -> str:
+    """The whole text of a file, without a byte order mark."""
+    with file.open() as stream:
+        data = stream.read()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        offset = error.start + len(_BOM) * data.startswith(_BOM)
+        line = data.count(b"\n", 0, offset) + 1
+        raise _encoding_error(file, data, offset, line, _is_cut(error)) from None
+
+
+def lines_of(file: File) -> Iterator[tuple[int, str]]:
+    """Each line with its number from 1 and its line end, read as they are asked for."""
+    offset = 0
+    with file.open() as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                start = error.start + len(_BOM) * (number == 1 and line.startswith(_BOM))
+                raise _encoding_error(file, line, start, number, _is_cut(error), offset) from None
+            offset += len(line)
+
+
+def _is_cut(error: UnicodeDecodeError) -> bool:
+    return error.reason == "unexpected end of data"
+
+
+def _encoding_error(file: File, data: bytes, start: int, line: int, is_cut: bool, offset: int = 0) -> FormatError:
+    """The bytes from `offset` of the file are not UTF-8 at `start`: say where, and what they look like."""
+    around = data[max(0, start - 10) : start + 10]
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        guess, remedy = "the byte order mark of UTF-16", 'Save it as UTF-8, in Python with .decode("utf-16")'
+    elif is_cut:
+        guess, remedy = "the end of a file that was cut off inside a character", "Fetch it again"
+    else:
+        shown = around.decode("cp1252", "replace")
+        guess = f"Windows-1252 or Latin-1, in which the text around it is {shown!r}"
+        remedy = 'Save it as UTF-8, in Python with .decode("cp1252")'
+    return FormatError(
+        file.path,
+        f"line {line}, byte {offset + start:,}",
+        f"not UTF-8: the byte 0x{data[start]:02x} cannot come here. It looks like {guess}. {remedy}.",
+    )

@@ -1,0 +1,132 @@
+"""JSON documents: a list of rows, an object around one, SQuAD's nesting, and objects that map ids to values."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from anls_eval.files.columns import IDS
+from anls_eval.files.errors import FormatError, listed, shown
+from anls_eval.files.files import File, text_of
+from anls_eval.files.json_text import parse
+from anls_eval.files.samples import unfolded
+from anls_eval.files.source import KEY, VALUE, Block, Source, by_columns, from_row
+
+
+def open_json(file: File) -> Source:
+    """Open a file that holds one JSON value.
+
+    Raises:
+        FormatError: It is not JSON, or holds no rows.
+    """
+    document = parse(text_of(file), file.path)
+    if isinstance(document, dict):
+        return _open_object(document, file)
+    if isinstance(document, list):
+        return _open_list(document, "", file)
+    raise FormatError(
+        file.path, "", f"the JSON value {shown(document)} holds no rows. Expected a list of rows or an object."
+    )
+
+
+def _open_object(document: dict[str, Any], file: File) -> Source:
+    path = file.path
+    lists = [key for key, value in document.items() if _is_list_of_rows(value)]
+    if len(lists) == 1 or ("data" in lists):
+        key = lists[0] if len(lists) == 1 else "data"
+        rows = document[key]
+        return _open_squad(rows, path) if "paragraphs" in rows[0] else _open_list(rows, key, file)
+    if isinstance(document.get("data"), list):
+        return _open_list(document["data"], "data", file)
+    if not set(IDS).isdisjoint(document):  # the ids and the rest are columns, or these are the keys of one row
+        if not any(isinstance(value, (list, dict)) for key, value in document.items() if key in IDS):
+            return _open_list([document], "", file)
+        lengths = {len(value) if isinstance(value, list) else -1 for value in document.values()}
+        if len(lengths) == 1 and max(lengths) > 0:
+            names = tuple(document)
+            return _source(
+                names, lengths.pop(), lambda wanted, rows: {name: document[name][rows] for name in wanted}, from_row(0)
+            )
+        raise FormatError(
+            path,
+            "",
+            f"an object with the keys {listed(document)}: neither a row nor columns of the same length. Write a list "
+            'of rows, in pandas with to_json(orient="records").',
+        )
+    if not document:
+        raise FormatError(path, "", "the object is empty. Expected rows.")
+    keys, values = list(document), list(document.values())
+
+    def columns(wanted: Sequence[str], rows: slice) -> dict[str, Any]:
+        return {name: keys[rows] if name == KEY else values[rows] for name in wanted}
+
+    return _source((KEY, VALUE), len(keys), columns, lambda row: f"key {shown(keys[row])}", layout="values")
+
+
+def _is_list_of_rows(value: Any) -> bool:
+    """Whether this is what an object around the rows holds, and not a tree or the answers to one question."""
+    if not isinstance(value, list) or not value or not isinstance(value[0], dict):
+        return False
+    return not {*IDS, "paragraphs", "filtered_resps", "answer_format"}.isdisjoint(value[0])
+
+
+def _open_list(rows: list[Any], key: str, file: File) -> Source:
+    if not rows:
+        raise FormatError(file.path, key, "the list is empty. Expected rows.")
+
+    def place(row: int) -> str:
+        return f"{key}[{row}]"
+
+    if not any(isinstance(row, dict) for row in rows):
+        return _source((VALUE,), len(rows), lambda _, part: {VALUE: rows[part]}, place, layout="values")
+    for number, row in enumerate(rows):
+        if not isinstance(row, dict):
+            problem = f"{shown(row)} among objects. Expected an object like the others, or none of them."
+            file.refuse_row(place(number), FormatError(file.path, place(number), problem))
+    return _of_rows([unfolded(row) if isinstance(row, dict) else {} for row in rows], place)
+
+
+def _open_squad(articles: list[Any], path: str) -> Source:
+    """SQuAD's articles of paragraphs of questions, as rows."""
+    rows = []
+    for a, article in enumerate(articles):
+        for p, paragraph in enumerate(_part(article, "paragraphs", path, f"data[{a}]")):
+            where = f"data[{a}].paragraphs[{p}]"
+            for q, question in enumerate(_part(paragraph, "qas", path, where)):
+                if not isinstance(question, dict):
+                    raise FormatError(path, f"{where}.qas[{q}]", f"{shown(question)}; expected an object.")
+                row = {**question, "document": article.get("title")}
+                if question.get("is_impossible") and not question.get("answers"):
+                    row["answers"] = [""]  # as SQuAD 2.0 scores it: no answer is the empty answer
+                rows.append(row)
+    if not rows:
+        raise FormatError(path, "data", "no paragraph holds a question. Expected paragraphs with qas.")
+    return _of_rows(rows, from_row(0), layout="squad")
+
+
+def _part(value: Any, key: str, path: str, place: str) -> list[Any]:
+    if not isinstance(value, dict) or not isinstance(value.get(key), list):
+        raise FormatError(path, place, f"{shown(value)}; expected an object with a list {key!r}, as SQuAD has it.")
+    found: list[Any] = value[key]
+    return found
+
+
+def _of_rows(rows: list[Any], place: Callable[[int], str], layout: str | None = None) -> Source:
+    names = tuple(dict.fromkeys(name for row in rows for name in row))
+    return _source(names, len(rows), lambda wanted, part: by_columns(rows[part], wanted), place, layout)
+
+
+def _source(
+    names: tuple[str, ...],
+    count: int,
+    columns: Callable[[Sequence[str], slice], dict[str, Any]],
+    place: Callable[[int], str],
+    layout: str | None = None,
+) -> Source:
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        for start in range(0, count, size):
+            yield Block(columns(wanted, slice(start, start + size)), _from(start, place))
+
+    return Source("json", names, count, read, layout)
+
+
+def _from(start: int, place: Callable[[int], str]) -> Callable[[int], str]:
+    return lambda row: place(start + row)

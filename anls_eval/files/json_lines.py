@@ -1,0 +1,79 @@
+"""JSON Lines: one JSON value a line, read as it is needed; the sample logs of lm-eval and lmms-eval among them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from anls_eval.files.errors import FormatError, shown
+from anls_eval.files.files import File, lines_of
+from anls_eval.files.json_text import parse, parse_lines
+from anls_eval.files.samples import unfolded
+from anls_eval.files.source import ABSENT, VALUE, Block, Source, by_columns, in_blocks, on_lines
+
+_LOOKED_AT = 100  # rows whose keys are taken as the columns
+_LINES_AT_ONCE, _CHARACTERS_AT_ONCE = 1_000, 1 << 20
+
+
+def open_json_lines(file: File) -> Source:
+    """Open a file of one JSON value a line. Blank lines are skipped.
+
+    Raises:
+        FormatError: The first lines are not JSON, or there are none.
+    """
+    first = [value for _, value in islice(_values(file), _LOOKED_AT)]
+    if not first:
+        raise FormatError(file.path, "", "the file is empty. Expected a JSON object on each line.")
+    of_objects = isinstance(first[0], dict)
+    names = tuple(dict.fromkeys(name for row in first if isinstance(row, dict) for name in unfolded(row)))
+
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        for block in in_blocks(_rows(file, of_objects), size):
+            lines, rows = zip(*block, strict=True)
+            columns = by_columns(rows, wanted) if of_objects else {VALUE: list(rows)}
+            yield Block(columns, on_lines("line", lines))
+
+    return Source("jsonl", names if of_objects else (VALUE,), None, read, None if of_objects else "values")
+
+
+def _values(file: File) -> Iterator[tuple[int, Any]]:
+    for lines in _together(lines_of(file)):
+        values: Iterable[Any] | None = parse_lines([line for _, line in lines])
+        for (number, _), value in zip(lines, _one_by_one(file, lines) if values is None else values, strict=True):
+            yield number, value
+
+
+def _together(lines: Iterator[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    """Some lines at once, without blank ones; those before one that cannot be read come before its error."""
+    held: list[tuple[int, str]] = []
+    size = 0
+    try:
+        for number, line in lines:
+            if not line.isspace():
+                held.append((number, line.rstrip("\r\n")))
+                size += len(line)
+            if len(held) == _LINES_AT_ONCE or size > _CHARACTERS_AT_ONCE:
+                yield held
+                held, size = [], 0
+    except FormatError:
+        yield held
+        raise
+    yield held
+
+
+def _one_by_one(file: File, lines: list[tuple[int, str]]) -> Iterator[Any]:
+    for number, line in lines:
+        try:
+            yield parse(line, file.path, number)
+        except FormatError as error:
+            file.refuse_row(f"line {number}", error)
+            yield {}
+
+
+def _rows(file: File, of_objects: bool) -> Iterator[tuple[int, Any]]:
+    for number, value in _values(file):
+        if isinstance(value, dict) != of_objects:
+            place, expected = f"line {number}", "an object" if of_objects else "no object"
+            problem = f"{shown(value)}, unlike the first line. Expected {expected}."
+            file.refuse_row(place, FormatError(file.path, place, problem))
+            value = {} if of_objects else ABSENT
+        yield number, unfolded(value) if of_objects else value

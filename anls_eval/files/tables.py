@@ -1,0 +1,152 @@
+"""Tables: CSV and TSV, whose cells are text, and spreadsheets."""
+
+import csv
+import sys
+import warnings
+import zipfile
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from anls_eval.files.errors import FormatError, listed, repeated, shown
+from anls_eval.files.files import File, lines_of
+from anls_eval.files.source import ABSENT, Block, Source, in_blocks, on_lines
+
+_Rows = Iterator[tuple[int, Sequence[Any]]]  # the number of the line that a row ends on, and its fields
+
+
+def open_csv(file: File, delimiter: str) -> Source:
+    """Open a table of text whose first line names the columns. No type is guessed, and blank lines are skipped.
+
+    Raises:
+        FormatError: The file has no header, or two columns of one name.
+    """
+    header = next(_text_rows(file, delimiter), None)
+    names = _checked_header(header[1] if header else [], file.path)
+
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        rows = _text_rows(file, delimiter)
+        next(rows)
+        return _blocks(_of_width(rows, len(names), file), names, wanted, size, "line")
+
+    return Source("tsv" if delimiter == "\t" else "csv", names, None, read, in_cells=True)
+
+
+def _text_rows(file: File, delimiter: str) -> _Rows:
+    # The limit is one for the whole process; the pictures in VLMEvalKit's tables are over the usual one.
+    csv.field_size_limit(max(csv.field_size_limit(), min(sys.maxsize, 2**31 - 1)))
+    reader = csv.reader((line for _, line in lines_of(file)), delimiter=delimiter, strict=True)
+    try:
+        for row in reader:
+            if row:
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise FormatError(
+            file.path,
+            f"line {reader.line_num}",
+            f"not a row of a table: {error}. A field with quotes in it is quoted, and the quotes in it are doubled. If "
+            "the file ends here, it was cut off.",
+        ) from None
+
+
+def _of_width(rows: _Rows, width: int, file: File) -> _Rows:
+    for line, row in rows:
+        if len(row) != width:
+            place = f"line {line}"
+            problem = (
+                f"{len(row)} fields where the header has {width}: {shown(list(row))}. Quote fields that hold the "
+                "separator or line ends. If the file ends here, it was cut off."
+            )
+            file.refuse_row(place, FormatError(file.path, place, problem))
+            row = [ABSENT] * width
+        yield line, row
+
+
+def _checked_header(header: Sequence[Any], path: str) -> tuple[str, ...]:
+    names = tuple("" if name is None else str(name) for name in header)
+    if not any(names):
+        raise FormatError(path, "", "the table is empty. Expected a first row that names the columns.")
+    twice = repeated(filter(None, names))
+    if twice is not None:
+        raise FormatError(path, "line 1", f"two columns are named {twice!r}. Rename one; they are: {listed(names)}.")
+    return names
+
+
+def _blocks(rows: _Rows, names: tuple[str, ...], wanted: Sequence[str], size: int, word: str) -> Iterator[Block]:
+    positions = [names.index(name) for name in wanted]
+    for block in in_blocks(rows, size):
+        lines, fields = zip(*block, strict=True)
+        columns = {name: [row[at] for row in fields] for name, at in zip(wanted, positions, strict=True)}
+        yield Block(columns, on_lines(word, lines))
+
+
+def open_xlsx(file: File) -> Source:
+    """Open the first sheet of a spreadsheet, whose first row names the columns.
+
+    An empty cell is the empty text. A formula is its text: programs that write tables make one of an answer such as
+    ``=1+1``, without a value.
+
+    Raises:
+        FormatError: It is not a spreadsheet, is damaged, or its first row is empty.
+    """
+    header = next(_sheet_rows(file), None)
+    names = _checked_header(_without_empty_end(header[1]) if header else [], file.path)
+
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        rows = _sheet_rows(file)
+        next(rows)
+        filled = ((line, _padded(row, len(names))) for line, row in rows if any(cell is not None for cell in row))
+        for block in _blocks(filled, names, wanted, size, "row"):
+            for name, column in block.columns.items():
+                for row, cell in enumerate(column):
+                    column[row] = _cell(cell, file.path, f"{block.place(row)}, column {name}")
+            yield block
+
+    return Source("xlsx", names, None, read, in_cells=True)
+
+
+def _sheet_rows(file: File) -> _Rows:
+    """The rows of the first sheet, numbered as a spreadsheet does."""
+    try:
+        import openpyxl
+    except ImportError:
+        raise FormatError(
+            file.path, "", "reading a spreadsheet needs openpyxl: pip install '.[eval]' in the folder of anls"
+        ) from None
+    with file.open_seekable() as stream:
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                size = sum(part.file_size for part in archive.infolist())
+            file.check_expansion(size)
+            with warnings.catch_warnings():  # openpyxl's, of styles and extensions that it leaves out
+                warnings.simplefilter("ignore")
+                sheet = openpyxl.load_workbook(stream, read_only=True).worksheets[0]
+            sheet.reset_dimensions()  # which some programs write wrongly, so that cells would be lost
+            yield from enumerate(sheet.iter_rows(values_only=True), 1)
+        except FormatError:
+            raise
+        except Exception as error:  # a damaged file makes openpyxl raise nearly every kind there is
+            reason = str(error) or type(error).__name__
+            raise FormatError(
+                file.path, "", f"not a readable spreadsheet: {reason}. Save it again as .xlsx, or as CSV."
+            ) from None
+
+
+def _without_empty_end(row: Sequence[Any]) -> Sequence[Any]:
+    end = len(row)
+    while end and row[end - 1] is None:
+        end -= 1
+    return row[:end]
+
+
+def _padded(row: Sequence[Any], width: int) -> Sequence[Any]:
+    return (*row, *[None] * (width - len(row)))
+
+
+def _cell(value: Any, path: str, place: str) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, (str, int, float)):
+        return value
+    raise FormatError(
+        path, place, f"the cell holds {shown(value)}, not the text that was written. Format the column as text."
+    )

@@ -1,0 +1,166 @@
+"""The values of columns: ids as exact text, and answers as lists where a cell holds the text of one."""
+
+import ast
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anls_eval.files.errors import FormatError, shown
+from anls_eval.files.source import ABSENT, Column
+
+Place = Callable[[int], str]
+
+
+def listed_column(column: Column) -> list[Any]:
+    """The values of a column as Python objects."""
+    return column if isinstance(column, list) else column.to_pylist()
+
+
+def id_texts(column: Column, path: str, place: Place, in_cells: bool) -> Any:
+    """The ids as text: 17 and "17" are one id, "017" is another.
+
+    Args:
+        column: The ids as the file has them.
+        path: The file, for messages.
+        place: Names the place of a row.
+        in_cells: Whether a spreadsheet may have made a float of an integer.
+
+    Returns:
+        A list of strings, or a large_string array.
+
+    Raises:
+        FormatError: An id is absent, or a number that is no integer and has lost digits.
+    """
+    if isinstance(column, pa.Array):
+        if not column.null_count and (is_text(column.type) or pa.types.is_integer(column.type)):
+            column = column.cast(pa.large_string())
+            if not (pc.min(pc.binary_length(column)).as_py() or 0):
+                column = column.to_pylist()
+        else:
+            column = column.to_pylist()
+    if isinstance(column, pa.Array):
+        return column
+    kinds = set(map(type, column))
+    if kinds == {int}:
+        return list(map(str, column))
+    if kinds == {str} and "" not in column:
+        return column
+    return [_id_text(value, path, place(row), in_cells) for row, value in enumerate(column)]
+
+
+def _id_text(value: Any, path: str, place: str, in_cells: bool) -> str:
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, float) and in_cells and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    if value is None or value is ABSENT or value == "":
+        problem = "the row has no question id. Fill it in, or remove the row."
+    elif isinstance(value, float):
+        problem = f"the question id {value!r} is a number with a decimal point, which loses digits. Write ids as text."
+    else:
+        problem = f"the question id is {shown(value)}; expected text or an integer."
+    raise FormatError(path, place, problem)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is one of texts."""
+    found: bool = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return found
+
+
+def present(column: Column, name: str, what: str, path: str, place: Place) -> Column:
+    """The column, once no row lacks it.
+
+    Raises:
+        FormatError: A row lacks it.
+    """
+    if isinstance(column, list) and ABSENT in column:
+        row = column.index(ABSENT)
+        remedy = "Write null where no answer was given." if what == "prediction" else "Add them, or remove the row."
+        raise FormatError(path, place(row), f"{name!r}, which holds the {what} of other rows, is absent. {remedy}")
+    return column
+
+
+def answer_lists(column: Column, in_cells: bool) -> Column:
+    """The accepted answers, out of SQuAD's form and, from cells, out of the text of a list."""
+    if isinstance(column, pa.Array):
+        kind = column.type
+        if pa.types.is_struct(kind) and {field.name for field in kind} == {"text", "answer_start"}:
+            return answer_lists(pc.struct_field(column, "text"), in_cells)
+        column = column.to_pylist() if in_cells else text_or_list(column)
+    if isinstance(column, pa.Array):
+        return column
+    if in_cells:
+        return [list_in_text(value) if isinstance(value, str) else value for value in column]
+    return [_without_squad_form(value) for value in column]
+
+
+def text_or_list(column: pa.Array) -> Column:
+    """An Arrow array of texts or lists of texts as it is, of anything else as a list."""
+    kind = column.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        kind = kind.value_type
+    return column if is_text(kind) else column.to_pylist()
+
+
+def _without_squad_form(value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"text", "answer_start"}:
+        return value["text"]
+    if isinstance(value, list) and value and all(_is_squad_answer(item) for item in value):
+        return [item["text"] for item in value]
+    return value
+
+
+def _is_squad_answer(item: Any) -> bool:
+    return isinstance(item, dict) and {"text", "answer_start"} <= item.keys()
+
+
+_LONGEST_LIST = 1_000_000  # characters; a longer text is one answer
+# A string as Python's repr writes it, so that evaluating it can neither fail nor warn.
+_ESCAPE = r"\\(?:[\\'\"nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4})"
+_STRING = rf"'(?:[^'\\\n\r\0]|{_ESCAPE})*'|\"(?:[^\"\\\n\r\0]|{_ESCAPE})*\""
+_LIST = re.compile(rf"\[\s*(?:(?:{_STRING})(?:\s*,\s*|\s+|\s*(?=\])))*\]")
+
+
+def list_in_text(text: str) -> str | list[str]:
+    r"""The list that a text writes out, or the text.
+
+    A list is a JSON list of strings, or one as Python or NumPy writes it. Everything else is one answer.
+
+    Example:
+        >>> list_in_text('["12/15/88", "Dec 15"]'), list_in_text("['a', \"b's\"]"), list_in_text("['a' 'b']")
+        (['12/15/88', 'Dec 15'], ['a', "b's"], ['a', 'b'])
+        >>> list_in_text("[1, 2]"), list_in_text("Denver [Colorado]")
+        ('[1, 2]', 'Denver [Colorado]')
+    """
+    bare = text.strip()
+    if not (bare.startswith("[") and bare.endswith("]")) or len(bare) > _LONGEST_LIST:
+        return text
+    try:
+        value = json.loads(bare)
+    except (ValueError, RecursionError):
+        return [ast.literal_eval(item) for item in re.findall(_STRING, bare)] if _LIST.fullmatch(bare) else text
+    return value if all(isinstance(item, str) for item in value) else text
+
+
+def with_more(answers: Column, more: Column, answer_types: Column | None) -> list[Any]:
+    """Each list of answers with the further ones behind it, but where the answer itself is a list."""
+    kinds = [None] * len(answers) if answer_types is None else listed_column(answer_types)
+    rows = zip(listed_column(answers), listed_column(more), kinds, strict=True)
+    return [
+        own if _is_of_lists(kind) or not _both_lists(own, further) else own + further for own, further, kind in rows
+    ]
+
+
+def _is_of_lists(answer_type: Any) -> bool:
+    return isinstance(answer_type, str) and answer_type.startswith("list")
+
+
+def _both_lists(own: Any, further: Any) -> bool:
+    return isinstance(own, list) and isinstance(further, list)

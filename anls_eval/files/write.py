@@ -1,0 +1,156 @@
+"""Writing results by question: whole, or not at all."""
+
+import contextlib
+import json
+import os
+import uuid
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import csv
+
+from anls_eval.files.errors import FormatError
+from anls_eval.files.values import is_text
+
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+
+
+def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.RecordBatch]) -> None:
+    """Write rows to a file: Parquet, CSV or JSON Lines, by the ending of its name.
+
+    The file is written under another name in the same folder and then renamed, so that an error leaves nothing behind
+    and a file that was there before stays as it was. What Ctrl-C leaves unfinished is kept with ``.partial`` in its
+    name, as in ``scores.partial.csv``. In CSV, lists and dicts are JSON text, null is an empty field and the empty text
+    is ``""``. Text is written as it is, also where a spreadsheet would take it for a formula (``=1+1``): a result that
+    was changed on the way could not be checked. A warning says how many such texts there are.
+
+    Args:
+        path: Ends in ``.parquet``, ``.csv`` or ``.jsonl``; the last two can be followed by ``.gz`` or ``.zst``.
+        rows: A table, or record batches of one schema, which are written as they come.
+
+    Raises:
+        FormatError: The ending is another one, there is no batch, or the file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "scores.csv")
+        >>> write_rows(path, pa.table({"question_id": ["7"], "score": [0.875]}))
+        >>> print(path.read_text(), end="")
+        "question_id","score"
+        "7",0.875
+    """
+    path = Path(path)
+    compression = _COMPRESSIONS.get(path.suffix)
+    write = _WRITERS.get(path.with_suffix("").suffix if compression else path.suffix)
+    if write is None or (compression and write is _write_parquet):
+        raise FormatError(
+            str(path), "", "expected a name in .parquet, .csv or .jsonl, the last two also with .gz or .zst."
+        )
+    schema, batches = _opened(rows, str(path))
+    with (
+        whole_file(path, keep_interrupted=True) as unfinished,
+        pa.output_stream(str(unfinished), compression=compression) as stream,
+    ):
+        formulas = write(stream, schema, batches)
+    if formulas:
+        warnings.warn(
+            f"{path}: {formulas:,} texts begin like a formula (=, +, - or @) and are written as they are; in a "
+            "spreadsheet, import their columns as text",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+@contextlib.contextmanager
+def whole_file(path: Path, keep_interrupted: bool = False) -> Iterator[Path]:
+    """Give a name to write a file under, which gets its own name at the end, or is removed after an error.
+
+    Args:
+        path: The file.
+        keep_interrupted: Whether what was written before Ctrl-C is kept under a name that says ``partial``.
+
+    Raises:
+        FormatError: The file cannot be written.
+    """
+    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        yield unfinished
+        unfinished.replace(path)
+    except KeyboardInterrupt:
+        if not (keep_interrupted and unfinished.exists()):
+            raise
+        ending = "".join(path.suffixes[-2:] if path.suffix in _COMPRESSIONS else path.suffixes[-1:])
+        partial = unfinished.replace(path.with_name(f"{path.name.removesuffix(ending)}.partial{ending}"))
+        raise KeyboardInterrupt(f"what was written before is kept in {partial}") from None
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else error  # Arrow's own text names the unfinished file
+        raise FormatError(str(path), "", f"cannot be written: {reason}.") from None
+    finally:
+        with contextlib.suppress(OSError):  # it was renamed, or never there
+            unfinished.unlink()
+
+
+_Batches = Iterable[pa.RecordBatch]
+
+
+def _opened(rows: Any, path: str) -> tuple[pa.Schema, _Batches]:
+    if isinstance(rows, pa.Table):
+        return rows.schema, rows.to_batches()
+    batches = iter(rows)
+    first = next(batches, None)
+    if first is None:
+        raise FormatError(path, "", "there are no rows to write, nor their columns. Pass an empty table.")
+    return first.schema, chain([first], batches)
+
+
+def _write_parquet(stream: Any, schema: pa.Schema, batches: _Batches) -> int:
+    with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return 0
+
+
+# What a spreadsheet calculates; a number with its sign is only a number. OWASP, "CSV Injection".
+_FORMULA = r"\A(?:[=@\t\r]|[+-](?:[^\d.,]|[\d.,]+[^\d.,%\s]))"
+
+
+def _write_csv(stream: Any, schema: pa.Schema, batches: _Batches) -> int:
+    """Write the rows, and give the number of texts that a spreadsheet would take for a formula."""
+    formulas = 0
+    flat = pa.schema([(field.name, pa.string() if pa.types.is_nested(field.type) else field.type) for field in schema])
+    with csv.CSVWriter(stream, flat) as writer:
+        for batch in batches:
+            columns = [_json_texts(column) if pa.types.is_nested(column.type) else column for column in batch.columns]
+            writer.write_batch(pa.record_batch(columns, schema=flat))
+            formulas += sum(map(_count_formulas, columns))
+    return formulas
+
+
+def _count_formulas(column: pa.Array) -> int:
+    found = pc.sum(pc.match_substring_regex(column, _FORMULA)).as_py() if is_text(column.type) else 0
+    return int(found or 0)
+
+
+def _json_texts(column: pa.Array) -> pa.Array:
+    values = column.to_pylist()
+    return pa.array([None if value is None else json.dumps(value, ensure_ascii=False) for value in values], pa.string())
+
+
+def _write_json_lines(stream: Any, _: pa.Schema, batches: _Batches) -> int:
+    for batch in batches:
+        lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in batch.to_pylist())
+        stream.write("".join(lines).encode("utf-8"))
+    return 0
+
+
+_WRITERS: dict[str, Callable[[Any, pa.Schema, _Batches], int]] = {
+    ".parquet": _write_parquet,
+    ".csv": _write_csv,
+    ".jsonl": _write_json_lines,
+}

@@ -1,0 +1,1 @@
+"""What people pass to the public functions."""

@@ -1,0 +1,1 @@
+"""Scores of leaderboards that need more than two texts."""

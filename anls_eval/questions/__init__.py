@@ -1,0 +1,1 @@
+"""Questions: predictions and references, brought together by id."""

@@ -1,0 +1,124 @@
+"""Questions as Arrow columns: ids, predictions and answers as they are stored until they are scored."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from anls_eval.arrow import BYTES, TEXT_LISTS, TEXTS, as_list, decode_texts, encode_texts
+from anls_eval.inputs.columns import answer_texts, each_answers, each_prediction, prediction_texts
+from anls_eval.inputs.values import Where
+from anls_eval.rules.protocol import Protocol
+from anls_eval.tree.as_json import tree_as_json
+from anls_eval.tree.documents import SCALARS
+from anls_eval.tree.nodes import build_tree
+
+_MAX_PLAIN = 100_000  # values of one tree
+
+STORED = pa.schema(
+    {
+        "predictions": pa.struct({"question_id": BYTES, "prediction_text": BYTES}),
+        "references": pa.struct({"question_id": BYTES, "answers": pa.large_list(BYTES)}),
+    }
+)
+
+STORED_TREES = STORED.set(1, pa.field("references", pa.struct({"question_id": BYTES, "answers": BYTES})))
+
+
+class Side(NamedTuple):
+    """Checked predictions or references, as `STORED` holds them. Ids are null for all rows or for none."""
+
+    ids: pa.Array
+    values: pa.Array
+
+
+def stored_ids(ids: list[str | None]) -> pa.Array:
+    """Store question_ids."""
+    return stored_texts(ids, str)
+
+
+def stored_texts(values: list[Any], where: Where) -> pa.Array:
+    """Store predictions, once they are known to be texts."""
+    try:
+        return prediction_texts(values, where).cast(BYTES)
+    except UnicodeEncodeError:
+        return pa.array(encode_texts(each_prediction(values, where)), BYTES)
+
+
+def stored_answers(values: list[Any], where: Where) -> pa.Array:
+    """Store lists of accepted answers, once they are known to be lists of texts."""
+    try:
+        return answer_texts(values, where).cast(pa.large_list(BYTES))
+    except UnicodeEncodeError:
+        return pa.array(encode_texts(each_answers(values, where)), pa.large_list(BYTES))
+
+
+def stored_trees(trees: list[Any], side: str, where: Where, rules: Protocol) -> pa.Array:
+    """Each tree, once it is known to be one, as JSON text, in which alternatives and key order survive Arrow."""
+    texts: list[bytes] = []
+    for row, tree in enumerate(trees):
+        try:
+            if not _is_plain_json(tree):
+                build_tree(tree, side, rules)
+                tree = tree_as_json(tree, side)
+            texts.append(json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{where(row)}: {error}") from None
+        except RecursionError:
+            raise ValueError(
+                f"{where(row)}: nested more deeply than JSON can be written here; score it with anls_star_score"
+            ) from None
+    return pa.array(texts, BYTES)
+
+
+def _is_plain_json(tree: Any) -> bool:
+    """Whether a tree is one that JSON can give, and not so large that it may hold itself."""
+    values = [tree]
+    for value in values:
+        kind = type(value)
+        if kind is dict and set(map(type, value)) <= {str} and "$one_of" not in value and "$literal" not in value:
+            values.extend(value.values())
+        elif kind is list:
+            values.extend(value)
+        elif kind is int:
+            if abs(value) > 2**63:  # of more digits, perhaps, than Python writes
+                return False
+        elif (kind not in SCALARS or value != value) and value is not None:
+            return False
+        if len(values) > _MAX_PLAIN:
+            return False
+    return True
+
+
+def is_same_tree(stored: bytes, other: bytes) -> bool:
+    """Whether stored trees are equal, whatever the order of their keys."""
+    return stored == other or len({json.dumps(json.loads(text), sort_keys=True) for text in (stored, other)}) == 1
+
+
+TEXT_TYPES = {"predictions": TEXTS, "references": TEXT_LISTS}
+
+
+def stored_table(batches: list[dict[str, Side]], schema: pa.Schema) -> pa.Table:
+    """The batches as a table of two structs; the shorter side is padded with nulls."""
+    columns = []
+    for side, kind in zip(schema.names, schema.types, strict=True):
+        fields = [pa.concat_arrays(parts) for parts in zip(*(batch[side] for batch in batches), strict=True)]
+        columns.append(pa.StructArray.from_arrays(fields, fields=list(kind)))
+    length = max(map(len, columns))
+    padded = [pa.concat_arrays([column, pa.nulls(length - len(column), column.type)]) for column in columns]
+    return pa.Table.from_arrays(padded, schema=schema)
+
+
+def stored_side(table: pa.Table, side: str) -> tuple[pa.Array, pa.Array]:
+    """Return the ids and values of one side, without the padding."""
+    chunks = [chunk for chunk in table[side].chunks if len(chunk)]
+    column = pa.concat_arrays(chunks) if chunks else pa.array([], table[side].type)
+    column = column.filter(column.is_valid()) if column.null_count else column
+    return column.field(0), column.field(1)
+
+
+def id_list(ids: pa.Array) -> list[str]:
+    """Return stored question_ids as a list."""
+    return as_list(decode_texts(ids, TEXTS))

@@ -1,0 +1,100 @@
+"""Predictions and references brought together by question_id."""
+
+from __future__ import annotations
+
+import operator
+import reprlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anls_eval.arrow import as_bools, as_list, decode_texts
+from anls_eval.questions.columns import TEXT_TYPES, id_list, stored_side
+
+
+class Aligned(NamedTuple):
+    """The questions in the order of the references, with a null for each prediction that did not come."""
+
+    question_ids: list[str] | None
+    texts: pa.Array
+    answers: pa.Array
+    missing: list[int]  # the rows of those nulls
+    unknown: int
+    notes: list[str]
+
+
+def align_questions(
+    table: pa.Table, missing: str, unknown: str, same: Callable[[Any, Any], bool] = operator.eq
+) -> Aligned:
+    """Pair predictions and references by question_id, or by position where there are no ids."""
+    prediction_ids, texts = stored_side(table, "predictions")
+    reference_ids, answers = stored_side(table, "references")
+    if not len(texts) and not len(answers):
+        raise ValueError("nothing to score: predictions and references are empty")
+    if prediction_ids.null_count == len(texts) and reference_ids.null_count == len(answers):
+        return Aligned(None, texts, answers, [], 0, [])
+    if prediction_ids.null_count or reference_ids.null_count:
+        raise ValueError("some rows have a question_id and others have none; expected all with one or all without")
+
+    notes: list[str] = []
+    prediction_ids, texts = drop_repeats(prediction_ids, texts, "predictions", notes, same)
+    if prediction_ids.equals(reference_ids):  # then the references do not repeat either
+        return Aligned(reference_ids, texts, answers, [], 0, notes)
+    reference_ids, answers = drop_repeats(reference_ids, answers, "references", notes, same)
+    positions = pc.index_in(reference_ids, value_set=prediction_ids)
+    lacking = np.flatnonzero(as_bools(positions.is_null()))
+    surplus = prediction_ids[:0]
+    if len(prediction_ids) > len(reference_ids) - len(lacking):
+        surplus = prediction_ids.filter(pc.invert(pc.is_in(prediction_ids, value_set=reference_ids)))
+    notes += unmatched_ids(reference_ids.take(pa.array(lacking)), surplus, len(answers), missing, unknown)
+    if not len(answers):
+        raise ValueError("nothing to score: references are empty")
+    return Aligned(reference_ids, texts.take(positions), answers, lacking.tolist(), len(surplus), notes)
+
+
+def unmatched_ids(lacking: pa.Array, surplus: pa.Array, n: int, missing: str, unknown: str) -> list[str]:
+    """What is said of ids, of n questions, without a prediction and of ids without a question, or the error."""
+    without_prediction = _count_ids(lacking, "without a prediction (missing: {})")
+    without_question = _count_ids(surplus, "in the predictions without a reference (unknown: {})")
+    if (len(lacking) and missing == "error") or (len(surplus) and unknown == "error"):
+        found = " and ".join(filter(None, (without_prediction, without_question)))
+        apart = len(surplus) and n and len(lacking) == n
+        ways = ['missing="zero" scores questions without a prediction 0'] if len(lacking) else []
+        ways += ['unknown="ignore" leaves predictions without a question out'] if len(surplus) else []
+        raise ValueError(
+            f"{found}.{' There is no id in common: are they of another split?' if apart else ''} "
+            f"Expected the same ids on both sides. To score all the same: {', '.join(ways)}."
+        )
+    notes = [f"{without_prediction}: scored 0"] if len(lacking) else []
+    return notes + ([f"{without_question}: left out"] if len(surplus) else [])
+
+
+def _count_ids(ids: pa.Array, what: str) -> str:
+    first = [id_ if 0 < len(id_) <= 60 and id_.isprintable() else reprlib.repr(id_) for id_ in id_list(ids[:5])]
+    shown = ", ".join(first) + (", ..." if len(ids) > 5 else "")
+    return f"{len(ids)} question_id{'s' * (len(ids) != 1)} {what.format(shown)}" if len(ids) else ""
+
+
+def drop_repeats(
+    ids: pa.Array, values: pa.Array, side: str, notes: list[str], same: Callable[[Any, Any], bool] = operator.eq
+) -> tuple[pa.Array, pa.Array]:
+    """Drop rows that repeat an id with the same content, as samplers that pad the last batch do."""
+    if len(pc.unique(ids)) == len(ids):
+        return ids, values
+    first_of: dict[bytes, int] = {}
+    contents = values.to_pylist()
+    for row, id_ in enumerate(ids.to_pylist()):
+        first = first_of.setdefault(id_, row)
+        if not same(contents[first], contents[row]):
+            kind = TEXT_TYPES["references" if pa.types.is_large_list(values.type) else "predictions"]
+            given, again = (as_list(decode_texts(values.take([at]), kind))[0] for at in (first, row))
+            raise ValueError(
+                f"duplicate question_id {id_list(ids[row : row + 1])[0]!r} in {side} with different content: "
+                f"{given!r} and {again!r}; expected each question_id once. Remove one of them."
+            )
+    kept = pa.array(list(first_of.values()))
+    notes.append(f"{len(ids) - len(kept)} repeated rows of {side} (same question_id, same content): left out")
+    return ids.take(kept), values.take(kept)

@@ -1,0 +1,204 @@
+"""Predictions and references brought together by question_id, in a stream.
+
+Files that hold the same ids in the same order pass through in constant memory; what comes in another order waits for
+its other side. Of each id that has passed, only a fingerprint of 8 bytes is kept, to notice one that comes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anls_eval.arrow import BYTES
+from anls_eval.questions.pairing import drop_repeats, unmatched_ids
+
+WAITING_ROWS = 262_144
+"""How many rows of a side wait before the other side is looked through; up to so many, the order does not matter."""
+
+_NO_PREDICTIONS = pa.table({"question_id": pa.array([], BYTES), "value": pa.array([], BYTES)})
+
+
+_CHECKED_AT_ONCE = 1 << 20  # fingerprints, 8 MB
+
+_Fingerprints = npt.NDArray[np.uint64]
+_NO_FINGERPRINTS: _Fingerprints = np.zeros(0, dtype=np.uint64)
+
+
+class RepeatedIdError(Exception):
+    """An id seems to come twice on one side: the files are to be read again, as a whole."""
+
+
+class Alignment:
+    """The questions of two streams of rows, and afterwards what had no other side.
+
+    Args:
+        predictions: Tables with the columns ``question_id`` (null where the file has no ids), ``value`` and any
+            others, whose names differ from those of the references.
+        references: The same. An id that comes twice may not be in these streams: see `without_repeats`.
+        missing: A question without a prediction is an ``"error"``, or has a null in its place by ``"zero"``.
+        unknown: A prediction without a question is an ``"error"``, or is left out by ``"ignore"``.
+
+    Attributes:
+        lacking: Afterwards, the ids of questions without a prediction.
+        surplus: Afterwards, the ids of predictions without a question.
+
+    Iterating gives tables with the columns ``question_id``, ``prediction``, ``answers``, ``is_missing`` and the others,
+    in the order of the references as long as no more than `WAITING_ROWS` rows wait.
+
+    Raises:
+        ValueError: One side has ids and the other has none; ids without the other side; without ids, sides of
+            different length.
+        RepeatedIdError: An id seems to come twice.
+    """
+
+    def __init__(
+        self, predictions: Iterable[pa.Table], references: Iterable[pa.Table], missing: str, unknown: str
+    ) -> None:
+        self._sides = iter(predictions), iter(references)
+        self._options = missing, unknown
+        self._passed: list[_Fingerprints] = []  # of questions: both sides have the same id
+        self._rows = [0, 0]
+        self.lacking = self.surplus = pa.array([], BYTES)
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        waiting: list[pa.Table | None] = [None, None]
+        is_open, most = [True, True], WAITING_ROWS
+        while any(is_open):
+            lengths = [-1 if table is None else table.num_rows for table in waiting]
+            side = 0 if is_open[0] and (lengths[0] <= lengths[1] or not is_open[1]) else 1
+            table = next(self._sides[side], None)
+            if table is None:
+                is_open[side] = False
+                continue
+            self._rows[side] += table.num_rows
+            own = waiting[side]
+            waiting[side] = table if own is None else pa.concat_tables([own, table])
+            left, right = waiting
+            if left is None or right is None or not (left.num_rows and right.num_rows):
+                continue
+            _check_ids(left, right)
+            in_step = min(left.num_rows, right.num_rows)
+            if left["question_id"][:in_step].equals(right["question_id"][:in_step]):
+                yield self._joined(left[:in_step], right[:in_step])
+                waiting = [left[in_step:], right[in_step:]]
+            elif max(left.num_rows, right.num_rows) > most:
+                at = pc.index_in(right["question_id"], value_set=left["question_id"])
+                joined = self._joined(left.take(at.drop_null()), right.filter(at.is_valid()))
+                rest = _without(left, right)
+                if left.num_rows - rest.num_rows != joined.num_rows:
+                    raise RepeatedIdError
+                yield joined
+                left, right = rest, _without(right, left)
+                waiting, most = [left, right], max(WAITING_ROWS, 2 * left.num_rows, 2 * right.num_rows)
+        self._refuse_repeats(waiting)
+        if waiting == [None, None]:
+            raise ValueError("nothing to score: predictions and references are empty")
+        if any(table is not None and table.num_rows for table in waiting):
+            yield from self._rest(*waiting)
+
+    @property
+    def fingerprints(self) -> _Fingerprints:
+        """Those of the questions, in order; none where they have no ids."""
+        return np.sort(np.concatenate([_NO_FINGERPRINTS, *self._passed]))
+
+    def _joined(self, predictions: pa.Table, references: pa.Table) -> pa.Table:
+        if not references["question_id"].null_count:
+            self._passed.append(fingerprints_of(references["question_id"]))
+        return _joined(predictions, references)
+
+    def _refuse_repeats(self, waiting: list[pa.Table | None]) -> None:
+        """Neither side may have an id twice, in what has passed and what is left."""
+        rests = [table["question_id"] for table in waiting if table is not None and table.num_rows]
+        for rest in [fingerprints_of(ids) for ids in rests if not ids.null_count] or [_NO_FINGERPRINTS]:
+            if _has_repeats([*self._passed, rest]):
+                raise RepeatedIdError
+
+    def _rest(self, left: pa.Table | None, right: pa.Table | None) -> Iterator[pa.Table]:
+        """What is left at the end: rows in another order, and rows without the other side."""
+        if right is None:
+            raise ValueError("nothing to score: references are empty")
+        left = _NO_PREDICTIONS if left is None else left
+        if left["question_id"].null_count or right["question_id"].null_count:
+            raise ValueError(
+                f"{self._rows[0]} predictions but {self._rows[1]} references, and no question_ids; "
+                "expected as many, in the same order."
+            )
+        self.lacking = _without(right, left)["question_id"].combine_chunks()
+        self.surplus = _without(left, right)["question_id"].combine_chunks()
+        unmatched_ids(self.lacking, self.surplus, self._rows[1], *self._options)  # raises what is an error
+        if right.num_rows:
+            yield self._joined(left.take(pc.index_in(right["question_id"], value_set=left["question_id"])), right)
+
+
+def fingerprints_of(ids: pa.ChunkedArray) -> _Fingerprints:
+    """Hash question_ids to 64 bits, in every process and on every machine to the same."""
+    hashes: _Fingerprints = pd.util.hash_array(ids.to_numpy(), categorize=False)
+    return hashes
+
+
+def _has_repeats(blocks: list[_Fingerprints]) -> bool:
+    """Whether one comes twice. They are looked at in shares, so that few are held twice."""
+    shares = 1 + sum(map(len, blocks)) // _CHECKED_AT_ONCE
+    for share in range(shares):
+        own = [block[block % np.uint64(shares) == share] for block in blocks] if shares > 1 else blocks
+        if come_twice(own):
+            return True
+    return False
+
+
+def come_twice(blocks: Sequence[_Fingerprints]) -> bool:
+    """Whether one of all these fingerprints comes twice."""
+    ordered = np.concatenate(blocks)
+    ordered.sort()
+    return bool((ordered[1:] == ordered[:-1]).any())
+
+
+def _check_ids(predictions: pa.Table, references: pa.Table) -> None:
+    bare = [bool(table["question_id"].null_count) for table in (predictions, references)]
+    if bare[0] != bare[1]:
+        without, other = ("predictions", "references") if bare[0] else ("references", "predictions")
+        raise ValueError(
+            f"{other} have question_ids and {without} have none; expected both with question_ids or both without. If "
+            f"they have ids, name their column with columns={{'{without}.question_id': NAME}}."
+        )
+
+
+def _without(table: pa.Table, other: pa.Table) -> pa.Table:
+    return table.filter(pc.invert(pc.is_in(table["question_id"], value_set=other["question_id"])))
+
+
+def _joined(predictions: pa.Table, references: pa.Table) -> pa.Table:
+    columns = {
+        "question_id": references["question_id"],
+        "prediction": predictions["value"],
+        "answers": references["value"],
+        "is_missing": pc.xor(predictions["question_id"].is_null(), references["question_id"].is_null()),
+    }
+    for table in (predictions, references):
+        columns |= {name: table[name] for name in table.column_names if name not in ("question_id", "value")}
+    return pa.table(columns)
+
+
+def without_repeats(table: pa.Table, side: str) -> pa.Table:
+    """Drop the rows that repeat an id with the same content, as samplers that pad the last batch do.
+
+    Args:
+        table: All rows of one side, as in `Alignment`.
+        side: ``"predictions"`` or ``"references"``, for messages.
+
+    Returns:
+        The table with each id once.
+
+    Raises:
+        ValueError: An id comes twice with different content.
+    """
+    ids, values = (table[name].combine_chunks() for name in ("question_id", "value"))
+    if ids.null_count:
+        return table
+    kept, _ = drop_repeats(ids, values, side, [])
+    return table.take(pc.index_in(kept, value_set=ids))

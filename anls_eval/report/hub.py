@@ -1,0 +1,97 @@
+"""Scores in the form that the Hugging Face Hub shows on a model's page: ``.eval_results/*.yaml``.
+
+Source: https://huggingface.co/docs/hub/eval-results.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+from pathlib import Path
+
+import yaml
+from huggingface_hub import EvalResultEntry, HfApi, eval_result_entries_to_yaml
+
+from anls_eval.files.errors import shown
+from anls_eval.files.write import whole_file
+from anls_eval.submission.score import SubmissionScore
+
+
+def eval_result(
+    result: SubmissionScore,
+    *,
+    dataset_id: str,
+    task_id: str,
+    date: datetime.date | None = None,
+    source_url: str | None = None,
+) -> EvalResultEntry:
+    """Make an entry of a score.
+
+    Args:
+        result: The score.
+        dataset_id: The data set on the Hub, such as ``"lmms-lab/DocVQA"``.
+        task_id: The task in it, such as ``"docvqa_val"``.
+        date: When it was scored; None means today.
+        source_url: Where the evaluation can be looked at.
+
+    Returns:
+        The entry, with the score from 0 to 1 as its value and the signature in its notes.
+
+    Raises:
+        ValueError: A data set that is no ``owner/name``, or an empty task.
+    """
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", dataset_id):
+        raise ValueError(f"dataset_id={shown(dataset_id)}: expected owner/name, as in lmms-lab/DocVQA")
+    if not task_id:
+        raise ValueError("task_id is empty; expected the task in the data set, as in docvqa_val")
+    return EvalResultEntry(
+        dataset_id=dataset_id,
+        task_id=task_id,
+        value=result.score,
+        date=(date or datetime.datetime.now(datetime.timezone.utc).date()).isoformat(),
+        source_url=source_url,
+        source_name=None if source_url is None else "anls",
+        notes=result.signature,
+    )
+
+
+def write_eval_result(folder: str | os.PathLike[str], entry: EvalResultEntry) -> Path:
+    """Write an entry into a folder that holds, or will hold, the model's repository.
+
+    Args:
+        folder: The folder of the repository.
+        entry: From `eval_result`.
+
+    Returns:
+        The file, ``.eval_results/DATASET-TASK.yaml`` in the folder. One that is there already is replaced.
+
+    Raises:
+        ValueError: The file cannot be written.
+    """
+    name = re.sub(r"[^\w.-]+", "-", f"{entry.dataset_id.rpartition('/')[2]}-{entry.task_id}")
+    path = Path(folder) / ".eval_results" / f"{name}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = yaml.safe_dump(eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True, width=10_000)
+    with whole_file(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
+    return path
+
+
+def push_eval_result(path: Path, repo_id: str) -> str:
+    """Upload a file of `write_eval_result` to a model on the Hub. This uses the network, with the user's own token.
+
+    Args:
+        path: The file.
+        repo_id: The model, as ``owner/name``.
+
+    Returns:
+        The address of the commit.
+    """
+    commit = HfApi().upload_file(
+        path_or_fileobj=path,
+        path_in_repo=f".eval_results/{path.name}",
+        repo_id=repo_id,
+        commit_message=f"Add evaluation result {path.stem}",
+    )
+    return str(commit.commit_url)

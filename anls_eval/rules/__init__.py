@@ -1,0 +1,1 @@
+"""Protocols: the rules of scores as data."""

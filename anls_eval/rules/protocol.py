@@ -1,0 +1,147 @@
+"""`Protocol`: the rules by which one leaderboard or paper computes ANLS, as data."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import numbers
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from anls_eval.errors import check_choice, short_repr
+from anls_eval.rules.steps import LENGTHS, STEPS
+
+_MOST_DIGITS = 1000  # of an option: it is computed with, and written in signatures
+
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:/[0-9]+|(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?)")
+
+
+def parse_number(text: str) -> Fraction:
+    """The number that a text writes, or a ValueError: "1e999999999" is short, but its digits would fill the memory."""
+    if len(text) > 2 * _MOST_DIGITS + 2 or not _NUMBER.fullmatch(text):
+        raise ValueError("not a number, or one of too many digits")
+    try:
+        return Fraction(text)
+    except ZeroDivisionError:
+        raise ValueError("not a number") from None
+
+
+def read_threshold(threshold: object) -> Fraction:
+    """The threshold as the decimal that the user wrote, or a ValueError that shows it."""
+    exact = Fraction(-1)
+    with contextlib.suppress(ValueError):  # NaN and infinities, too
+        if isinstance(threshold, numbers.Rational) and not isinstance(threshold, bool):
+            exact = Fraction(int(threshold.numerator), int(threshold.denominator))
+        elif isinstance(threshold, (numbers.Real, Decimal)):  # but for bool, whose text is no number
+            exact = parse_number(str(threshold))
+    if not 0 <= exact <= 1 or exact.denominator > 10**_MOST_DIGITS:
+        raise threshold_error(threshold)
+    return exact
+
+
+def threshold_error(threshold: object) -> ValueError:
+    """Return the error for a threshold that is not a number from 0 to 1."""
+    return ValueError(
+        f"threshold={short_repr(threshold)}: expected a number from 0 to 1, of at most {_MOST_DIGITS:,} digits. It is "
+        "the least similarity that counts."
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Protocol:
+    r"""The rules by which one leaderboard or paper computes ANLS, as data.
+
+    Make your own with `dataclasses.replace` and pass it wherever a protocol name is taken.
+
+    Args:
+        name: Letters, digits, ``_``, ``-`` and ``.``.
+        prediction_steps: Names from `STEPS`, applied to the prediction in this order.
+        answer_steps: The same for each accepted answer.
+        prediction_length: A name from `LENGTHS`. The distance is divided by the greater of the two lengths.
+        answer_length: The same for the answer.
+        keep: ``">="`` keeps a similarity of exactly `threshold`, ``">"`` makes it 0.
+        threshold: The least similarity that counts, from 0 to 1. It means the decimal that is written
+            (0.8 is 4/5) and is compared in integers. 0 with ``">="`` keeps every similarity.
+        both_empty: The similarity of two empty strings, 1 or 0.
+        zero_predictions: Predictions, after their steps, that score 0 whatever the answers are.
+        substitution_cost: The cost of replacing a character; inserting and deleting cost 1. A similarity
+            below 0, possible when this is over 1, counts as 0.
+        tree: Empty where texts are scored. ANLS* scores trees: ``"released"`` as anls_star 1.0.1 does,
+            ``"paper"`` by the formula. Its leaves are texts, for which the rules above hold, with the lengths
+            ``compared``, `both_empty` 1 and no `zero_predictions`.
+        aliases: Other names that `get_protocol` takes.
+        leaderboards: Who computes ANLS so.
+        source: Where the rules come from, and what the original does differently in special cases.
+
+    The attribute `exact_threshold` is the threshold as a fraction.
+
+    Raises:
+        ValueError: An option that is not one of those above. The message lists them.
+
+    Example:
+        >>> import dataclasses
+        >>> from anls_eval import anls_score, get_protocol
+        >>> composed = dataclasses.replace(
+        ...     get_protocol("standard"),
+        ...     name="standard_nfc",
+        ...     prediction_steps=("nfc", "strip", "lower", "collapse"),
+        ...     answer_steps=("nfc", "strip", "lower", "collapse"),
+        ... )
+        >>> anls_score("cafe\u0301", ["caf\u00e9"]), anls_score("cafe\u0301", ["caf\u00e9"], protocol=composed)
+        (0.6, 1.0)
+    """
+
+    name: str
+    prediction_steps: tuple[str, ...]
+    answer_steps: tuple[str, ...]
+    prediction_length: str = "compared"
+    answer_length: str = "compared"
+    keep: str = ">="
+    threshold: float | Fraction | Decimal = 0.5
+    both_empty: int = 1
+    zero_predictions: tuple[str, ...] = ()
+    substitution_cost: int = 1
+    tree: str = ""
+    aliases: tuple[str, ...] = dataclasses.field(default=(), compare=False)
+    leaderboards: tuple[str, ...] = dataclasses.field(default=(), compare=False)
+    source: str = dataclasses.field(default="", compare=False)
+    exact_threshold: Fraction = dataclasses.field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not re.fullmatch(r"\w[\w.-]*", self.name):
+            raise ValueError(
+                f"name={short_repr(self.name)}: expected letters, digits, '_', '-' and '.', a letter or digit first"
+            )
+        for option in ("prediction_steps", "answer_steps", "zero_predictions"):
+            value = getattr(self, option)
+            items = (
+                tuple(value) if isinstance(value, Iterable) and not isinstance(value, (str, np.ndarray)) else (None,)
+            )
+            if not all(isinstance(item, str) for item in items):
+                raise ValueError(f"{option}={short_repr(value)}: expected a tuple of strings")
+            object.__setattr__(self, option, items)
+        for option in ("prediction_steps", "answer_steps"):
+            for step in getattr(self, option):
+                check_choice(f"a step of {option}", step, tuple(STEPS))
+        check_choice("prediction_length", self.prediction_length, tuple(LENGTHS))
+        check_choice("answer_length", self.answer_length, tuple(LENGTHS))
+        check_choice("keep", self.keep, (">=", ">"))
+        for option in ("both_empty", "substitution_cost"):
+            value = getattr(self, option)
+            number = -1 if isinstance(value, bool) or not isinstance(value, numbers.Integral) else int(value)
+            if not 0 <= number <= 10**_MOST_DIGITS:
+                raise ValueError(f"{option}={short_repr(value)}: expected an integer of at least 0")
+            object.__setattr__(self, option, number)
+        check_choice("both_empty", self.both_empty, (0, 1))
+        check_choice("tree", self.tree, ("", "released", "paper"))
+        lengths = self.prediction_length, self.answer_length
+        if self.tree and (lengths != ("compared", "compared") or not self.both_empty or self.zero_predictions):
+            raise ValueError("a protocol of trees has the lengths 'compared', both_empty=1 and no zero_predictions")
+        exact = read_threshold(self.threshold)
+        written = float(exact)
+        object.__setattr__(self, "exact_threshold", exact)
+        object.__setattr__(self, "threshold", written if Fraction(str(written)) == exact else exact)

@@ -1,0 +1,1 @@
+"""Whole submissions: scored, grouped, compared."""

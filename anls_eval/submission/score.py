@@ -1,0 +1,442 @@
+"""Whole submissions: two files, scored in a stream, with breakdowns and a row for each question."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from anls_eval.arrow import TEXTS, as_bools, as_list, decode_texts
+from anls_eval.errors import check_choice
+from anls_eval.files import Reader, write_rows
+from anls_eval.questions.pairing import unmatched_ids
+from anls_eval.questions.stream import RepeatedIdError
+from anls_eval.registry import MISSING, UNKNOWN, resolve_rules
+from anls_eval.rules.protocol import Protocol
+from anls_eval.statistics.intervals import Interval, confidence_interval
+from anls_eval.statistics.tally import Tally
+from anls_eval.submission.passes import BY, NO_VALUE, SIDES, Options, Pass, sides_of
+from anls_eval.submission.scorers import LeaderboardScorer, Scorer, exact_threshold, is_leaderboard, make_scorer
+from anls_eval.submission.totals import Summary
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """The questions with one value of a column.
+
+    Args:
+        n: How many there are.
+        score: Their mean score, from 0 to 1.
+    """
+
+    n: int
+    score: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SubmissionScore:
+    """The score of a submission.
+
+    Args:
+        metric: What the score is called: ``anls_score`` or ``anls_star_score``.
+        score: The mean over the questions, from 0 to 1.
+        interval: Its confidence interval.
+        n: The number of questions.
+        missing: Questions without a prediction, which scored 0.
+        unknown: Predictions without a question, which were left out.
+        unanswered: Predictions that are None, which scored 0.
+        signature: All that can change the score, in one line.
+        tally: How often each score occurs.
+        figures: What the protocol's leaderboard reports besides: ``accuracy``, ``f1``.
+        by: For each column asked for, its groups by their value, in the order of the values. A question whose value is
+            a list is in several groups, and one without a value in none.
+        key_scores: For trees, the mean score of each key.
+        notes: What a user must be told.
+    """
+
+    metric: str
+    score: float
+    interval: Interval
+    n: int
+    missing: int
+    unknown: int
+    unanswered: int
+    signature: str
+    tally: Tally
+    figures: dict[str, float]
+    by: dict[str, dict[str, Group]]
+    key_scores: dict[str, Any] | None
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON values, the score under the name of the metric."""
+        groups = {
+            name: {value: dataclasses.asdict(group) for value, group in own.items()} for name, own in self.by.items()
+        }
+        result = {
+            self.metric: self.score,
+            "confidence_interval": [self.interval.low, self.interval.high],
+            "confidence_level": self.interval.level,
+            "n": self.n,
+            **({} if self.interval.clusters is None else {"clusters": self.interval.clusters}),
+            "missing": self.missing,
+            "unknown": self.unknown,
+            "unanswered": self.unanswered,
+            **self.figures,
+            "signature": self.signature,
+            "by": groups,
+            "notes": list(self.notes),
+        }
+        return result if self.key_scores is None else result | {"key_scores": self.key_scores}
+
+
+def score_submission(
+    predictions: Reader,
+    references: Reader,
+    *,
+    protocol: str | Protocol = "standard",
+    threshold: float | str | Fraction | Decimal | None = None,
+    by: Sequence[str] = (),
+    missing: str = "error",
+    unknown: str = "error",
+    cluster_by: str | None = None,
+    seed: int = 0,
+    per_question: str | os.PathLike[str] | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> SubmissionScore:
+    r"""Score a submission, reading both files batch by batch.
+
+    Files with the same ids in the same order need memory for a few thousand rows and 8 bytes for each id; rows in
+    another order wait in memory for their other side. The score does not depend on the order.
+
+    Args:
+        predictions: From `formats.open_predictions`.
+        references: From `formats.open_references`.
+        protocol: A name or alias in `PROTOCOLS` or `leaderboards.LEADERBOARDS`, or an `Protocol`.
+        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        by: Columns of the references, or else of the predictions, to group the questions by.
+        missing: A question without a prediction is an ``"error"``, or scores ``"zero"``.
+        unknown: A prediction without a question is an ``"error"``, or is left out by ``"ignore"``.
+        cluster_by: A column with the document of each question. Questions of one document are not independent: the
+            interval is then that of resampled documents, and the scores are held in memory.
+        seed: Of the interval.
+        per_question: A file to write with one row for each question: .parquet, .csv or .jsonl.
+        on_progress: Called with the number of questions scored so far.
+
+    Returns:
+        The score with all that belongs to it.
+
+    Raises:
+        ValueError: Files that cannot be read, rows that cannot be scored, ids that do not match or come twice with
+            different content, an unknown protocol or a column that neither file has. Nothing is written then.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from anls_eval.files import open_predictions, open_references
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "predictions.csv").write_text("id,prediction\n1,Lima\n2,Roma\n")
+        >>> _ = (folder / "references.csv").write_text("id,answer,page\n2,Rome,7\n1,Lima,7\n")
+        >>> found = score_submission(
+        ...     open_predictions(folder / "predictions.csv"), open_references(folder / "references.csv"), by=["page"]
+        ... )
+        >>> found.score, found.by
+        (0.875, {'page': {'7': Group(n=2, score=0.875)}})
+    """
+    check_options(protocol, threshold, missing, unknown)
+    options = Options(tuple(by), cluster_by, (), missing, unknown)
+    scorer = make_scorer(protocol, threshold)
+    readers = sides_with(predictions, references, protocol, options.names)
+
+    def score(whole: bool) -> SubmissionScore:
+        run = Pass(sides_of(readers, scorer, options.names), scorer, options, whole)
+        _score_all(run, per_question, on_progress)
+        return _result(run, options, seed)
+
+    return in_a_stream_or_whole(score)
+
+
+@dataclasses.dataclass(frozen=True)
+class Questions:
+    """The questions of a submission, in memory.
+
+    Args:
+        question_ids: Their ids, or their row numbers where the files have none.
+        predictions: Their predictions; None where there is none.
+        answers: Their accepted answers.
+        notes: What a user must be told.
+    """
+
+    question_ids: list[str]
+    predictions: Any
+    answers: Any
+    notes: tuple[str, ...]
+
+
+def read_questions(predictions: Reader, references: Reader) -> Questions:
+    """Read the questions of a submission of texts, and align them by id.
+
+    A question without a prediction has None, a prediction without a question is left out, and a note says so.
+
+    Args:
+        predictions: From `formats.open_predictions`.
+        references: From `formats.open_references`.
+
+    Raises:
+        ValueError: Files that cannot be read, rows that are no texts, or ids that come twice with different content.
+    """
+    readers, scorer = (predictions, references), make_scorer("standard")
+    options = Options(missing="zero", unknown="ignore")
+
+    def read(whole: bool) -> Questions:
+        run = Pass(sides_of(readers, scorer, ()), scorer, options, whole)
+        table = pa.concat_tables(run.questions()).combine_chunks()
+        notes = _notes(run.summary, table.num_rows, options.missing, options.unknown)
+        return Questions(_id_texts(table), *scorer.read(table), (*run.summary.notes, *notes))
+
+    return in_a_stream_or_whole(read)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class ScoredQuestions:
+    """A submission with the score of each question, in memory.
+
+    Args:
+        submission: The score of the submission.
+        protocol: Its rules, with the threshold that was used; None for a leaderboard.
+        question_ids: Their ids, or their row numbers where the files have none.
+        predictions: Their predictions; None where there is none.
+        answers: Their accepted answers, or their references as trees.
+        is_missing: Of shape (n,), whether there is no prediction.
+        scores: Of shape (n,), from 0 to 1.
+        columns: For each column asked for, the values of each question, as texts: mostly one, none where it is null.
+    """
+
+    submission: SubmissionScore
+    protocol: Protocol | None
+    question_ids: list[str]
+    predictions: Any
+    answers: Any
+    is_missing: npt.NDArray[np.bool_]
+    scores: npt.NDArray[np.float64]
+    columns: dict[str, list[list[str]]]
+
+
+def score_questions(
+    predictions: Reader,
+    references: Reader,
+    *,
+    protocol: str | Protocol = "standard",
+    threshold: float | str | Fraction | Decimal | None = None,
+    by: Sequence[str] = (),
+    cluster_by: str | None = None,
+    seed: int = 0,
+    columns: Sequence[str] = (),
+    missing: str = "error",
+    unknown: str = "error",
+    per_question: str | os.PathLike[str] | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> ScoredQuestions:
+    r"""Score a submission as `score_submission` does, and keep every question in memory.
+
+    Args:
+        predictions: From `formats.open_predictions`.
+        references: From `formats.open_references`.
+        protocol: As in `score_submission`.
+        threshold: The same.
+        by: The same.
+        cluster_by: The same.
+        seed: The same.
+        columns: Further columns to give by question, which the score is not grouped by.
+        missing: As in `score_submission`.
+        unknown: The same.
+        per_question: The same.
+        on_progress: The same.
+
+    Returns:
+        The score with its questions.
+
+    Raises:
+        ValueError: As in `score_submission`.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from anls_eval.files import open_predictions, open_references
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "predictions.csv").write_text("id,prediction\n1,Lima\n2,Roma\n")
+        >>> _ = (folder / "references.csv").write_text("id,answer,page\n2,Rome,7\n1,Lima,8\n")
+        >>> found = score_questions(
+        ...     open_predictions(folder / "predictions.csv"),
+        ...     open_references(folder / "references.csv"),
+        ...     columns=["page"],
+        ... )
+        >>> found.question_ids, found.scores.tolist(), found.columns
+        (['2', '1'], [0.75, 1.0], {'page': [['7'], ['8']]})
+    """
+    check_options(protocol, threshold, missing, unknown)
+    options = Options(tuple(by), cluster_by, tuple(columns), missing, unknown, keep=True)
+    scorer = make_scorer(protocol, threshold)
+    readers = sides_with(predictions, references, protocol, options.names)
+
+    def score(whole: bool) -> ScoredQuestions:
+        run = Pass(sides_of(readers, scorer, options.names), scorer, options, whole)
+        _score_all(run, per_question, on_progress)
+        table = pa.concat_tables([questions for questions, _ in run.kept]).combine_chunks()
+        given, expected = scorer.read(table)
+        of_leaderboard = isinstance(scorer, LeaderboardScorer)
+        return ScoredQuestions(
+            submission=_result(run, options, seed),
+            protocol=None if of_leaderboard else resolve_rules(protocol, exact_threshold(threshold), of_trees=None),
+            question_ids=_id_texts(table),
+            predictions=given,
+            answers=expected,
+            is_missing=as_bools(table["is_missing"].combine_chunks()),
+            scores=np.concatenate([scores for _, scores in run.kept]),
+            columns={name: table[BY + name].to_pylist() for name in options.names},
+        )
+
+    return in_a_stream_or_whole(score)
+
+
+def _score_all(
+    run: Pass, per_question: str | os.PathLike[str] | None, on_progress: Callable[[int], None] | None
+) -> None:
+    """Score every question, and write a row for each if a file is given."""
+    advance = on_progress or (lambda done: None)
+    if per_question is not None:
+        write_rows(per_question, run.rows(True, advance))
+        return
+    for _ in run.scored(False, advance):
+        pass
+
+
+def check_options(protocol: str | Protocol, threshold: Any, missing: str, unknown: str) -> None:
+    """Refuse options that no file could be scored by.
+
+    Raises:
+        ValueError: An unknown protocol, a threshold outside 0 to 1, or another word for `missing` or `unknown`.
+    """
+    make_scorer(protocol, threshold)
+    check_choice("missing", missing, MISSING)
+    check_choice("unknown", unknown, UNKNOWN)
+
+
+_Result = TypeVar("_Result")
+
+
+def in_a_stream_or_whole(read: Callable[[bool], _Result]) -> _Result:
+    """Read the files in a stream, or where an id seems to come twice, once more as a whole."""
+    try:
+        return read(False)
+    except RepeatedIdError:
+        return read(True)
+
+
+def sides_with(
+    predictions: Reader, references: Reader, protocol: str | Protocol, by: Sequence[str]
+) -> tuple[Reader, Reader]:
+    """Both readers, so that each column of `by` is read from one of them, and answers as a leaderboard reads them."""
+    if isinstance(protocol, str) and is_leaderboard(protocol):
+        references = references.without_variants()
+    of_references = [name for name in by if name in references.names]
+    of_predictions = [name for name in by if name not in references.names and name in predictions.names]
+    absent = [name for name in by if name not in of_references + of_predictions]
+    if absent:
+        paths = f"{references.detected.path} nor {predictions.detected.path}"
+        names = ", ".join(dict.fromkeys((*references.names, *predictions.names)))
+        raise ValueError(f"neither {paths} has the column {absent[0]!r}; expected one of {names}")
+    return predictions.also(of_predictions), references.also(of_references)
+
+
+def sum_up(
+    summary: Summary,
+    scorer: Scorer,
+    *,
+    by: Sequence[str] = (),
+    missing: str = "error",
+    unknown: str = "error",
+    interval: Interval | None = None,
+) -> SubmissionScore:
+    """Make the score of a submission from the summary of its questions.
+
+    Args:
+        summary: Of all of them.
+        scorer: That scored them.
+        by: The columns that they are grouped by.
+        missing: As in `score_submission`.
+        unknown: The same.
+        interval: Of the mean; by default, that of independent questions.
+
+    Raises:
+        ValueError: There is no question, or ids do not match and that is an error.
+    """
+    notes = _notes(summary, summary.n, missing, unknown)
+    interval = interval or confidence_interval(summary.scores)
+    groups: dict[str, dict[str, Group]] = {name: {} for name in by}
+    for (kind, *path), tally in sorted(summary.tallies.items()):
+        if kind == "by":
+            name, value = path
+            groups[name][value] = Group(tally.n, tally.mean)
+    return SubmissionScore(
+        metric=scorer.metric,
+        score=summary.scores.mean,
+        interval=interval,
+        n=summary.n,
+        missing=summary.counts["missing"],
+        unknown=summary.counts["unknown"],
+        unanswered=summary.counts["unanswered"],
+        signature=scorer.signature(summary.n, missing),
+        tally=summary.scores,
+        figures=scorer.figures(summary),
+        by=groups,
+        key_scores=scorer.key_scores(summary),
+        notes=(*summary.notes, *notes, *_notes_on_groups(summary, by), *scorer.notes(summary), *interval.notes),
+    )
+
+
+def _notes(summary: Summary, n: int, missing: str, unknown: str) -> list[str]:
+    """What a user must be told about the ids."""
+    lacking, surplus = summary.noted_ids("missing"), summary.noted_ids("unknown")
+    repeated = {side: summary.counts[f"repeated {side}"] for side in SIDES}
+    return [
+        f"{number} repeated rows of {side} (same question_id, same content): left out"
+        for side, number in repeated.items()
+        if number
+    ] + unmatched_ids(lacking, surplus, n, missing, unknown)
+
+
+def _notes_on_groups(summary: Summary, by: Sequence[str]) -> list[str]:
+    counts = {name: summary.counts[NO_VALUE + name] for name in by}
+    return [
+        f"{count} of {summary.n} questions have no value in {name!r} and are in none of its groups"
+        for name, count in counts.items()
+        if count
+    ]
+
+
+def _result(run: Pass, options: Options, seed: int) -> SubmissionScore:
+    if options.cluster_by is None:
+        interval = confidence_interval(run.summary.scores, seed=seed)
+    else:
+        scores, clusters = run.clusters()
+        interval = confidence_interval(scores, clusters=clusters, seed=seed)
+    return sum_up(
+        run.summary,
+        run.scorer,
+        by=options.by,
+        missing=options.missing,
+        unknown=options.unknown,
+        interval=interval,
+    )
+
+
+def _id_texts(table: pa.Table) -> list[str]:
+    """The ids, or else the numbers of the rows."""
+    ids = decode_texts(table["question_id"].combine_chunks(), TEXTS)
+    return [str(row) if own is None else own for row, own in enumerate(as_list(ids))]

@@ -1,0 +1,128 @@
+"""What is kept of questions once they are scored: it is small, and adds up, exactly and in any order."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import numpy.typing as npt
+import pyarrow as pa
+
+from anls_eval.questions.columns import id_list, stored_ids
+from anls_eval.statistics.tally import Tally
+
+_FIRST = 5  # how many names a message shows
+_SCORES = ("score",)
+
+Path = tuple[str, ...]
+
+
+@dataclasses.dataclass
+class Summary:
+    """Tallies, counts and notes of scored questions.
+
+    It is added to block by block, and two summaries add up to that of all questions. The sums of their tallies are
+    exact, so that means do not depend on how the questions were divided. Only which names are the first depends on
+    the order.
+
+    Args:
+        tallies: The tally of the scores is at ``("score",)``, those of groups are at ``("by", column, value)``, those
+            of the keys of trees at ``("key", *path)``, and what a scorer needs besides has names of its own.
+        counts: How often what a user must be told came up.
+        first: Names of the first questions in which it did.
+        notes: What was told as it came up; each note once.
+
+    Example:
+        >>> one, two = Summary(), Summary()
+        >>> one.tally(("score",), [1.0, 0.5])
+        >>> two.tally(("score",), [0.75])
+        >>> one.add(Summary.from_json(two.to_json()))
+        >>> one.n, one.scores.mean
+        (3, 0.75)
+    """
+
+    tallies: dict[Path, Tally] = dataclasses.field(default_factory=dict)
+    counts: Counter[str] = dataclasses.field(default_factory=Counter)
+    first: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    notes: dict[str, None] = dataclasses.field(default_factory=dict)
+
+    @property
+    def scores(self) -> Tally:
+        """The tally of all scores."""
+        return self.at(*_SCORES)
+
+    @property
+    def n(self) -> int:
+        """The number of questions."""
+        return self.scores.n
+
+    def at(self, *path: str) -> Tally:
+        """The tally at a path; an empty one where nothing was counted."""
+        return self.tallies.get(path, Tally())
+
+    def tally(self, path: Path, scores: npt.ArrayLike) -> None:
+        """Count scores of shape (n,) at a path."""
+        self.count(path, Tally.of(scores).counts)
+
+    def count(self, path: Path, counts: Mapping[float, int]) -> None:
+        """Add the number of questions by score at a path."""
+        self.tallies.setdefault(path, Tally()).counts.update(counts)
+
+    def note(self, what: str, number: int, names: Iterable[str]) -> None:
+        """Count what a user must be told, and keep the names of the first questions."""
+        self.counts[what] += number
+        own = self.first.setdefault(what, [])
+        own += list(names)[: _FIRST - len(own)]
+
+    def note_ids(self, what: str, ids: pa.Array) -> None:
+        """The same of an array of question_ids, as they are stored."""
+        self.note(what, len(ids), id_list(ids[:_FIRST]))
+
+    def noted_ids(self, what: str) -> NotedIds:
+        """What `note_ids` counted."""
+        return NotedIds(self.counts[what], self.first.get(what, []))
+
+    def add(self, other: Summary) -> None:
+        """Add the summary of further questions."""
+        for path, tally in other.tallies.items():
+            self.count(path, tally.counts)
+        for what, number in other.counts.items():
+            self.note(what, number, other.first.get(what, []))
+        self.notes |= other.notes
+
+    def to_json(self) -> str:
+        """Write it as JSON text, in which every number is exact."""
+        return json.dumps(
+            {
+                "tallies": [[path, list(tally.counts.items())] for path, tally in self.tallies.items()],
+                "counts": self.counts,
+                "first": self.first,
+                "notes": list(self.notes),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Summary:
+        """Read what `to_json` wrote."""
+        own = json.loads(text)
+        return cls(
+            tallies={tuple(path): Tally(Counter(dict(counts))) for path, counts in own["tallies"]},
+            counts=Counter(own["counts"]),
+            first=own["first"],
+            notes=dict.fromkeys(own["notes"]),
+        )
+
+
+class NotedIds:
+    """Ids of which only the number and the first are known, for messages that take an array of ids."""
+
+    def __init__(self, number: int, first: list[str]) -> None:
+        self._number, self._first = number, first
+
+    def __len__(self) -> int:
+        return self._number
+
+    def __getitem__(self, rows: slice) -> pa.Array:
+        return stored_ids(list(self._first[rows]))

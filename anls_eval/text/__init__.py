@@ -1,0 +1,1 @@
+"""ANLS: the similarity of texts."""

@@ -1,0 +1,45 @@
+"""Why a text has its score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anls_eval.explanation import Explanation, Match
+from anls_eval.inputs.values import to_answers, to_text
+from anls_eval.notes import text_notes_of_one
+from anls_eval.registry import signature
+from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.steps import apply_steps
+from anls_eval.text.similarity import compare_texts, compute_similarity, score_one
+from anls_eval.tree.credit import BELOW_THRESHOLD, MISSING_PART
+
+
+def explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explanation, list[str]]:
+    """Explain the score of one prediction; also return the warnings about it."""
+    text, options = to_text(prediction, "prediction", "one string"), to_answers(answers, "answers")
+    score, best = score_one(text, options, rules)
+    best = max(best, 0)  # without a prediction no answer is the closest
+    distance, length, similarity, reason = None, None, None, MISSING_PART
+    if text is not None:
+        left = apply_steps(rules.prediction_steps, text)
+        distance, length = compare_texts(text, left, options[best], rules)
+        similarity = float(compute_similarity(distance, length, rules))
+        reason = "" if score else _ZERO_BY_RULE if left in rules.zero_predictions else BELOW_THRESHOLD
+    match = Match(
+        reference_path=f"$[{best}]",
+        prediction_path=None if text is None else "$",
+        reference=options[best],
+        prediction=text,
+        distance=distance,
+        length=length,
+        similarity=similarity,
+        reason=reason,
+        weight=1,
+        credit=score,
+    )
+    closest = None if text is None else options[best]
+    explanation = Explanation(score, 1, closest, {}, [match], signature(rules, n=1))
+    return explanation, text_notes_of_one(text, options, score, rules)
+
+
+_ZERO_BY_RULE = "scores 0 by rule"

@@ -1,0 +1,111 @@
+"""Columns of texts made ready for comparison: in Arrow where text is ASCII, in Python where it is not."""
+
+from __future__ import annotations
+
+import string
+import types
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anls_eval.arrow import TEXTS, as_bools, as_ints, text_bytes, text_starts
+from anls_eval.rules.steps import apply_steps, needed_steps
+
+
+class PreparedTexts(NamedTuple):
+    """A column of texts made ready for comparison."""
+
+    compared: pa.LargeStringArray
+    sizes: npt.NDArray[np.int64]  # characters of the compared texts
+    lengths: npt.NDArray[np.int64]  # characters that the distance is divided by
+
+
+_WHITESPACE = "\t\n\v\f\r\x1c\x1d\x1e\x1f "  # what str.strip and str.split take as blanks in ASCII
+
+_IS_WHITESPACE = np.isin(np.arange(256), np.frombuffer(_WHITESPACE.encode(), np.uint8))
+
+_END_PUNCTUATION = string.punctuation.replace("%", "") + _WHITESPACE
+
+_ASCII_STEPS: Mapping[str, Callable[[pa.LargeStringArray], pa.LargeStringArray]] = types.MappingProxyType(
+    {
+        "strip": lambda texts: pc.ascii_trim(texts, characters=_WHITESPACE),
+        "lower": pc.ascii_lower,
+        "upper": pc.ascii_upper,
+        "collapse": lambda texts: _collapsed(pc.ascii_trim(texts, characters=_WHITESPACE)),
+        "nfc": lambda texts: texts,
+        "nfkc": lambda texts: texts,
+        "no-newlines": lambda texts: pc.replace_substring(texts, "\n", ""),
+        "no-outer-dots": lambda texts: pc.ascii_trim(texts, characters="."),
+        "no-final-dot": lambda texts: pc.if_else(
+            pc.ends_with(texts, "."), pc.utf8_slice_codeunits(texts, 0, -1), texts
+        ),
+        "no-end-punctuation": lambda texts: pc.ascii_rtrim(texts, characters=_END_PUNCTUATION),
+    }
+)
+"""Those of `STEPS` that Arrow does as Python does, on text that is ASCII; other text comes out wrong."""
+
+
+def prepare_texts(texts: pa.LargeStringArray, steps: tuple[str, ...], length: str) -> PreparedTexts:
+    """Apply the steps and count the lengths: in Arrow where text is ASCII, in Python where it is not."""
+    compared = texts
+    if steps:
+        in_arrow = _is_ascii(texts) & (set(steps) <= _ASCII_STEPS.keys())
+        if in_arrow.any():
+            for step in needed_steps(steps):
+                compared = _ASCII_STEPS[step](compared)
+        sizes = np.diff(text_starts(compared))  # bytes, which are characters in ASCII
+        if not in_arrow.all():
+            others = [apply_steps(steps, text) for text in texts.filter(pa.array(~in_arrow)).to_pylist()]
+            compared = pc.replace_with_mask(compared, pa.array(~in_arrow), pa.array(others, TEXTS))
+            sizes[~in_arrow] = list(map(len, others))
+    else:
+        sizes = as_ints(pc.utf8_length(compared))
+    counted, _, upper = length.partition("-")
+    lengths = sizes if counted == "compared" else as_ints(pc.utf8_length(texts))
+    if upper:  # upper-casing can lengthen text that is not ASCII
+        source = compared if counted == "compared" else texts
+        wide = ~_is_ascii(source)
+        lengths = lengths.copy()
+        lengths[wide] = [len(text.upper()) for text in source.filter(pa.array(wide)).to_pylist()]
+    return PreparedTexts(compared, sizes, lengths)
+
+
+def _collapsed(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """Put one blank for each run of blanks in stripped texts, in the bytes of all texts at once."""
+    starts, single = text_starts(texts), text_bytes(texts).copy()
+    others = np.flatnonzero(single < ord(" "))  # few, so that nothing is done for each blank that is a space
+    single[others[_IS_WHITESPACE[single[others]]]] = ord(" ")
+    blank = single == ord(" ")
+    again = np.flatnonzero(blank[1:] & blank[:-1]) + 1  # no text begins or ends with a blank
+    single[again] = 0xFF  # which UTF-8 never has
+    moved = starts - starts[0]
+    return pa.LargeStringArray.from_buffers(
+        len(texts),
+        pa.py_buffer(moved - np.searchsorted(again, moved)),
+        pa.py_buffer(single.tobytes().replace(b"\xff", b"")),
+    )
+
+
+def _is_ascii(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
+    """Whether each text is ASCII: faster than Arrow's way where few are not."""
+    starts = text_starts(texts)
+    wide = np.flatnonzero(text_bytes(texts) >= 0xC0) + starts[0]  # first bytes of characters beyond ASCII
+    is_ascii = np.ones(len(texts), dtype=bool)
+    is_ascii[np.searchsorted(starts, wide, side="right") - 1] = False
+    return is_ascii
+
+
+def equal_answers(
+    predictions: pa.LargeStringArray, answers: pa.LargeStringArray, owner: npt.NDArray[np.int64], fold: bool = False
+) -> npt.NDArray[np.bool_]:
+    """Which answers equal their prediction, with `fold` whatever the case of ASCII letters."""
+    equal = np.zeros(len(owner), dtype=bool)
+    same_size = np.flatnonzero(np.diff(text_starts(predictions))[owner] == np.diff(text_starts(answers)))
+    # Only on what `take` made: Arrow's ASCII case kernels are wrong on a cast slice, whose offsets do not begin at 0.
+    pair = [predictions.take(pa.array(owner[same_size])), answers.take(pa.array(same_size))]
+    equal[same_size] = as_bools(pc.fill_null(pc.equal(*map(pc.ascii_lower, pair) if fold else pair), False))
+    return equal

@@ -1,0 +1,73 @@
+"""The similarity of one prediction and one answer: the formula, the threshold, the distance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+
+from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.steps import LENGTHS, apply_steps
+
+Numbers = Any  # an int or an int64 array: the formulas below are the same for both
+
+
+def compute_similarity(distance: Numbers, length: Numbers, rules: Protocol) -> Any:
+    """1 - distance / length; a length of 0 means two empty strings."""
+    if length.all() if isinstance(length, np.ndarray) else length:
+        return 1 - distance / length
+    empty = length == 0
+    return 1 - distance / (length + empty) - empty * (1 - rules.both_empty)
+
+
+def reaches_threshold(distance: Numbers, length: Numbers, rules: Protocol) -> Any:
+    """Whether the similarity reaches the threshold, compared in integers."""
+    exact = rules.exact_threshold
+    length = np.maximum(length, 1) if isinstance(length, np.ndarray) else length or 1
+    if isinstance(length, np.ndarray) and exact.denominator * int(length.max(initial=1)) >= 2**62:
+        distance, length = distance.astype(object), length.astype(object)  # thresholds of very many digits
+    have, need = (length - distance) * exact.denominator, exact.numerator * length
+    return have > need if rules.keep == ">" else have >= need
+
+
+def max_kept_distance(length: int, rules: Protocol) -> int:
+    """The greatest distance that is kept for texts of up to this length: a search may give up beyond it."""
+    exact = rules.exact_threshold
+    return length * (exact.denominator - exact.numerator) // exact.denominator
+
+
+def kept_similarity(distance: Numbers, length: Numbers, rules: Protocol) -> Any:
+    """Return the similarity where the protocol keeps it, and 0 elsewhere."""
+    return (
+        compute_similarity(distance, length, rules) * reaches_threshold(distance, length, rules) + 0.0
+    )  # + 0.0: never -0.0
+
+
+def edit_costs(rules: Protocol) -> tuple[int, int, int]:
+    """Costs of inserting, deleting and replacing; replacing never costs more than deleting and inserting."""
+    return 1, 1, min(rules.substitution_cost, 2)
+
+
+def score_one(prediction: str | None, answers: Sequence[str], rules: Protocol) -> tuple[float, int]:
+    """The score of one question and the index of its closest answer (-1 if there is no prediction)."""
+    if prediction is None:
+        return 0.0, -1
+    left = apply_steps(rules.prediction_steps, prediction)
+    best_score, best_similarity, best = 0.0, -math.inf, -1
+    for index, answer in enumerate(answers):
+        distance, length = compare_texts(prediction, left, answer, rules)
+        similarity = compute_similarity(distance, length, rules)
+        if similarity > best_similarity:
+            best_similarity, best = similarity, index
+            best_score = similarity if reaches_threshold(distance, length, rules) else 0.0
+    return (0.0 if left in rules.zero_predictions else best_score), best
+
+
+def compare_texts(prediction: str, left: str, answer: str, rules: Protocol) -> tuple[int, int]:
+    """The distance of a prediction, raw and after its steps, to an answer, and the length that it is divided by."""
+    right = apply_steps(rules.answer_steps, answer)
+    sides = LENGTHS[rules.prediction_length](prediction, left), LENGTHS[rules.answer_length](answer, right)
+    return Levenshtein.distance(left, right, weights=edit_costs(rules)), max(map(len, sides))

@@ -1,0 +1,1 @@
+"""ANLS*: the comparison of trees."""

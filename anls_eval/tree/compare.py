@@ -1,0 +1,332 @@
+"""ANLS*: the comparison of two trees, each pair of nodes once."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist
+
+from anls_eval.rules.protocol import Protocol
+from anls_eval.text.similarity import edit_costs, kept_similarity, max_kept_distance
+from anls_eval.tree.matching import MATRIX_CELLS, MAX_PAIRS, assign, match_lists, ways_to_match
+from anls_eval.tree.nodes import DICT, LEAF, LIST, NONE, ONE_OF, Node
+from anls_eval.tree.ratios import TIE, Matrix, Value, best_of, best_of_each, ratio_of, ratios_of
+from anls_eval.tree.recursion import Computation, run_computation
+
+_FEW_PAIRS = 16  # of list elements, up to which one by one is faster than by matrices
+
+_CACHED_CELLS = 15_000  # of what is needed for a moment: less than what is taken from the system and given back
+
+
+def _bulk(node: Node) -> int:
+    """The leaves outside the largest child: few where lists only go deep, many where each holds several of a size."""
+    return node.size - max([child.size for child in node.value], default=0)
+
+
+class Comparison:
+    """Compares two trees, each pair of nodes once, and remembers what lists and alternatives were matched.
+
+    ANLS*(g, p) = s(g, p) / l(g, p), with s and l as in Peer et al., arXiv:2402.03848, equations 3 to 6, but for the
+    division of s by the number of keys and of matches, which neither the examples of the paper nor the released code
+    have. Two lists are matched so that the sum of the ratios s / l is greatest. Matchings that tie have different
+    scores; the one with the greatest s / l of the whole list is taken, then with the greatest s, then the smallest l,
+    so that the order of the elements does not matter.
+    """
+
+    def __init__(self, rules: Protocol, prefer_equal: bool) -> None:
+        self.rules = rules
+        self.prefer_equal = prefer_equal  # among matchings of the same value, match what is equal as given
+        self.ways: dict[tuple[int, int], Any] = {}  # what `way` gives, by the ids of two nodes
+        # The same for whole blocks, by the id of g: predictions as columns by their id, the number of each one's way.
+        self.blocks: dict[int, list[tuple[dict[int, int], Matrix, Sequence[Any]]]] = {}
+        self.distances: dict[tuple[str, str], int] = {}
+
+    # One pair of nodes.
+
+    def distance(self, g: Node, p: Node) -> int:
+        """Return the distance of two leaves, computed once for each pair of texts."""
+        pair = g.value, p.value
+        if pair not in self.distances:
+            self.distances[pair] = Levenshtein.distance(*pair, weights=edit_costs(self.rules))
+        return self.distances[pair]
+
+    def simple(self, g: Node, p: Node) -> Value | None:
+        """The value of a pair that does not depend on other pairs; None if it does."""
+        if g.kind == LEAF and p.kind == LEAF:
+            distance = 0 if g.value == p.value else self.distance(g, p)
+            return float(kept_similarity(distance, max(len(g.value), len(p.value)), self.rules)), 1
+        if g.kind == NONE:
+            return float(p.like_none), max(1, p.size)
+        if g.kind == ONE_OF or g.kind == p.kind:
+            return None
+        return 0.0, max(g.size, p.size)
+
+    def pair(self, g: Node, p: Node) -> Computation:
+        """The value of any pair."""
+        simple = self.simple(g, p)
+        if simple:
+            return simple
+        if g.kind == ONE_OF:
+            values = []
+            for option in g.value:
+                values.append(self.simple(option, p) or (yield self.pair(option, p)))
+            liked = [option.identity == p.identity for option in g.value] if self.prefer_equal else None
+            best = best_of(values, liked)
+            self.ways[id(g), id(p)] = best
+            return values[best]
+        if g.kind == DICT:
+            s, length = 0.0, 0
+            for key in sorted(g.value):  # a sum in another order could differ in its last bit
+                child, other = g.value[key], p.value.get(key)
+                value = child.missing if other is None else self.simple(child, other) or (yield self.pair(child, other))
+                s, length = s + value[0], length + value[1]
+            return s, length + sum(child.missing[1] for key, child in p.value.items() if key not in g.value)
+        if len(g.value) * len(p.value) > _FEW_PAIRS or _bulk(g) * _bulk(p) > _FEW_PAIRS**2:
+            matrices = yield self.pairs(g.value, p.value)
+            return self.match(g, p, *matrices)
+        rows: list[list[Value]] = []
+        for child in g.value:
+            rows.append([])
+            for other in p.value:
+                rows[-1].append(self.simple(child, other) or (yield self.pair(child, other)))
+        return self.match_few(g, p, rows)
+
+    # All pairs of two sequences of nodes, as the matrices of s and l.
+
+    def pairs(self, g: list[Node], p: list[Node]) -> Computation:
+        """Compare all nodes of one sequence with all of another."""
+        if not g or not p:
+            return np.zeros((len(g), len(p))), np.zeros((len(g), len(p)), dtype=np.int64)
+        if len(g) * len(p) > MAX_PAIRS:
+            raise ValueError(
+                f"a list of {len(g):,} and one of {len(p):,} values have more than {MAX_PAIRS:,} pairs, which is the "
+                "limit: score their parts"
+            )
+        ways = {LEAF: self.pairs_of_leaves, LIST: self.pairs_of_lists, DICT: self.pairs_of_dicts}
+        kinds = {node.kind for node in g} | {node.kind for node in p}
+        if len(kinds) == 1 and kinds <= ways.keys():
+            return (yield ways[kinds.pop()](g, p))
+        of_g = {kind: [i for i, node in enumerate(g) if node.kind == kind] for kind in range(5)}
+        of_p = {kind: [j for j, node in enumerate(p) if node.kind == kind] for kind in range(4)}
+        s = np.zeros((len(g), len(p)))
+        lengths = np.maximum.outer([node.size for node in g], [node.size for node in p])
+        for kind, compare in ways.items():
+            rows, columns = of_g[kind], of_p[kind]
+            if rows and columns:
+                cells = np.ix_(rows, columns)
+                s[cells], lengths[cells] = yield compare([g[i] for i in rows], [p[j] for j in columns])
+        s[of_g[NONE]] = [float(node.like_none) for node in p]
+        if of_g[ONE_OF]:
+            rows = of_g[ONE_OF]
+            s[rows], lengths[rows] = yield self.pairs_of_options([g[i] for i in rows], p)
+        return s, lengths
+
+    def pairs_of_leaves(self, g: list[Node], p: list[Node]) -> Computation:
+        """Compare leaves with leaves in one batch."""
+        rows, columns = _numbered([node.value for node in g]), _numbered([node.value for node in p])
+        texts, others = list(rows), list(columns)
+        s = np.empty((len(rows), len(columns)))
+        sizes, other_sizes = np.array(list(map(len, texts))), np.array(list(map(len, others)))
+        block, few = (max(1, cells // len(columns)) for cells in (MATRIX_CELLS, _CACHED_CELLS))
+        for start in range(0, len(rows), block):
+            distances = cdist(
+                texts[start : start + block],
+                others,
+                scorer=Levenshtein.distance,
+                scorer_kwargs={"weights": edit_costs(self.rules)},
+                score_cutoff=max_kept_distance(max(map(len, (*texts, *others))), self.rules),
+                dtype=np.int32,
+            )
+            for at in range(0, len(distances), few):
+                own = distances[at : at + few].astype(np.int64)
+                longest = np.maximum.outer(sizes[start + at : start + at + len(own)], other_sizes)
+                s[start + at : start + at + len(own)] = kept_similarity(own, longest, self.rules)
+        if len(rows) < len(g) or len(columns) < len(p):
+            s = s[np.ix_([rows[node.value] for node in g], [columns[node.value] for node in p])]
+        return s, np.broadcast_to(np.int64(1), s.shape)
+        yield  # a computation that waits for nothing
+
+    def pairs_of_dicts(self, g: list[Node], p: list[Node]) -> Computation:
+        """Compare dicts with dicts, key by key for all of them."""
+        of_g, of_p = _by_key(g), _by_key(p)
+        shared = of_g.keys() & of_p.keys()
+        everywhere = {key for key in shared if len(of_g[key][0]) == len(g) and len(of_p[key][0]) == len(p)}
+        # First as if no two dicts had a key in common, but for keys that are everywhere; then where keys meet.
+        lacking = [[child.missing for key, child in node.value.items() if key not in everywhere] for node in (*g, *p)]
+        lost = np.array([sum(s for s, _ in own) for own in lacking[: len(g)]])
+        sizes = np.array([sum(length for _, length in own) for own in lacking], dtype=np.int64)
+        s = np.repeat(lost[:, None].astype(np.float64), len(p), axis=1)
+        lengths = np.add.outer(sizes[: len(g)], sizes[len(g) :])
+        for key in sorted(shared):
+            (rows, children), (columns, others) = of_g[key], of_p[key]
+            own_s, own_lengths = yield self.pairs(children, others)
+            if key in everywhere:
+                s += own_s
+                lengths += own_lengths
+                continue
+            cells = _cells(rows, columns, s.shape)
+            s[cells] += own_s - np.array([[child.missing[0]] for child in children])
+            missing = [child.missing[1] for child in children], [other.missing[1] for other in others]
+            lengths[cells] += own_lengths - np.add.outer(*missing)
+        return s, lengths
+
+    def pairs_of_lists(self, g: list[Node], p: list[Node]) -> Computation:
+        """Compare lists with lists."""
+        s = np.zeros((len(g), len(p)))
+        lengths = np.zeros(s.shape, dtype=np.int64)
+        columns = [child for node in p for child in node.value]
+        start = 0
+        while start < len(g):  # as many lists at once as the matrix may have rows
+            end = start
+            rows: list[Node] = []
+            while end < len(g) and (end == start or len(rows) * len(columns) < MATRIX_CELLS):
+                rows += g[end].value
+                end += 1
+            own = yield self.pairs(rows, columns)
+            s[start:end], lengths[start:end] = self.match_all(g[start:end], p, *own)
+            start = end
+        return s, lengths
+
+    def pairs_of_options(self, g: list[Node], p: list[Node]) -> Computation:
+        """Compare alternatives with nodes: the best alternative counts."""
+        options = [option for node in g for option in node.value]
+        all_s, all_lengths = yield self.pairs(options, p)
+        columns = {id(node): j for j, node in enumerate(p)}
+        s, lengths, end = [], [], 0
+        for node in g:
+            start, end = end, end + len(node.value)
+            own_s, own_lengths = all_s[start:end], all_lengths[start:end]
+            liked = _equal_identities(node.value, p) if self.prefer_equal else None
+            best = best_of_each(own_s, own_lengths, True, liked)
+            self.blocks.setdefault(id(node), []).append((columns, best, range(len(node.value))))
+            s.append(own_s[best, np.arange(len(p))])
+            lengths.append(own_lengths[best, np.arange(len(p))])
+        return np.array(s), np.array(lengths)
+
+    # The matching of two lists, and the choice among alternatives.
+
+    def way(self, g: Node, p: Node) -> Any:
+        """The index of the alternative that was chosen, or the pairs of indexes of the elements that were matched."""
+        ways = range(len(g.value)) if g.kind == ONE_OF else ways_to_match(len(g.value), len(p.value))
+        if len(ways) == 1:
+            return ways[0]
+        for columns, chosen, ways in self.blocks.get(id(g), []):
+            if id(p) in columns:
+                return ways[chosen[columns[id(p)]]]
+        if (id(g), id(p)) not in self.ways:
+            run_computation(self.pair(g, p))
+        return self.ways[id(g), id(p)]
+
+    def match_few(self, g: Node, p: Node, values: list[list[Value]]) -> Value:
+        """Match the elements of two lists whose pairs have these values, in rows; remember it, and give its value."""
+        ways = ways_to_match(len(g.value), len(p.value))
+        if not ways:
+            cells = np.array(values)
+            return self.match(g, p, cells[:, :, 0], cells[:, :, 1].astype(np.int64))
+        ratios = [math.fsum([ratio_of(values[i][j]) for i, j in way]) for way in ways]
+        top = max(ratios) - TIE
+        ways = [way for way, ratio in zip(ways, ratios, strict=True) if ratio >= top]
+        found = [_total(g, p, [(i, j, *values[i][j]) for i, j in way]) for way in ways]
+        liked = None
+        if self.prefer_equal:
+            liked = [sum(g.value[i].identity == p.value[j].identity for i, j in way) for way in ways]
+        best = best_of(found, liked)
+        self.ways[id(g), id(p)] = ways[best]
+        return found[best]
+
+    def match(self, g: Node, p: Node, s: Matrix, lengths: Matrix) -> Value:
+        """The same for values in matrices."""
+        if ways_to_match(len(g.value), len(p.value)):
+            values = zip(s.tolist(), lengths.tolist(), strict=True)
+            return self.match_few(g, p, [list(zip(*row, strict=True)) for row in values])
+        rows, columns = np.array([node.size for node in g.value]), np.array([node.size for node in p.value])
+        equal = _equal_identities(g.value, p.value) if self.prefer_equal else None
+        matched = self.ways[id(g), id(p)] = match_lists(s, lengths, rows, columns, equal)
+        return _total(g, p, [(i, j, float(s[i, j]), int(lengths[i, j])) for i, j in matched])
+
+    def match_all(self, g: list[Node], p: list[Node], s: Matrix, lengths: Matrix) -> tuple[Matrix, Matrix]:
+        """The same for many lists, of whose elements all pairs are in one matrix."""
+        found_s, found_lengths = np.empty((len(g), len(p))), np.empty((len(g), len(p)), dtype=np.int64)
+        leaves_only = all(child.kind == LEAF for node in (*g, *p) for child in node.value)
+        for (of_g, rows), (of_p, columns) in itertools.product(_by_length(g), _by_length(p)):
+            ways = ways_to_match(rows.shape[1], columns.shape[1])
+            if ways and len(of_g) * len(of_p) > _FEW_PAIRS:
+                cells = rows[:, :, None, None], columns
+                alike = [g[i] for i in of_g], [p[j] for j in of_p]
+                found = self.match_alike(*alike, s[cells], lengths[cells], ways)
+                found_s[np.ix_(of_g, of_p)], found_lengths[np.ix_(of_g, of_p)] = found
+                continue
+            for (a, i), (b, j) in itertools.product(enumerate(of_g), enumerate(of_p)):
+                own = np.ix_(rows[a], columns[b])
+                if leaves_only and not ways:  # one length; which way is best is found again where it is needed
+                    best = assign(s[own])
+                    found_s[i, j], found_lengths[i, j] = math.fsum(s[own][best].tolist()), max(s[own].shape)
+                else:
+                    found_s[i, j], found_lengths[i, j] = self.match(g[i], p[j], s[own], lengths[own])
+        return found_s, found_lengths
+
+    def match_alike(
+        self, g: list[Node], p: list[Node], s: Matrix, lengths: Matrix, ways: Sequence[Any]
+    ) -> tuple[Matrix, Matrix]:
+        """The same for lists of one length on each side: the axes are lists and elements of g, then of p."""
+
+        def sums(cells: Matrix) -> Matrix:
+            return np.array([sum((cells[:, i, :, j] for i, j in way), np.zeros((len(g), len(p)))) for way in ways])
+
+        rows, columns = [child for node in g for child in node.value], [child for node in p for child in node.value]
+        without_partner = np.add.outer([child.size for child in rows], [child.size for child in columns])
+        all_s, all_lengths = sums(s), sums(lengths - without_partner.reshape(s.shape))
+        all_lengths += np.add.outer([node.size for node in g], [node.size for node in p])
+        ratios = sums(ratios_of(s, lengths))
+        liked = sums(_equal_identities(rows, columns).reshape(s.shape)) if self.prefer_equal else None
+        best = best_of_each(all_s, all_lengths, ratios >= ratios.max(axis=0) - TIE, liked)
+        numbers_of_p = {id(node): j for j, node in enumerate(p)}
+        for node, chosen in zip(g, best, strict=True):
+            self.blocks.setdefault(id(node), []).append((numbers_of_p, chosen, ways))
+        found = (np.take_along_axis(own, best[None], axis=0)[0] for own in (all_s, all_lengths))
+        return next(found), next(found)
+
+
+def _total(g: Node, p: Node, matched: list[tuple[int, int, float, int]]) -> Value:
+    """The value of two lists, from the indexes and values of the pairs that were matched."""
+    length = sum([own - g.value[i].size - p.value[j].size for i, j, _, own in matched])
+    return math.fsum([own for _, _, own, _ in matched]), length + g.size + p.size
+
+
+def _by_key(nodes: list[Node]) -> dict[str, tuple[list[int], list[Node]]]:
+    """Of each key, the indexes of the dicts that have it and the children there."""
+    found: dict[str, tuple[list[int], list[Node]]] = {}
+    for index, node in enumerate(nodes):
+        for key, child in node.value.items():
+            indexes, children = found.setdefault(key, ([], []))
+            indexes.append(index)
+            children.append(child)
+    return found
+
+
+def _cells(rows: list[int], columns: list[int], shape: tuple[int, ...]) -> Any:
+    """The index of these rows and columns of a matrix; NumPy is faster where one of them is a slice of all."""
+    if len(rows) == shape[0]:
+        return slice(None), columns
+    return (rows, slice(None)) if len(columns) == shape[1] else np.ix_(rows, columns)
+
+
+def _by_length(nodes: list[Node]) -> list[tuple[list[int], Matrix]]:
+    """The indexes of the lists of one length, and in rows where their elements stand among those of all lists."""
+    lengths = np.array([len(node.value) for node in nodes])
+    starts = np.cumsum(lengths) - lengths
+    alike = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
+    return [(own.tolist(), np.add.outer(starts[own], np.arange(lengths[own[0]]))) for own in alike]
+
+
+def _numbered(values: Iterable[str]) -> dict[str, int]:
+    return {value: number for number, value in enumerate(dict.fromkeys(values))}
+
+
+def _equal_identities(g: list[Node], p: list[Node]) -> Matrix:
+    return np.equal.outer([node.identity for node in g], [node.identity for node in p])

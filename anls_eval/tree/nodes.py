@@ -1,0 +1,295 @@
+"""Trees made ready for comparison: nodes, their kinds and sizes, alternatives, paths, and what is refused."""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import dataclasses
+import datetime
+import enum
+import json
+import types
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from anls_eval.errors import short_repr
+from anls_eval.inputs.values import describe_value, is_missing_value, number_text
+from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.steps import normaliser
+from anls_eval.tree.ratios import Value, best_of
+
+NONE, LEAF, LIST, DICT, ONE_OF = range(5)
+
+KINDS: dict[type, int] = {
+    types.NoneType: NONE,
+    str: LEAF,
+    int: LEAF,
+    float: LEAF,
+    bool: LEAF,
+    list: LIST,
+    dict: DICT,
+    tuple: ONE_OF,
+}
+
+_MAX_VALUES = 10_000_000  # of one tree: more than a document has, and soon reached by lists that hold one another
+
+
+class Node:
+    """A node of a tree."""
+
+    __slots__ = ("identity", "kind", "like_none", "missing", "size", "source", "value")
+
+    def __init__(self, kind: int, value: Any, size: int, missing: Value, like_none: bool, source: Any) -> None:
+        self.kind = kind
+        self.value = value  # a normalised text, a list of nodes, or a dict of nodes by key
+        self.size = size  # how many leaves: l_t of the paper
+        self.missing = missing  # the value where the other side lacks the key
+        self.like_none = like_none  # as a prediction, it matches None
+        self.source = source  # the object as it was given
+        self.identity = -1  # the same for equal objects, where that was asked for
+
+
+def one_of(*alternatives: Any) -> tuple[Any, ...]:
+    """Give a reference that accepts any of the alternatives: the closest one counts. A tuple means the same.
+
+    Args:
+        *alternatives: Trees, at least one.
+
+    Returns:
+        The alternatives as a tuple.
+
+    Raises:
+        ValueError: There is no alternative.
+
+    Example:
+        >>> from anls_eval import anls_star_score
+        >>> anls_star_score({"total": "EUR 17.99"}, {"total": one_of("17.99", "EUR 17.99")})
+        1.0
+    """
+    if not alternatives:
+        raise ValueError("one_of() has no alternative; expected at least one")
+    return alternatives
+
+
+class _Inner(NamedTuple):
+    """Where the children of a container stand among all objects of its tree, and under which keys."""
+
+    kind: int
+    keys: list[str]
+    start: int
+    end: int
+
+
+def build_tree(root: Any, side: str, rules: Protocol, identities: dict[Any, int] | None = None) -> Node:
+    """Make the nodes of a tree, without recursion: breadth first down to the leaves, then back up.
+
+    With `identities`, which the two trees share, equal objects get the same number.
+    """
+    released = rules.tree == "released"
+    normalise = normaliser(rules.answer_steps if side == "reference" else rules.prediction_steps)
+    objects = [root]
+    nodes: list[Any] = []
+    inner: dict[int, _Inner] = {}
+    seen: set[int] | None = set()
+    for number, given in enumerate(objects):
+        if type(given) is str:  # as most values are: not asked what else they could be
+            nodes.append(Node(LEAF, normalise(given), 1, (0.0, 1), released and not given, given))
+            continue
+        value, kind = given, KINDS.get(type(given), -1)
+        if kind < NONE or (kind == LEAF and value != value):  # NaN
+            value = _usual(given, side, inner, number)
+            kind = KINDS[type(value)]
+        if kind == LEAF:
+            try:
+                text = str(value)
+            except ValueError:  # Python refuses to write integers of thousands of digits
+                text = number_text(value, f"{side} {_path(inner, number)}")
+            nodes.append(Node(LEAF, normalise(text), 1, (0.0, 1), released and value == "", given))
+            continue
+        if kind == DICT and side == "reference" and ("$one_of" in value or "$literal" in value):
+            value = _alternatives(value, inner, number)
+            kind = KINDS[type(value)]
+        if kind == NONE:
+            nodes.append(Node(NONE, None, 1, (float(released), 1), True, given))
+            continue
+        keys, children = _children(value, kind, side, inner, number, rules)
+        if seen is not None and children:
+            if id(given) in seen:  # used twice, which is fine, or a part of itself
+                _refuse_cycle(root, side)
+                seen = None
+            else:
+                seen.add(id(given))
+        inner[number] = _Inner(kind, keys, len(objects), len(objects) + len(children))
+        objects.extend(children)
+        nodes.append(None)
+        if len(objects) > _MAX_VALUES:
+            raise ValueError(f"{side} has more than {_MAX_VALUES:,} values, which is the limit")
+    for number, (kind, keys, start, end) in reversed(inner.items()):
+        nodes[number] = _container(kind, keys, nodes[start:end], objects[number], released)
+    if identities is not None:
+        _identify(nodes, inner, identities)
+    return cast(Node, nodes[0])
+
+
+def _container(kind: int, keys: list[str], children: list[Node], source: Any, released: bool) -> Node:
+    if kind == ONE_OF:
+        size = max(child.size for child in children)
+        missing = children[best_of([child.missing for child in children])].missing if released else (0.0, size)
+        return Node(kind, children, size, missing, False, source)
+    size = sum([child.size for child in children])
+    value = dict(zip(keys, children, strict=True)) if kind == DICT else children
+    return Node(kind, value, size, (0.0, max(1, size) if released else size), released and not children, source)
+
+
+def _identify(nodes: list[Node], inner: dict[int, _Inner], identities: dict[Any, int]) -> None:
+    for number in range(len(nodes) - 1, -1, -1):
+        node = nodes[number]
+        if number in inner:
+            _, keys, start, end = inner[number]
+            content: Any = tuple(keys), tuple(child.identity for child in nodes[start:end])
+        else:
+            leaf = plain_value(node.source)
+            content = type(leaf), leaf
+        node.identity = identities.setdefault((node.kind, content), len(identities))
+
+
+def is_literal_dict(value: Any) -> bool:
+    """Return whether a value is ``{"$literal": {...}}``."""
+    return isinstance(value, dict) and len(value) == 1 and isinstance(value.get("$literal"), dict)
+
+
+def _alternatives(value: dict[Any, Any], inner: dict[int, _Inner], number: int) -> Any:
+    """What JSON writes as ``{"$one_of": [...]}`` as a tuple, and ``{"$literal": {...}}`` as its content."""
+    if is_literal_dict(value):
+        return value["$literal"]
+    if "$one_of" not in value:
+        return value
+    if len(value) > 1 or not isinstance(value["$one_of"], (list, tuple)):
+        found = f"{_path(inner, number)} is {describe_value(value)}"
+        remedy = "Write {'$literal': {...}} around a dict that really has this key."
+        raise ValueError(f"reference {found}; expected '$one_of' alone, with a list of alternatives. {remedy}")
+    return tuple(value["$one_of"])
+
+
+def _children(
+    value: Any, kind: int, side: str, inner: dict[int, _Inner], number: int, rules: Protocol
+) -> tuple[list[str], Sequence[Any]]:
+    """The keys, as texts, and the values of a dict; of a list or tuple, its elements."""
+    if kind == LIST:
+        return [], value
+    if kind == ONE_OF:
+        if side == "prediction" or not value:
+            fault = "is a tuple; expected a list: only a reference has alternatives" if value else "has no alternative"
+            raise ValueError(f"{side} {_path(inner, number)} {fault}")
+        return [], value
+    if not set(map(type, value)) <= {str}:
+        texts = {key_text(key): child for key, child in value.items()}
+        if len(texts) < len(value):
+            twice = next(text for text, count in collections.Counter(map(key_text, value)).items() if count > 1)
+            raise ValueError(f"{side} {_path(inner, number)} has the key {twice!r} twice, as text; keep one")
+        value = texts
+    if rules.tree == "paper":
+        value = {key: child for key, child in value.items() if child is not None and not is_missing_value(child)}
+    return list(value), list(value.values())
+
+
+def key_text(key: Any) -> str:
+    """A key as JSON would write it, and an Enum by its value."""
+    while isinstance(key, enum.Enum):
+        key = key.value
+    return json.dumps(key) if key is None or isinstance(key, bool) else number_text(key, "a key")
+
+
+def plain_value(value: Any) -> Any:
+    """A value that is known to be part of a tree, as one of the types of `KINDS`."""
+    return value if type(value) in KINDS and value == value else _usual(value, "value", {}, 0)
+
+
+def _usual(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
+    """A value of a type that people have, as one of the types of `KINDS`."""
+    given = value
+    while isinstance(value, enum.Enum):
+        value = value.value
+    if isinstance(value, np.datetime64):
+        finer_than_python = isinstance(value.item(), int)
+        value = value.astype("datetime64[us]").item() if finer_than_python else value.item()
+    elif isinstance(value, (np.bool_, np.integer)):
+        value = value.item()
+    if is_missing_value(value):
+        return None
+    if type(value) in KINDS:
+        return value
+    if isinstance(value, np.floating):
+        return str(value)  # 0.1 as it is written, in single precision too
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, Decimal):
+        if value.is_finite() and abs(value.adjusted()) > 4300:  # as for integers: "1e99999999" would fill the memory
+            where = f"{side} {_path(inner, number)}"
+            raise ValueError(f"{where} is {short_repr(value)}, of too many digits to write; pass it as text.")
+        return format(value, "f")
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    for kind in KINDS:
+        if isinstance(value, kind) and not hasattr(value, "_asdict"):  # which named tuples have
+            return kind(value)
+    raise TypeError(
+        f"{side} {_path(inner, number)} is {describe_value(given)}; "
+        f"expected a dict, list, string, number, bool or None. {_conversion(value)}"
+    )
+
+
+def _conversion(value: Any) -> str:
+    if isinstance(value, bytes):
+        return 'Decode it with .decode("utf-8").'
+    if isinstance(value, (set, frozenset)):
+        return "Make it a sorted list."
+    for method in ("model_dump", "_asdict", "tolist"):
+        if hasattr(value, method):
+            return f"Call its {method}()."
+    if dataclasses.is_dataclass(value):
+        return "Convert it with dataclasses.asdict."
+    return "Convert it with dict." if isinstance(value, Mapping) else "Convert it to one of these."
+
+
+def _path(inner: dict[int, _Inner], number: int) -> str:
+    """The JSON path of an object of a tree that is being compiled."""
+    steps: list[str] = []
+    parents, starts = list(inner), [own.start for own in inner.values()]
+    while number:
+        parent = parents[bisect.bisect(starts, number) - 1]
+        own, index = inner[parent], number - inner[parent].start
+        steps.append(path_step(own.keys[index] if own.keys else index, own.kind))
+        number = parent
+    return "$" + "".join(reversed(steps))
+
+
+def path_step(key: str | int, kind: int) -> str:
+    """Return the step of a JSON path into a container."""
+    if isinstance(key, int):
+        return f"['$one_of'][{key}]" if kind == ONE_OF else f"[{key}]"
+    return f".{key}" if key.isidentifier() else f"[{key!r}]"
+
+
+def _refuse_cycle(root: Any, side: str) -> None:
+    """An object was met a second time, or the tree is endless: raise if some object holds itself."""
+    open_ids: set[int] = set()
+    closed: set[int] = set()
+    stack: list[tuple[Any, bool]] = [(root, False)]
+    while stack:
+        value, is_left = stack.pop()
+        if is_left:
+            open_ids.discard(id(value))
+            closed.add(id(value))
+            continue
+        while isinstance(value, enum.Enum):
+            value = value.value
+        if isinstance(value, (list, tuple, dict)) and id(value) not in closed:
+            if id(value) in open_ids:
+                raise ValueError(f"{side} holds itself: a {type(value).__name__} is among its own descendants")
+            open_ids.add(id(value))
+            stack.append((value, True))
+            stack.extend((child, False) for child in (value.values() if isinstance(value, dict) else value))

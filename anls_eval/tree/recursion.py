@@ -1,0 +1,21 @@
+"""Recursion without a limit: computations that wait for others, run on a stack of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+Computation = Generator[Any, Any, Any]  # a computation that yields the computations it waits for
+
+
+def run_computation(computation: Computation) -> Any:
+    """Run a computation and all that it waits for, on a stack of our own: no tree is too deep for it."""
+    stack, result = [computation], None
+    while stack:
+        try:
+            stack.append(stack[-1].send(result))
+            result = None
+        except StopIteration as stop:
+            stack.pop()
+            result = stop.value
+    return result

@@ -1,0 +1,493 @@
+"""The endpoints of the web app, called as users' programs call them, and what its tabs show."""
+
+import asyncio
+import base64
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import docvqa_runs
+import gradio
+import httpx
+import pytest
+from gradio.utils import get_upload_folder
+from gradio_client import Client, exceptions, handle_file  # type: ignore[import-untyped]
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+from places import ROOT
+from reference import TEXT_PROTOCOLS
+from space_server import serve
+
+from anls_eval.analysis.answers import explain_answers
+from anls_eval.app import answer, answer_view, child, document, limits, submission, tasks, temporary_files, tree_view
+from anls_eval.app.answer import score_answer
+from anls_eval.files import open_predictions, open_references
+from anls_eval.registry import get_protocol, signature
+from anls_eval.scoring import anls_score, explain
+from anls_eval.submission.score import score_submission
+from anls_eval.submission.systems import ranking_as_json, score_systems
+from anls_eval.text.similarity import score_one
+from anls_eval.tree.explain import explain_tree
+
+GOLD = docvqa_runs.FOLDER / "gold.json"
+RUN = docvqa_runs.FOLDER / "pred_llama_scout.json"
+BEST = docvqa_runs.FOLDER / "pred_llama_maverick.json"
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serve(tmp_path_factory.mktemp("app")) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def client(url: str) -> Client:
+    return Client(url, verbose=False, analytics_enabled=False)
+
+
+# ---------------------------------------------------------------------------------------------------
+# Endpoints
+# ---------------------------------------------------------------------------------------------------
+
+
+def test_only_the_four_endpoints_are_offered(client: Client) -> None:
+    offered = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
+    assert list(offered) == ["/score_answer", "/score_document", "/score_submission", "/compare_submissions"]
+    parameters = {name: [own["parameter_name"] for own in endpoint["parameters"]] for name, endpoint in offered.items()}
+    assert parameters["/score_answer"] == ["prediction", "answers", "protocol", "threshold", "answer_type"]
+    assert parameters["/score_document"] == ["prediction", "reference", "protocol"]
+    assert parameters["/score_submission"] == ["predictions", "references", "protocol"]
+    assert parameters["/compare_submissions"] == ["predictions", "references", "protocol"]
+
+
+def test_score_answer(client: Client) -> None:
+    found = client.predict("Denver Bronco", "Broncos\nDenver Broncos\n", api_name="/score_answer")
+    expected = explain_answers("Denver Bronco", ["Broncos", "Denver Broncos"]).to_dict()
+    assert found == json.loads(json.dumps(expected))
+    assert found["score"] == 13 / 14
+    assert found["closest"] == 1
+
+
+def test_score_answer_takes_every_argument(client: Client) -> None:
+    found = client.predict(
+        prediction="ab", answers=["a\nb", "AC"], protocol="docvqa", threshold=0.6, api_name="/score_answer"
+    )
+    assert found["score"] == anls_score("ab", "a b")
+    assert found["comparisons"][found["closest"]]["answer"] == "a\nb"
+    assert found["signature"] == signature("rrc", threshold=0.6, n=1)
+    typed = client.predict(
+        "['10 %', 'white']", "['White', '10%']", "mmlongbench", None, "List", api_name="/score_answer"
+    )
+    assert typed["score"] == 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "options", "message"),
+    [
+        ("", {}, "there is no accepted answer: enter at least one, one a line"),
+        (" \n\n", {}, "there is no accepted answer: enter at least one, one a line"),
+        ([], {}, "there is no accepted answer: enter at least one, one a line"),
+        (7, {}, "answers is a int; expected a text with one a line, or a list"),
+        ([None], {}, "answers[0] is None; expected a string."),
+        ("a", {"threshold": 7}, "threshold=7: expected a number from 0 to 1"),
+        ("a", {"threshold": -0.1}, "threshold=-0.1: expected a number from 0 to 1"),
+        ("a", {"threshold": "half"}, "threshold='half': expected a number from 0 to 1"),
+        ("a", {"protocol": "standart"}, "Did you mean 'standard'?"),
+        ("a", {"protocol": "anls_star"}, "anls_star_score"),
+        ("a", {"answer_type": "Int"}, "answer_type='Int': protocol"),
+        ("a" * 20_001, {}, "the answers have 20,001 characters; expected at most 20,000 here"),
+        (["a"] * 201, {}, "there are 201 answers; expected at most 200 here"),
+    ],
+)
+def test_wrong_answers_are_told(client: Client, answers: object, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(exceptions.AppError, match=re.escape(message)):
+        client.predict("a", answers, api_name="/score_answer", **options)
+
+
+def test_score_document(client: Client) -> None:
+    prediction, reference = {"total": "17.9", "items": ["pen"]}, {"total": "17.99", "items": {"$one_of": [["ink"], []]}}
+    expected = explain(prediction, reference, protocol="anls_star").to_dict()
+    for given_ in (prediction, json.dumps(prediction), repr(prediction)):
+        found = client.predict(given_, reference, api_name="/score_document")
+        assert found == {**json.loads(json.dumps(expected)), "notes": []}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the prediction is empty; expected JSON"),
+        ('{"a": 1,\n "b" 2}', "the prediction, line 2, column 6: not JSON"),
+        ("{'a': 1,\n 'b' 2}", "the prediction, line 2, column 4: not a Python literal"),
+        ('{"a": 1, "a": 2}', "the key 'a' twice"),
+        ("__import__('os').getcwd()", "the prediction, line 1, column 1: not JSON"),
+        ("[" * 5_000 + "]" * 5_000, "nested more deeply"),
+        ("[" * 101 + "]" * 101, "the prediction is nested more than 100 deep"),
+        (json.dumps(list(range(5_001))), "the prediction has more than 5,000 values"),
+        ('"' + "x" * 500_000 + '"', "the prediction has 500,002 characters; expected at most 500,000 here"),
+        ("('a', 'b')", "is a tuple"),
+    ],
+)
+def test_wrong_documents_are_told(client: Client, text: str, message: str) -> None:
+    with pytest.raises(exceptions.AppError, match=re.escape(message)):
+        client.predict(text, "{}", api_name="/score_document")
+
+
+def test_a_deep_document_is_told() -> None:
+    """It comes as JSON, which is read by then, and cannot be sent to another process."""
+    deep: Any = []
+    for _ in range(900):
+        deep = [deep]
+    sides: tuple[Any, Any]
+    for sides in (deep, {}), ({}, deep):
+        with pytest.raises(gradio.Error, match="is nested more than 100 deep"):
+            document.score_document(*sides)
+
+
+def test_half_characters_are_scored_but_not_linked() -> None:
+    shown, more = answer.card("a\ud800", "a\ud800", "standard", None, None)
+    assert "wrong" not in shown
+    assert more
+    assert "?tab=" not in shown
+    assert "?tab=" in answer.card("a", "a", "standard", None, None)[0]
+
+
+@pytest.mark.parametrize("answer_type", [{"a": 1}, ["Int"], 3])
+def test_an_answer_type_that_is_no_text(answer_type: Any) -> None:
+    with pytest.raises(gradio.Error, match=r"answer_type=.*: expected one of 'Str'"):
+        score_answer("a", ["a"], "mmlongbench", None, answer_type)
+
+
+def test_score_submission(client: Client) -> None:
+    found = client.predict(handle_file(RUN), handle_file(GOLD), "rrc", api_name="/score_submission")
+    expected = score_submission(open_predictions(RUN), open_references(GOLD), protocol="rrc").to_dict()
+    assert found == json.loads(json.dumps(expected))
+
+
+def test_compare_submissions(client: Client) -> None:
+    files = [RUN, BEST]
+    found = client.predict(list(map(handle_file, files)), handle_file(GOLD), api_name="/compare_submissions")
+    systems = score_systems(list(map(str, files)), open_references(GOLD))
+    expected = {**ranking_as_json(systems.rank()), "signature": systems.signature, "notes": []}
+    assert found == json.loads(json.dumps(expected))
+    assert [own["name"] for own in found["systems"]] == ["pred_llama_maverick", "pred_llama_scout"]
+
+
+def test_files_that_cannot_be_scored_are_told_by_their_names(client: Client, tmp_path: Path) -> None:
+    part = tmp_path / "a part.jsonl"
+    part.write_text('{"id": 1, "prediction": "x"}\n{"id": 2 "prediction": "y"}\n')
+    with pytest.raises(exceptions.AppError, match=r"^a part.jsonl, line 2, column 10: not JSON"):
+        client.predict(handle_file(part), handle_file(GOLD), api_name="/score_submission")
+    with pytest.raises(exceptions.AppError, match="there are 1 submissions; expected 2 to 12 of them"):
+        client.predict([handle_file(part)], handle_file(GOLD), api_name="/compare_submissions")
+    with pytest.raises(exceptions.AppError, match="has no accepted answers"):
+        client.predict(handle_file(RUN), None, api_name="/score_submission")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        str(GOLD),
+        {"path": str(GOLD)},
+        {"path": str(GOLD), "meta": {"_type": "gradio.FileData"}},
+        {"path": "app.py", "meta": {"_type": "gradio.FileData"}},
+        "http://127.0.0.1:1/config",
+        "data:application/json;base64,???",
+        None,
+        7,
+    ],
+)
+def test_files_that_were_not_uploaded_are_refused(url: str, file: object) -> None:
+    # By hand, since the client would upload them.
+    for name, data in (("score_submission", [file, None]), ("compare_submissions", [[file, file], file])):
+        call = httpx.post(f"{url}gradio_api/call/{name}", json={"data": [*data, "standard"]}).json()["event_id"]
+        answered = httpx.get(f"{url}gradio_api/call/{name}/{call}", timeout=30).text
+        assert "event: error" in answered
+        assert "answers" not in answered
+        assert "gradio.routes" not in answered
+
+
+def test_files_over_the_limit_are_refused(client: Client, tmp_path: Path) -> None:
+    large = tmp_path / "large.json"
+    large.write_bytes(b" " * (limits.UPLOAD + 1))
+    with pytest.raises(Exception, match=r"413|exceed|[Ll]arge"):
+        client.predict(handle_file(large), handle_file(GOLD), api_name="/score_submission")
+
+
+def test_mcp_tools(url: str) -> None:
+    def data(path: Path) -> str:
+        return f"data:application/json;base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+    async def use() -> tuple[list[Any], list[Any]]:
+        async with (
+            streamable_http_client(f"{url}gradio_api/mcp/") as (reading, writing, _),
+            ClientSession(reading, writing) as session,
+        ):
+            await session.initialize()
+            tools = (await session.list_tools()).tools
+            calls: list[tuple[str, dict[str, Any]]] = [
+                ("score_answer", {"prediction": "ab", "answers": "ac"}),
+                ("score_document", {"prediction": {"a": 1}, "reference": {"a": 1, "b": 2}}),
+                ("score_submission", {"predictions": data(RUN), "references": data(GOLD)}),
+                ("compare_submissions", {"predictions": [data(RUN), data(BEST)], "references": data(GOLD)}),
+                ("score_answer", {"prediction": "ab", "answers": "ac", "threshold": 7}),
+            ]
+            return tools, [await session.call_tool(*call) for call in calls]
+
+    with ThreadPoolExecutor(1) as other:  # the browser of other tests may have a loop in this thread
+        tools, results = other.submit(asyncio.run, use()).result()
+    assert [tool.name for tool in tools] == [
+        "score_answer",
+        "score_document",
+        "score_submission",
+        "compare_submissions",
+    ]
+    for tool, function in zip(tools, (score_answer, document.score_document), strict=False):
+        assert (function.__doc__ or "").splitlines()[0] in tool.description
+        assert all("description" in own for own in tool.inputSchema["properties"].values())
+    assert [result.isError for result in results] == [False, False, False, False, True]
+    texts = [result.content[0].text for result in results]
+    assert "'score': 0.5" in texts[0]
+    assert "'score': 0.5" in texts[1]
+    assert "'anls_score': 0.3965" in texts[2]
+    assert "'rank_group': 2" in texts[3]
+    assert "threshold=7: expected a number from 0 to 1" in texts[4]
+
+
+def test_fifty_users_at_once(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def use(user: int) -> list[float]:
+        own = Client(url, verbose=False, analytics_enabled=False)
+        taken = []
+        for turn in range(4):
+            prediction = f"{user}x{turn}"
+            start = time.perf_counter()
+            found = own.predict(prediction, f"{user}y{turn}", api_name="/score_answer")
+            taken.append(time.perf_counter() - start)
+            assert found["score"] == anls_score(prediction, f"{user}y{turn}")
+            assert found["comparisons"][0]["compared_prediction"] == prediction
+        return taken
+
+    with ThreadPoolExecutor(50) as users:
+        taken = [seconds for own in users.map(use, range(50)) for seconds in own]
+    p95 = statistics.quantiles(taken, n=20)[-1]
+    with capsys.disabled():
+        print(f"\n50 users, {len(taken)} answers: p95 {1000 * p95:.0f} ms")
+    assert len(taken) == 200
+
+
+# ---------------------------------------------------------------------------------------------------
+# What the tabs show
+# ---------------------------------------------------------------------------------------------------
+
+
+def shown(prediction: str, answers: str, protocol: str = "standard", threshold: float | None = None) -> tuple[str, str]:
+    return answer.card(prediction, answers, protocol, threshold, None)
+
+
+@pytest.mark.parametrize("protocol", TEXT_PROTOCOLS)
+def test_score_and_closest_answer_are_those_of_the_metric(protocol: str) -> None:
+    answers = ["Total: 1,234.", "1234", " 1.234 ", "none"]
+    for prediction in ("1,234", "total 1234.", "1243", "None", "", " 1.23", "xyz"):
+        found = answer_view.view(prediction, answers, protocol, None, None)
+        scores = {own.name: own.score for own in found.protocols}
+        assert {name: scores[name] for name in TEXT_PROTOCOLS} == {
+            name: score_one(prediction, answers, rules)[0] for name, rules in TEXT_PROTOCOLS.items()
+        }
+        assert found.found.score == scores[protocol]
+        assert found.found.signature == signature(protocol, n=1)
+        assert found.sweep is not None
+        assert found.sweep.mean(get_protocol(protocol).exact_threshold) == found.found.score
+        assert [own.is_own for own in found.protocols].count(True) == 1
+        assert all(bool(own.why) == bool(own.difference) for own in found.protocols)
+
+
+def test_reasons_name_the_rule_that_makes_the_difference() -> None:
+    found = answer_view.view("ROME", ["Rome"], "due_cased", None, None)
+    whys = {own.name: own.why for own in found.protocols}
+    assert whys["due"] == "texts are compared in capitals"
+    changed = answer_view.view("ab", ["ac"], "standard", 0.6, None)
+    own = next(own for own in changed.protocols if own.name == "standard")
+    assert (own.score, own.is_own, own.why) == (0.5, True, "a similarity counts from 0.5 on")
+
+
+def test_leaderboards_with_answer_types() -> None:
+    found = answer_view.view("5", ["5.0"], "mmlongbench", None, "Float")
+    assert found.found.score == 1
+    assert found.sweep is None
+    assert "dude" in found.untold
+    types = answer._answer_type("mmlongbench")
+    assert types.choices == [(name, name) for name in ("Str", "Int", "Float", "List", "None")]
+
+
+def test_texts_are_escaped() -> None:
+    for first, more in (shown("<img src=x>", "<img src=y>\n&amp;"), shown("a", "b", "<img src=x>")):
+        assert "<img" not in first + more
+    assert "<bdi>&lt;img src=y&gt;</bdi>" in shown("<img src=x>", "<img src=y>")[0]
+    found = tree_view.score({"<img>": "<img>"}, {"<img>": ["<img>"]}, "anls_star", lambda share, what: None)
+    assert "<img" not in found.shown
+
+
+def test_wrong_input_is_shown_in_place_of_the_result() -> None:
+    first, more = shown("a", "b", threshold=7)
+    assert 'role="alert"' in first
+    assert "threshold=7: expected a number from 0 to 1" in first
+    assert more == ""
+    assert 'role="alert"' in document.card("{", "{}", "anls_star")[0]
+
+
+def test_an_empty_threshold_is_the_protocols() -> None:
+    assert shown("ab", "ac", "unthresholded")[1] == shown("ab", "ac", "unthresholded", 0)[1]
+
+
+def test_padding_is_noted() -> None:
+    assert "divides by raw lengths" in shown(" x ab", "xcb  ", "rrc")[0]
+
+
+def test_options_are_named_as_on_the_page() -> None:
+    message = 'To score all the same: missing="zero" scores questions without a prediction 0.'
+    assert submission.ZERO in submission._in_the_apps_words(message)
+
+
+def leaves(node: tree_view.Node) -> Iterator[tree_view.Node]:
+    yield node
+    for own in node.children:
+        yield from leaves(own)
+
+
+_TEXTS = st.text("ab'\"[]$.", max_size=3)
+_TREES = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 20) | _TEXTS,
+    lambda own: st.lists(own, max_size=3) | st.dictionaries(_TEXTS, own, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(_TREES, _TREES | st.lists(_TREES, min_size=1, max_size=3).map(tuple))
+def test_every_credit_stands_at_a_part_of_the_trees(prediction: Any, reference: Any) -> None:
+    found = explain_tree(prediction, reference, get_protocol("anls_star"))
+    view = tree_view.view(prediction, reference, found)
+    for tree, path in ((view.reference, "reference_path"), (view.prediction, "prediction_path")):
+        shown_credits = sorted(own.credit for own in leaves(tree) if own.credit is not None)
+        assert shown_credits == sorted(own.credit for own in found.matches if getattr(own, path))
+    partners = {(own.anchor, own.partner) for own in leaves(view.reference) if own.anchor}
+    assert partners == {(own.partner, own.anchor) for own in leaves(view.prediction) if own.anchor}
+
+
+def test_matched_items_are_linked() -> None:
+    prediction, reference = [["pen", "a"], ["ink"]], ["x", ("ink", ["ink"]), ["a", "pen"]]
+    view = tree_view.view(prediction, reference, explain(prediction, reference, protocol="anls_star"))
+    linked = {own.text + own.label: own.partner_label for own in leaves(view.reference) if own.partner}
+    assert linked == {"one of1": "[1]", "[ ]1": "", "[ ]2": "[0]", '"ink"0': "[0]", '"a"0': "[1]", '"pen"1': "[0]"} or (
+        linked["[ ]2"] == "[0]" and linked['"a"0'] == "[1]"
+    )
+
+
+# ---------------------------------------------------------------------------------------------------
+# Limits
+# ---------------------------------------------------------------------------------------------------
+
+
+def _for_ever(report_progress: child.Progress) -> None:
+    time.sleep(60)
+
+
+def _broken(report_progress: child.Progress) -> None:
+    sys.exit(3)
+
+
+def _greedy(report_progress: child.Progress) -> int:
+    return len(bytearray(child.MOST_MEMORY))
+
+
+def _steps(report_progress: child.Progress) -> str:
+    for step in range(3):
+        report_progress(step / 3, f"step {step}")
+    return "done"
+
+
+def test_work_ends_at_its_time_limit() -> None:
+    with pytest.raises(child.RefusedError, match=r"this takes more than 0.5 seconds, the limit here"):
+        child.run(_for_ever, seconds=0.5)
+
+
+@pytest.mark.parametrize("task", [_broken, _greedy])
+def test_work_that_breaks_off_is_told(task: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(child.RefusedError, match="this broke off, perhaps for want of memory"):
+        child.run(task, seconds=30)
+
+
+def test_progress_of_work() -> None:
+    told: list[tuple[float, str]] = []
+    assert child.run(_steps, seconds=30, on_progress=lambda *own: told.append(own)) == "done"
+    assert told == [(0, "step 0"), (1 / 3, "step 1"), (2 / 3, "step 2")]
+
+
+def test_too_many_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "both.jsonl"
+    path.write_text('{"id": 1, "prediction": "a", "answers": ["a"]}\n{"id": 2, "prediction": "b", "answers": ["b"]}\n')
+    assert len(list(tasks.open_sides(str(path), None))) == 2
+    monkeypatch.setattr(limits, "MOST_QUESTIONS", 1)
+    with pytest.raises(ValueError, match="there are more than 1 questions"):
+        tasks.open_sides(str(path), None)
+
+
+def test_old_files_are_deleted(tmp_path: Path) -> None:
+    old, new = tmp_path / "gradio" / "a" / "old", tmp_path / "gradio" / "new"
+    for path in (old, new):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    os.utime(old, (0, 0))
+    temporary_files.delete_old(tmp_path / "gradio", 3_600)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [new]
+    temporary_files.delete_old(tmp_path / "nothing", 3_600)
+
+
+def test_files_of_users_are_in_one_folder_and_deleted_at_the_end() -> None:
+    with temporary_files.temporary_files() as folder:
+        assert get_upload_folder() == str(folder)
+    assert not folder.exists()
+
+
+# ---------------------------------------------------------------------------------------------------
+# Installation
+# ---------------------------------------------------------------------------------------------------
+
+
+def test_space_installs_what_is_tested(url: str) -> None:
+    header = (ROOT / "README.md").read_text(encoding="utf-8").split("---")[1]
+    assert f"sdk_version: {gradio.__version__}\n" in header
+    assert httpx.get(f"{url}config").json()["version"] == gradio.__version__
+    tomllib = pytest.importorskip("tomllib")  # of Python 3.11
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    needed = [*project["dependencies"], *extras["eval"], *extras["space"]]
+    assert (ROOT / "requirements.txt").read_text().split() == sorted(set(needed) - {"anls-eval[eval]"})
+
+
+def test_requirements_suffice(tmp_path: Path) -> None:
+    """As a Space has it: the tracked files, and an environment from requirements.txt alone."""
+    root, environment = tmp_path / "space", tmp_path / "venv"
+    git = ["git", "ls-files", "-z"]
+    tracked = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in filter(None, tracked.split("\0")):
+        if (ROOT / name).is_file():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_bytes((ROOT / name).read_bytes())
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    python = environment / "bin" / "python"
+    pip: list[str | Path] = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    subprocess.run([*pip, "--requirement", root / "requirements.txt"], check=True, cwd=tmp_path)
+    with serve(tmp_path, root, python) as address:
+        client = Client(address, verbose=False, analytics_enabled=False)
+        assert client.predict("ab", "ac", api_name="/score_answer")["score"] == 0.5
+        found = client.predict(handle_file(RUN), handle_file(GOLD), api_name="/score_submission")
+        assert found["n"] == 1_000

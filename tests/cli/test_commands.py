@@ -1,0 +1,716 @@
+"""The command line, run as a user runs it."""
+
+import contextlib
+import csv
+import datetime
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import tracemalloc
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from docvqa_runs import FOLDER, RUNS
+from huggingface_hub import EvalResultEntry, parse_eval_result_entries
+from places import DATA
+
+from anls_eval.check.check import check_submission
+from anls_eval.cli import commands as cli
+from anls_eval.files import Reader
+from anls_eval.leaderboards.rules import LEADERBOARDS
+from anls_eval.registry import get_protocol, protocol_from_signature, signature
+from anls_eval.rules.table import PROTOCOLS
+from anls_eval.scoring import explain
+from anls_eval.version import __version__
+
+GOLD = FOLDER / "gold.json"
+RUN = FOLDER / "pred_qwen2_vl_7b.json"
+
+
+class Ran(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run a command line within this process, where the metric is imported already."""
+
+    def run(*arguments: object) -> Ran:
+        monkeypatch.setattr("sys.argv", ["anls", *map(str, arguments)])
+        with warnings.catch_warnings(), pytest.raises(SystemExit) as stop:
+            cli.main()
+        return Ran(int(stop.value.code or 0), *capsys.readouterr())
+
+    return run
+
+
+def refused(ran: Ran) -> str:
+    """What a command that failed says: in words, on stderr, and nothing else."""
+    assert (ran.status, ran.out) == (2, "")
+    assert "Traceback" not in ran.err
+    return ran.err
+
+
+class TestAsAProgram:
+    def anls(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "anls_eval", *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+
+    def test_score(self) -> None:
+        found = self.anls("score", RUN, "-r", GOLD, "--json")
+        assert (found.returncode, found.stderr) == (0, "")
+        assert json.loads(found.stdout)["anls_score"] == pytest.approx(0.259553, abs=1e-6)
+
+    def test_an_error(self) -> None:
+        found = self.anls("score", "nothing.json", "-r", GOLD)
+        assert (found.returncode, found.stdout) == (2, "")
+        assert found.stderr.startswith("error: nothing.json: cannot be opened")
+
+    def test_the_help_imports_no_metric(self) -> None:
+        script = (
+            "import sys; sys.argv = ['anls', '--help']\n"
+            "from anls_eval.cli import commands\n"
+            "try: commands.main()\n"
+            "except SystemExit: pass\n"
+            "sys.exit(sum(name in sys.modules for name in ('evaluate', 'datasets', 'pyarrow', 'numpy', 'rapidfuzz')))"
+        )
+        found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert found.returncode == 0
+        for command in ("protocols", "explain", "score", "diagnose"):
+            assert command in found.stdout
+
+    def test_without_what_it_needs(self, tmp_path: Path) -> None:
+        (tmp_path / "typer.py").write_text("raise ModuleNotFoundError(name='typer')")
+        script = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from anls_eval.__main__ import main; main()"
+        found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert found.returncode == 2
+        assert found.stderr == "error: the command line needs typer: pip install '.[eval]' in the folder of anls\n"
+
+    @pytest.mark.parametrize(
+        ("module", "extra", "arguments"),
+        [("dask", "dask", ("--out", "scored")), ("jinja2", "eval", ("--report", "report.html"))],
+    )
+    def test_without_an_extra(self, module: str, extra: str, arguments: tuple[str, str], tmp_path: Path) -> None:
+        command = ["anls", "score", str(RUN), "-r", str(GOLD), arguments[0], str(tmp_path / arguments[1])]
+        script = (
+            f"import sys; sys.modules[{module!r}] = None; sys.argv = {command}\n"
+            "from anls_eval.cli import commands; commands.main()"
+        )
+        found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert (found.returncode, found.stdout) == (2, "")
+        remedy = f"pip install '.[{extra}]' in the folder of anls"
+        assert found.stderr.splitlines()[-1] == f"error: this needs {module}: {remedy}"
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_version(run: Any) -> None:
+    assert run("--version") == (0, f"anls {__version__}\n", "")
+
+
+class TestProtocols:
+    def test_list(self, run: Any) -> None:
+        found = run("protocols").out
+        assert all(name in found for name in (*PROTOCOLS, *LEADERBOARDS, "infographicvqa"))
+
+    @pytest.mark.parametrize("name", [*PROTOCOLS, *LEADERBOARDS])
+    def test_each(self, name: str, run: Any) -> None:
+        own = LEADERBOARDS.get(name) or get_protocol(name)
+        assert own.source in run("protocols", name).out
+        assert json.loads(run("protocols", name, "--json").out)["name"] == name
+
+    def test_json(self, run: Any) -> None:
+        found = json.loads(run("protocols", "--json").out)
+        assert list(found) == [*PROTOCOLS, *LEADERBOARDS]
+        assert protocol_from_signature(found["due"]["signature"]) == get_protocol("due")
+
+    def test_unknown(self, run: Any) -> None:
+        assert "Did you mean 'rrc'?" in refused(run("protocols", "rcc"))
+
+
+class TestExplain:
+    def test_answers(self, run: Any) -> None:
+        found = run("explain", "CocaCola", "Coca Cola", "Pepsi")
+        assert found.out == (
+            "score 0.888889\n"
+            "\n"
+            "Coca Cola (the closest)\n"
+            "  1 of 9 characters differs: similarity 0.8889, at least the threshold 0.5, so it counts 0.8889.\n"
+            "    answer      coca cola\n"
+            "    prediction  coca∅cola\n"
+            "                    D\n"
+            "\n"
+            "Pepsi\n"
+            "  8 of 8 characters differ: similarity 0, below the threshold 0.5, so it counts 0.\n"
+            "    answer      ∅∅∅pepsi\n"
+            "    prediction  cocacola\n"
+            "                IIISSSSS\n"
+            "\n"
+            f"{signature(n=1)}\n"
+        )
+
+    def test_json(self, run: Any) -> None:
+        found = json.loads(run("explain", "ab", "ac", "-p", "paper", "--threshold", "0.4", "--json").out)
+        assert (found["score"], found["comparisons"][0]["distance"]) == (0.5, 1)
+
+    def test_markup_is_text(self, run: Any) -> None:
+        found = run("explain", "[red]x[/red]", "[bold]", "[link=a]b[/link]")
+        assert "\n[bold]" in found.out
+        assert "\n[link=a]b[/link]" in found.out
+
+    def test_a_leaderboard(self, run: Any) -> None:
+        found = run("explain", "['b', 'a']", "['a', 'b']", "-p", "mmlongbench", "--answer-type", "List")
+        assert found.out.startswith("score 1\n\nmmlongbench: Texts are cleaned")
+        assert "--answer-type" in refused(run("explain", "a", "a", "-p", "mmlongbench"))
+
+    def test_a_document(self, run: Any, tmp_path: Path) -> None:
+        path = tmp_path / "document.json"
+        prediction, reference = {"date": "2024-01-03"}, {"date": {"$one_of": ["2024-01-02", "x"]}, "total": 17.99}
+        path.write_text(json.dumps({"prediction": prediction, "reference": reference}))
+        explanation = explain(prediction, reference)
+        assert run("explain", "--json-file", path).out == f"{explanation}\n"
+        assert json.loads(run("explain", "--json-file", path, "--json").out) == explanation.to_dict()
+        paper = run("explain", "--json-file", path, "-p", "anls_star_paper", "-t", "0.95")
+        assert paper.out.startswith("score 0 = 0 of 2")
+
+    @pytest.mark.parametrize("arguments", [[], ["a"], ["a", "b", "--json-file", "c.json"]])
+    def test_what_is_expected(self, arguments: list[str], run: Any) -> None:
+        assert "expected a PREDICTION with at least one ANSWER, or --json-file FILE" in refused(
+            run("explain", *arguments)
+        )
+
+    def test_notes_are_on_stderr(self, run: Any) -> None:
+        found = run("explain", "ab   ", "ac", "-p", "rrc")
+        assert "note: protocol 'rrc' divides by raw lengths" in found.err
+
+
+class TestScore:
+    def test_table(self, run: Any) -> None:
+        found = run("score", RUN, "-r", GOLD, "-p", "rrc")
+        assert found.out.splitlines()[0].split() == ["ANLS", "0.269135"]
+        assert found.out.endswith(f"\n\n{signature('rrc', n=1000)}\n")
+        assert f"{RUN}: rrc; question_id=questionId, prediction=answer\n" in found.err
+        assert "surplus blanks raised the score of" in found.err
+
+    def test_quiet(self, run: Any) -> None:
+        assert run("score", RUN, "-r", GOLD, "--quiet").err == ""
+
+    def test_json(self, run: Any) -> None:
+        found = run("score", RUN, "-r", GOLD, "--json", "--threshold", "0.8")
+        assert found.err == ""
+        result = json.loads(found.out)
+        assert {"anls_score", "n", "missing", "signature", "by"} <= result.keys()
+        assert result["signature"] == signature(threshold=0.8, n=1000)
+
+    def test_groups_and_rows(self, run: Any, tmp_path: Path) -> None:
+        path = tmp_path / "rows.csv"
+        folder = DATA / "dude"
+        arguments = [folder / "DUDE_demo_submission_imperfect.json", "-r", folder / "DUDE_demo_gt.json", "-p", "dude"]
+        found = run("score", *arguments, "--by", "answer_type", "--by", "data_split", "--per-question", path)
+        assert "by answer_type" in found.out
+        assert "by data_split" in found.out
+        with path.open(encoding="utf-8", newline="") as stream:
+            assert len(list(csv.DictReader(stream))) == 11
+
+    def test_trees(self, run: Any) -> None:
+        path = DATA / "documents" / "invoices.jsonl"
+        arguments = ["score", path, "--columns", "prediction=pred", "--columns", "answers=gold", "-p", "anls_star"]
+        found = run(*arguments)
+        assert found.out.splitlines()[0].split() == ["ANLS*", "0.724090"]
+        assert "  supplier.name " in found.out
+        assert json.loads(run(*arguments, "--json").out)["key_scores"]["supplier"]["children"]["name"]["documents"] == 9
+
+    def test_ids_that_do_not_match(self, run: Any, tmp_path: Path) -> None:
+        rows = json.loads(RUN.read_text(encoding="utf-8"))
+        path = tmp_path / "submission.json"
+        path.write_text(json.dumps([*rows[:-1], {"questionId": 999999999, "answer": "x"}]))
+        message = refused(run("score", path, "-r", GOLD, "--per-question", tmp_path / "rows.parquet"))
+        assert f"missing: {rows[-1]['questionId']}" in message
+        assert "unknown: 999999999" in message
+        assert "--missing zero scores questions" in message
+        assert "--unknown ignore leaves predictions" in message
+        assert not (tmp_path / "rows.parquet").exists()
+        found = json.loads(run("score", path, "-r", GOLD, "--missing", "zero", "--unknown", "ignore", "--json").out)
+        assert (found["missing"], found["unknown"], found["n"]) == (1, 1, 1000)
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["-p", "rcc"], "Did you mean 'rrc'?"),
+            (["-t", "2"], "--threshold 2: expected a number from 0 to 1"),
+            (["-t", "7/5"], "--threshold 7/5: expected a number from 0 to 1"),
+            (["-t", "1/0"], "--threshold 1/0: expected"),
+            (["--seed", "-1"], "Invalid value for '--seed'"),
+            (["--by", "page"], "has the column 'page'"),
+            (["--columns", "prediction"], "expected ROLE=NAME"),
+            (["--columns", "prediction=text"], "'text'"),
+            (["--columns", "predictions=answer"], "expected the roles"),
+            (["--missing", "skip"], "--missing skip: expected one of 'error', 'zero'"),
+            (["--format", "xml"], "format 'xml' is not known"),
+            (["--per-question", "rows.txt"], "expected a name in .parquet, .csv or .jsonl"),
+            (["-p", "dude"], "name its column with --columns answer_type=NAME"),
+        ],
+    )
+    def test_wrong_options(self, arguments: list[str], message: str, run: Any) -> None:
+        assert message in refused(run("score", RUN, "-r", GOLD, *arguments))
+
+    def test_a_file_without_references(self, run: Any, tmp_path: Path) -> None:
+        path = tmp_path / "predictions.csv"
+        path.write_text("id,prediction\n1,a\n")
+        assert f"{path} has no accepted answers; name the file that has them with -r" in refused(run("score", path))
+
+    def test_one_file_with_both(self, run: Any, tmp_path: Path) -> None:
+        path = tmp_path / "both.csv"
+        path.write_text('id,prediction,answers\n1,a,"[""a"", ""b""]"\n2,b,c\n')
+        assert json.loads(run("score", path, "--json").out)["anls_score"] == 0.5
+
+
+@pytest.mark.parametrize("run_name", RUNS)
+def test_one_score_in_every_format(run_name: str, run: Any, tmp_path: Path) -> None:
+    """The same answers as RRC JSON, JSON Lines, CSV, TSV, Parquet and compressed, in any combination."""
+    predictions = json.loads((FOLDER / f"pred_{run_name}.json").read_text(encoding="utf-8"))
+    gold = json.loads(GOLD.read_text(encoding="utf-8"))["data"]
+    sides = {
+        "predictions": [{"question_id": row["questionId"], "prediction": row["answer"]} for row in predictions],
+        "references": [{"question_id": row["questionId"], "answers": row["answers"]} for row in gold],
+    }
+    for side, rows in sides.items():
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"{side}.jsonl").write_text(lines, encoding="utf-8")
+        (tmp_path / f"{side}.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / f"{side}.parquet")
+        for suffix, delimiter in (("csv", ","), ("tsv", "\t")):
+            text = io.StringIO(newline="")
+            writer = csv.DictWriter(text, list(rows[0]), delimiter=delimiter)
+            writer.writeheader()
+            cells = [
+                {key: json.dumps(own) if isinstance(own, list) else own for key, own in row.items()} for row in rows
+            ]
+            writer.writerows(cells)
+            (tmp_path / f"{side}.{suffix}").write_text(text.getvalue(), encoding="utf-8", newline="")
+    expected = json.loads(run("score", FOLDER / f"pred_{run_name}.json", "-r", GOLD, "--json").out)
+    suffixes = ["jsonl", "csv", "parquet", "tsv", "jsonl.gz"]
+    for own, other in zip(suffixes, suffixes[1:] + suffixes[:1], strict=True):
+        found = run("score", tmp_path / f"predictions.{own}", "-r", tmp_path / f"references.{other}", "--json")
+        assert json.loads(found.out) == expected
+
+
+class TestIntervals:
+    def test_of_one_system(self, run: Any) -> None:
+        found = json.loads(run("score", RUN, "-r", GOLD, "--json").out)
+        low, high = found["confidence_interval"]
+        assert low < found["anls_score"] < high
+        assert found["confidence_level"] == 0.95
+        assert "clusters" not in found
+
+    def test_by_document(self, run: Any, tmp_path: Path) -> None:
+        predictions = [{"id": own, "prediction": "a" * (own // 20) + "b" * (9 - own // 20)} for own in range(200)]
+        references = [{"id": own, "answers": ["aaaaaaaaa"], "page": own // 20} for own in range(200)]
+        for name, rows in (("p", predictions), ("r", references)):
+            (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        arguments = ["score", tmp_path / "p.jsonl", "-r", tmp_path / "r.jsonl", "--json"]
+        alone, by_page = (json.loads(run(*arguments, *more).out) for more in ([], ["--cluster-by", "page"]))
+        assert by_page["clusters"] == 10
+        widths = [own["confidence_interval"][1] - own["confidence_interval"][0] for own in (alone, by_page)]
+        assert widths[1] > 2 * widths[0]
+        assert "10 clusters" in run(*arguments[:-1], "--cluster-by", "page").out
+        again = json.loads(run(*arguments, "--cluster-by", "page", "--seed", "7").out)
+        assert again["confidence_interval"] != by_page["confidence_interval"]
+
+    def test_a_question_without_a_document(self, run: Any, tmp_path: Path) -> None:
+        row = {"prediction": "a", "answers": ["a"]}
+        rows = {"id": 1, "page": 7, **row}, {"id": 2, **row}
+        (tmp_path / "both.jsonl").write_text("".join(json.dumps(own) + "\n" for own in rows))
+        assert "question_id '2' has no value in 'page'" in refused(
+            run("score", tmp_path / "both.jsonl", "--cluster-by", "page", "-q")
+        )
+
+
+class TestCompare:
+    def test_real_systems(self, run: Any) -> None:
+        """The systems of one group are those that 1,000 questions cannot tell apart from its best."""
+        found = json.loads(run("compare", *FOLDER.glob("pred_*.json"), "-r", GOLD, "--json").out)
+        assert [(own["name"], own["rank"], own["rank_group"]) for own in found["systems"]] == [
+            ("pred_llama_maverick", 1, 1),
+            ("pred_qwen2_vl_7b_instruct", 2, 2),
+            ("pred_llama_nemotron", 3, 2),
+            ("pred_qwen2_vl_2b_instruct", 4, 3),
+            ("pred_llama_scout", 5, 4),
+            ("pred_qwen2_vl_7b", 6, 5),
+        ]
+        for own in found["systems"]:
+            assert own["interval"][0] < own["score"] < own["interval"][1]
+        pair = found["comparisons"][0]
+        assert (pair["a"], pair["b"]) == ("pred_llama_maverick", "pred_qwen2_vl_7b_instruct")
+        assert (pair["wins"], pair["losses"], pair["ties"]) == (124, 77, 799)
+        assert pair["difference"] == pytest.approx(0.922824 - 0.894217, abs=1e-6)
+        assert pair["p_value"] <= pair["p_adjusted"]
+
+    def test_table(self, run: Any) -> None:
+        found = run("compare", *sorted(FOLDER.glob("pred_qwen2*.json")), "-r", GOLD).out
+        lines = [line.split() for line in found.splitlines()]
+        assert lines[1][:4] == ["1", "1", "pred_qwen2_vl_7b_instruct", "0.894217"]
+        assert ["307", "53", "640"] in [line[-3:] for line in lines]
+
+    def test_long_names(self, run: Any, tmp_path: Path) -> None:
+        """A table leaves out the middle of a name, and JSON nothing."""
+        names = ["a" * 120 + "-first", "a" * 120 + "-second"]
+        for name, own in zip(names, sorted(FOLDER.glob("pred_*.json")), strict=False):
+            (tmp_path / f"{name}.json").write_bytes(own.read_bytes())
+        arguments = ["compare", *(tmp_path / f"{name}.json" for name in names), "-r", GOLD]
+        shown = run(*arguments).out
+        assert "aaa…aaa" in shown
+        assert all(ending in shown for ending in ("-first ", "-second "))
+        assert max(map(len, shown.splitlines()[:-1])) < 250
+        assert sorted(own["name"] for own in json.loads(run(*arguments, "--json").out)["systems"]) == names
+
+    def test_long_names_stay_different(self, run: Any, tmp_path: Path) -> None:
+        """Also where only their middle tells them apart."""
+        folders = [tmp_path / f"{'a' * 60}-model-{own}-{'a' * 60}" for own in "xy"]
+        for folder, predictions in zip(folders, sorted(FOLDER.glob("pred_*.json")), strict=False):
+            folder.mkdir()
+            (folder / "predictions.json").write_bytes(predictions.read_bytes())
+        paths = [folder / "predictions.json" for folder in folders]
+        ranked, _, compared = run("compare", *paths, "-r", GOLD, "-q").out.partition("\n\n")
+        for own in "xy":
+            assert [table.count(f"-model-{own}-") for table in (ranked, compared)] == [1, 1]
+        for folder, path in zip(folders, paths, strict=True):
+            path.rename(tmp_path / f"{folder.name}.json")
+            folder.rmdir()
+        board = run("leaderboard", tmp_path, "-r", GOLD, "-q").out
+        assert [board.count(f"-model-{own}-") for own in "xy"] == [1, 1]
+
+    def test_systems_in_any_order_of_questions(self, run: Any, tmp_path: Path) -> None:
+        rows = [{"id": own, "prediction": str(own % 7)} for own in range(50)]
+        (tmp_path / "r.jsonl").write_text(
+            "".join(json.dumps({"id": own, "answers": ["3"]}) + "\n" for own in range(50))
+        )
+        for name, own in (("a", rows), ("b", rows[::-1])):
+            (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in own))
+        found = json.loads(
+            run("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "-r", tmp_path / "r.jsonl", "--json").out
+        )
+        assert (found["comparisons"][0]["ties"], found["systems"][1]["rank"]) == (50, 1)
+
+    def test_refused(self, run: Any, tmp_path: Path) -> None:
+        assert "two systems or more" in refused(run("compare", RUN, "-r", GOLD))
+        assert f"the file {str(RUN)!r} is given twice" in refused(run("compare", RUN, RUN, "-r", GOLD))
+        (tmp_path / "cut.json").write_text('[{"questionId": 1')
+        message = refused(run("compare", RUN, tmp_path / "cut.json", "-r", GOLD, "-q"))
+        assert message.startswith("error: cut: ")
+        assert "line 1" in message
+
+
+class TestLeaderboard:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        folder = tmp_path / "runs"
+        folder.mkdir()
+        for path in FOLDER.glob("*.json"):  # the references and their scores, too
+            (folder / path.name).write_bytes(path.read_bytes())
+        (folder / "cut.json").write_text('[{"questionId": 1, "answer": "<b>|')
+        (folder / "other|split.csv").write_text("id,prediction\n1,a\n")
+        (folder / ".hidden").write_text("x")
+        return folder
+
+    @pytest.mark.parametrize("suffix", ["md", "csv", "html", "json"])
+    def test_files(self, suffix: str, folder: Path, run: Any, tmp_path: Path) -> None:
+        path = tmp_path / f"leaderboard.{suffix}"
+        found = run("leaderboard", folder, "-r", folder / "gold.json", "--out", path)
+        assert found.status == 0
+        skipped = [line for line in found.err.splitlines() if line.startswith("skipped: ")]
+        assert [line.split(": ")[1].rpartition("/")[2] for line in skipped] == [
+            "cut.json", "other|split.csv", "reference_scores.json",
+        ]  # fmt: skip
+        text = path.read_text(encoding="utf-8")
+        for name in RUNS:
+            assert f"pred_{name}" in text
+        assert signature(n=1000) in text.replace("&gt;", ">")
+        if suffix == "json":
+            result = json.loads(text)
+            assert [own["file"].rpartition("/")[2] for own in result["skipped"]] == [
+                "cut.json", "other|split.csv", "reference_scores.json",
+            ]  # fmt: skip
+            assert json.loads(run("leaderboard", folder, "-r", folder / "gold.json", "--json").out) == result
+        if suffix == "csv":
+            assert [row["rank"] for row in csv.DictReader(io.StringIO(text))] == list("123456")
+        if suffix == "md":
+            assert "other\\|split.csv" in text
+        if suffix == "html":
+            assert "no id in common" in text
+
+    def test_what_cannot_be_read(self, folder: Path, run: Any, tmp_path: Path) -> None:
+        assert "is no folder" in refused(run("leaderboard", GOLD, "-r", GOLD))
+        (tmp_path / "empty").mkdir()
+        assert "holds no files" in refused(run("leaderboard", tmp_path / "empty", "-r", GOLD))
+        assert "expected a name in .md, .csv, .html, .json" in refused(
+            run("leaderboard", folder, "-r", GOLD, "--out", tmp_path / "x.txt", "-q")
+        )
+        (tmp_path / "empty" / "a.json").write_text("[")
+        assert "no system could be scored:\n  " in refused(run("leaderboard", tmp_path / "empty", "-r", GOLD))
+
+
+class TestReport:
+    def test_of_one_system(self, run: Any, tmp_path: Path) -> None:
+        path = tmp_path / "report.html"
+        folder = DATA / "dude"
+        submission = folder / "DUDE_demo_submission_imperfect.json"
+        arguments = ["score", submission, "-r", folder / "DUDE_demo_gt.json", "-p", "dude", "--by", "answer_type"]
+        found = run(*arguments, "--report", path, "--json")
+        text = path.read_text(encoding="utf-8")
+        assert json.loads(found.out)["anls_score"] == pytest.approx(0.765946, abs=1e-6)
+        for part in ("0.7659", "not answerable", "Brier"):
+            assert part in text
+        assert "has the column 'sure'" in refused(run(*arguments, "--report", path, "--confidence", "sure", "-q"))
+
+    def test_beside_the_score(self, run: Any, tmp_path: Path) -> None:
+        """With a report, the score and the rows are the same, and each file is read once."""
+        found = {}
+        for name, more in (("alone", []), ("reported", ["--report", tmp_path / "report.html"])):
+            with mock.patch.object(Reader, "batches", autospec=True, side_effect=Reader.batches) as read:
+                ran = run("score", RUN, "-r", GOLD, "--json", "--per-question", tmp_path / f"{name}.csv", *more)
+            assert read.call_count == 2
+            found[name] = ran.out, (tmp_path / f"{name}.csv").read_text(encoding="utf-8")
+        assert found["alone"] == found["reported"]
+        assert (tmp_path / "report.html").exists()
+
+    def test_of_two(self, run: Any, tmp_path: Path) -> None:
+        path = tmp_path / "report.html"
+        runs = sorted(FOLDER.glob("pred_qwen2*.json"))
+        run("compare", *runs[:2], "-r", GOLD, "--report", path)
+        text = path.read_text(encoding="utf-8")
+        assert all(own.stem in text for own in runs[:2])
+        assert "--report compares two systems, and 3 are given" in refused(
+            run("compare", *runs, "-r", GOLD, "--report", path)
+        )
+
+    def test_a_confidence_without_report(self, run: Any) -> None:
+        assert "--confidence needs --report" in refused(run("score", RUN, "-r", GOLD, "--confidence", "sure"))
+
+
+class TestEvalResults:
+    def test_the_hub_reads_them(self, run: Any, tmp_path: Path) -> None:
+        arguments = ["--eval-results", tmp_path, "--dataset-id", "lmms-lab/DocVQA", "--task-id", "docvqa val"]
+        found = json.loads(run("score", RUN, "-r", GOLD, "--json", *arguments).out)
+        path = tmp_path / ".eval_results" / "DocVQA-docvqa-val.yaml"
+        [entry] = parse_eval_result_entries(yaml.safe_load(path.read_text(encoding="utf-8")))
+        assert entry == EvalResultEntry(
+            dataset_id="lmms-lab/DocVQA",
+            task_id="docvqa val",
+            value=found["anls_score"],
+            date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+            notes=found["signature"],
+        )
+        assert sorted(path.parent.iterdir()) == [path]
+
+    def test_what_is_needed(self, run: Any, tmp_path: Path) -> None:
+        common = ["score", RUN, "-r", GOLD, "-q"]
+        assert "--dataset-id and --task-id" in refused(run(*common, "--eval-results", tmp_path))
+        assert "--push needs --eval-results" in refused(run(*common, "--push", "a/b"))
+        own = ["--eval-results", tmp_path, "--task-id", "x", "--dataset-id", "DocVQA"]
+        assert "expected owner/name" in refused(run(*common, *own))
+
+
+class TestDiagnose:
+    def test_padding(self, run: Any) -> None:
+        found = run("diagnose", RUN, "-r", GOLD, "--reported", "0.2691")
+        assert "this one gives 0.2691" in found.out
+        assert "1. It is 0.269135 if the protocol is rrc: " in found.out
+        assert "(padding)" in found.out
+
+    def test_json(self, run: Any) -> None:
+        found = json.loads(run("diagnose", RUN, "-r", GOLD, "--reported", "26.91", "--json").out)
+        assert (found["fits"], found["causes"][0]["protocol"], found["causes"][0]["scale"]) == (True, "rrc", 100)
+
+    def test_nothing_fits(self, run: Any) -> None:
+        found = json.loads(run("diagnose", RUN, "-r", GOLD, "--reported", "0.9999", "--json").out)
+        assert found["fits"] is False
+        assert found["causes"]
+
+    @pytest.mark.parametrize("reported", ["x", "nan", "101"])
+    def test_no_number(self, reported: str, run: Any) -> None:
+        assert f"--reported {reported}: expected" in refused(run("diagnose", RUN, "-r", GOLD, "--reported", reported))
+
+
+class TestCheck:
+    def test_json_has_every_problem(self, run: Any, tmp_path: Path) -> None:
+        rows = [{"questionId": own, "answer": f" {own}"} for own in range(50)]
+        path = tmp_path / "submission.json"
+        path.write_text(json.dumps(rows))
+        found = json.loads(run("check", path, "--json").out)
+        assert [own["row"] for own in found["problems"] if own["code"] == "answer-blanks"] == list(range(50))
+        assert "  and 45 more" in run("check", path).out
+        expected = check_submission(path, most=None).to_dict()
+        assert run("check", path, "--json").out == json.dumps(expected, ensure_ascii=False, indent=2) + "\n"
+
+    def test_json_is_never_one_text(self, tmp_path: Path) -> None:
+        """What is printed of a report with 40,000 problems takes a small part of its 12 million characters."""
+        path = tmp_path / "submission.json"
+        path.write_text(json.dumps([{"questionId": str(own), "answer": " x"} for own in range(20_000)]))
+        report = check_submission(path, most=None)
+        with (tmp_path / "printed.json").open("w") as stream, contextlib.redirect_stdout(stream):
+            tracemalloc.start()
+            cli._print_json({**vars(report), "mended": report})
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        assert peak < 2_000_000 < 10_000_000 < (tmp_path / "printed.json").stat().st_size
+        found = json.loads((tmp_path / "printed.json").read_text())
+        assert len(found["problems"]) == 40_000
+        assert found["mended"].items() == {key: own for key, own in found.items() if key != "mended"}.items()
+
+
+class TestOutputs:
+    """What is read is never written over, and what cannot be written is refused before any work."""
+
+    @pytest.mark.parametrize("option", ["--per-question", "--report"])
+    def test_of_score(self, option: str, run: Any, tmp_path: Path) -> None:
+        suffix = {"--per-question": "jsonl", "--report": "html"}[option]
+        for name in (f"p.{suffix}", f"r.{suffix}"):
+            (tmp_path / name).write_text('{"id": 1, "prediction": "a", "answers": ["a"]}\n')
+        before = (tmp_path / f"p.{suffix}").read_bytes()
+        sides = [tmp_path / f"p.{suffix}", "-r", tmp_path / f"r.{suffix}", "-q"]
+        (tmp_path / f"link.{suffix}").symlink_to(tmp_path / f"p.{suffix}")
+        for output in (f"p.{suffix}", f"r.{suffix}", f"link.{suffix}"):
+            assert "is one of the files that are read" in refused(run("score", *sides, option, tmp_path / output))
+        assert "is not there; make it first" in refused(run("score", *sides, option, tmp_path / "no" / f"x.{suffix}"))
+        assert (tmp_path / f"p.{suffix}").read_bytes() == before
+
+    def test_of_others(self, run: Any, tmp_path: Path) -> None:
+        gold, own = tmp_path / "gold.json", tmp_path / "runs"
+        own.mkdir()
+        gold.write_bytes(GOLD.read_bytes())
+        (own / "a.json").write_bytes(RUN.read_bytes())
+        read = "is one of the files that are read"
+        assert read in refused(run("check", own / "a.json", "-r", gold, "--fix", gold))
+        (tmp_path / "link.json").symlink_to(own / "a.json")
+        for output in (own / "a.json", tmp_path / "link.json"):
+            assert read in refused(run("check", own / "a.json", "--fix", output))
+        (own / "b.html").write_bytes(RUN.read_bytes())
+        assert read in refused(run("compare", own / "a.json", own / "b.html", "-r", gold, "--report", own / "b.html"))
+        assert read in refused(run("leaderboard", own, "-r", gold, "--out", own / "a.json"))
+        assert "expected a name in .html" in refused(run("score", RUN, "-r", gold, "--report", own / "x.txt"))
+        assert gold.read_bytes() == GOLD.read_bytes()
+        assert (own / "a.json").read_bytes() == RUN.read_bytes()
+
+
+class TestFolderOfSystems:
+    def test_names_that_clash_and_links_to_nowhere(self, run: Any, tmp_path: Path) -> None:
+        folders = [tmp_path / name for name in ("one", "two")]
+        for folder in folders:
+            folder.mkdir()
+            (folder / "run.json").write_bytes(RUN.read_bytes())
+        found = json.loads(run("compare", *(own / "run.json" for own in folders), "-r", GOLD, "--json").out)
+        assert sorted(own["name"] for own in found["systems"]) == ["one/run.json", "two/run.json"]
+        (folders[0] / "run.csv").write_text("id,prediction\n1,a\n")
+        (folders[0] / "loop.json").symlink_to(folders[0] / "loop.json")
+        odd = Path(os.fsdecode(os.fsencode(folders[0]) + b"/\xff.json"))
+        odd.write_text("[")
+        for suffix in ("md", "csv", "html", "json"):
+            board = run("leaderboard", folders[0], "-r", GOLD, "--out", tmp_path / f"board.{suffix}")
+            assert board.status == 0
+            assert board.err.count("skipped: ") == 3
+            assert "run.json" in (tmp_path / f"board.{suffix}").read_text(encoding="utf-8")
+
+    def test_a_wrong_option_is_told_once(self, run: Any, tmp_path: Path) -> None:
+        message = refused(run("leaderboard", FOLDER, "-r", GOLD, "-p", "nope"))
+        assert "no system" not in message
+        assert "'mmlongbench'" in message
+        assert "--missing skip: expected" in refused(run("leaderboard", FOLDER, "-r", GOLD, "--missing", "skip"))
+
+
+@pytest.mark.parametrize("threshold", ["1e9999999", "1e-9999999", "-1e99999999", "1E+99999999"])
+def test_thresholds_of_many_digits(threshold: str, run: Any) -> None:
+    assert f"--threshold {threshold}: expected" in refused(run("explain", "ab", "ac", f"--threshold={threshold}"))
+
+
+@pytest.mark.parametrize("threshold", ["1" * 10_000, "0." + "1" * 1500, "1e-1001", "1" * 2000 + "/3"])
+@pytest.mark.parametrize("protocol", ["standard", "mmlongbench"])
+def test_refused_thresholds_are_shown_as_written(threshold: str, protocol: str, run: Any) -> None:
+    shown = threshold if len(threshold) < 80 else f"{threshold[:76]}..."
+    for command in (["explain", "ab", "ac"], ["score", RUN, "-r", GOLD, "-q"]):
+        message = refused(run(*command, "-p", protocol, "-t", threshold))
+        assert message.startswith(f"error: --threshold {shown}: ")
+        assert len(message) < 250
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["missing='zero'", 'unknown="ignore"', "threshold='0.5'", "resume=True", "columns={'prediction': NAME}"],
+)
+class TestDataThatLooksLikeOptions:
+    """Ids, groups, columns and names of files are shown as they are."""
+
+    def test_ids(self, option: str, run: Any, tmp_path: Path) -> None:
+        for name, id_ in (("p", "1"), ("r", option)):
+            row = {"id": id_, "prediction": "a", "answers": ["a"]}
+            (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+        message = refused(run("score", tmp_path / "p.jsonl", "-r", tmp_path / "r.jsonl", "-q"))
+        assert f"without a prediction (missing: {option})" in message
+        assert message.endswith(
+            "To score all the same: --missing zero scores questions without a prediction 0, "
+            "--unknown ignore leaves predictions without a question out.\n"
+        )
+        found = run(
+            "score", tmp_path / "p.jsonl", "-r", tmp_path / "r.jsonl", "--missing", "zero", "--unknown", "ignore"
+        )
+        assert f"note: 1 question_id without a prediction (missing: {option}): scored 0" in found.err
+
+    def test_groups_and_columns(self, option: str, run: Any, tmp_path: Path) -> None:
+        row = {"id": 1, "prediction": "a", "answers": ["a"], option: option}
+        (tmp_path / "both.jsonl").write_text(json.dumps(row) + "\n" + json.dumps({**row, "id": 2, option: None}) + "\n")
+        found = run("score", tmp_path / "both.jsonl", "--by", option, "-q")
+        assert f"by {option}\n" in found.out
+        assert f"  {option} " in found.out
+        assert option in found.err.replace("\\", "")  # in a note, where Python quotes it
+        assert f"expected one of id, prediction, answers, {option}\n" in refused(
+            run("score", tmp_path / "both.jsonl", "--by", "page", "-q")
+        )
+
+    def test_files(self, option: str, run: Any, tmp_path: Path) -> None:
+        folder = tmp_path / option
+        folder.mkdir()
+        (folder / f"{option}.json").write_text("[")
+        (folder / f"{option}.csv").write_text("number,words\n1,a\n")
+        arguments = ["leaderboard", folder, "-r", GOLD]
+        message = refused(run(*arguments))
+        for suffix in ("json", "csv"):
+            assert f"{folder / option}.{suffix}" in message
+        assert "Name the right one with --columns prediction=NAME." in message
+        (folder / "run.json").write_bytes(RUN.read_bytes())
+        skipped = run(*arguments).err
+        for suffix in ("json", "csv"):
+            assert f"skipped: {folder / option}.{suffix}: " in skipped
+        assert f"error: {folder / 'nothing.json'}: " in refused(run("score", folder / "nothing.json", "-r", GOLD))
+
+
+def test_a_threshold_is_a_fraction_too(run: Any) -> None:
+    """9/10 is the similarity of these texts, and a threshold of 0.9 as a float is a little more."""
+    for threshold in ("9/10", "0.9"):
+        found = json.loads(run("explain", "abcdefghij", "abcdefghix", "-t", threshold, "--json").out)
+        assert (found["score"], found["signature"]) == (0.9, signature(threshold=0.9, n=1))
+    third = json.loads(run("explain", "abc", "axy", "-t", "1/3", "--json").out)
+    assert third["score"] == pytest.approx(1 / 3)
+    assert "|keep:>=1/3|" in third["signature"]
+
+
+def test_a_reported_number_of_many_digits(run: Any) -> None:
+    found = json.loads(run("diagnose", RUN, "-r", GOLD, "--reported", "1e-999999999", "--json").out)
+    assert (found["fits"], found["decimals"]) == (False, 17)
+
+
+def test_groups_say_what_is_in_none(run: Any, tmp_path: Path) -> None:
+    rows = [{"id": own, "prediction": "a", "answers": ["a"], "kind": None if own % 2 else "x"} for own in range(6)]
+    (tmp_path / "both.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = json.loads(run("score", tmp_path / "both.jsonl", "--by", "kind", "--json").out)
+    assert found["by"] == {"kind": {"x": {"n": 3, "score": 1.0}}}
+    assert "3 of 6 questions have no value in 'kind' and are in none of its groups" in found["notes"]

@@ -1,0 +1,537 @@
+"""Data sets in many files on a real Dask cluster: the same score to the bit, and nothing lost when processes die."""
+
+import contextlib
+import dataclasses
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dask
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from dask.distributed import Client, LocalCluster
+from docvqa_runs import FOLDER
+from places import ROOT
+from rich.console import Console
+from typer.testing import CliRunner
+
+from anls_eval.cli import commands as cli
+from anls_eval.cluster import run as distributed
+from anls_eval.cluster.parts import UnpairedError
+from anls_eval.cluster.run import (
+    BadPartsError,
+    DatasetScore,
+    _Engine,
+    known_rows,
+    local_client,
+    part_paths,
+    score_dataset,
+)
+from anls_eval.files import open_predictions, open_references
+from anls_eval.submission.score import SubmissionScore, score_submission
+from benchmarks.generate import write_dataset
+
+ROWS, FILES, MORE_FILES = 60_000, 6, 30
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with local_client(2) as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Predictions and references whose files go together."""
+    folder = tmp_path_factory.mktemp("data")
+    write_dataset(folder, ROWS, FILES)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(data: Path, tmp_path_factory: pytest.TempPathFactory) -> SubmissionScore:
+    """What one process makes of the same rows in two files."""
+    return in_one_process(data, tmp_path_factory.mktemp("whole"))
+
+
+def in_one_process(data: Path, folder: Path, **options: Any) -> SubmissionScore:
+    sides = []
+    for side in ("predictions", "references"):
+        pq.write_table(pq.read_table(data / side), folder / f"{side}.parquet")
+        sides.append(folder / f"{side}.parquet")
+    return score_submission(open_predictions(sides[0]), open_references(sides[1]), by=["model"], **options)
+
+
+def scored(data: Path, out: Path, **options: Any) -> DatasetScore:
+    return score_dataset(data / "predictions", data / "references", out=out, by=["model"], **options)
+
+
+def copied(data: Path, folder: Path) -> Path:
+    return Path(shutil.copytree(data, folder / "data"))
+
+
+def shown(out: Path) -> list[str]:
+    """The results, without what is kept beside them."""
+    return sorted(path.name for path in out.iterdir() if path.name != "_work")
+
+
+@contextlib.contextmanager
+def client_in_this_process(workers: int) -> Iterator[Client]:
+    """Threads as workers, without what the processes of the fixture are told, and not Dask's default."""
+    options: dict[str, Any] = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+    settings = dask.config.set({"distributed.worker.preload": []})
+    with settings, Client(n_workers=workers, set_as_default=False, **options) as own:
+        yield own
+
+
+def one_is_unpaired(number: int, job: Any) -> None:
+    """The first fails once the other runs, which then takes longer."""
+    if number == 0:
+        while not (job / "started").exists():
+            time.sleep(0.01)
+        raise UnpairedError("0")
+    (job / "started").touch()
+    time.sleep(0.5)
+    (job / "ended").touch()
+
+
+class TestTheSameScore:
+    def test_files_that_go_together(
+        self, data: Path, expected: SubmissionScore, client: Client, tmp_path: Path
+    ) -> None:
+        done: list[int] = []
+        found = scored(data, tmp_path / "out", client=client, on_progress=done.append)
+        assert found == DatasetScore(expected, FILES, 0, {}, "file")
+        assert (done == sorted(done), done[-1]) == (True, ROWS)
+        rows = pq.read_table(tmp_path / "out")
+        assert rows.column_names == ["question_id", "score", "model"]
+        assert rows["question_id"].to_pylist() == [f"q{row:012d}" for row in range(ROWS)]
+
+    def test_files_that_do_not(self, expected: SubmissionScore, client: Client, tmp_path: Path) -> None:
+        write_dataset(tmp_path / "data", ROWS, FILES, apart=True)
+        found = scored(tmp_path / "data", tmp_path / "out", client=client)
+        assert found == DatasetScore(expected, FILES, 0, {}, "id")
+        assert sorted(pq.read_table(tmp_path / "out")["question_id"].to_pylist()) == [
+            f"q{row:012d}" for row in range(ROWS)
+        ]
+        assert not list((tmp_path / "out" / "_work" / "rows").glob("*.arrow"))
+
+    def test_one_worker_and_other_names(
+        self, data: Path, expected: SubmissionScore, client: Client, tmp_path: Path
+    ) -> None:
+        """The first file of predictions belongs to the last of references: noticed, and put right."""
+        moved = copied(data, tmp_path)
+        for number in range(FILES):
+            path = moved / "predictions" / f"part-{number:05d}.parquet"
+            path.rename(path.with_name(f"{FILES - number}.parquet"))
+        assert scored(moved, tmp_path / "out", client=client).submission == expected
+
+    def test_no_part_is_still_written_when_the_rows_are_brought_together(self, tmp_path: Path) -> None:
+        with client_in_this_process(2) as own:
+            job: Any = tmp_path
+            with pytest.raises(UnpairedError):
+                _Engine(lambda: own, job).each(one_is_unpaired, [0, 1])
+            assert (tmp_path / "ended").exists()
+
+    def test_a_client_that_is_not_the_default(self, data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
+        with client_in_this_process(1) as own:
+            assert scored(data, tmp_path / "out", client=own).submission == expected
+
+    @pytest.mark.parametrize("protocol", ["anls_star", "anls_star_paper"])
+    @pytest.mark.parametrize("lines", [1, 5])
+    def test_trees(self, protocol: str, lines: int, client: Client, tmp_path: Path) -> None:
+        source = FOLDER.parent / "documents" / "invoices.jsonl"
+        columns = {"prediction": "pred", "answers": "gold"}
+        rows = source.read_text(encoding="utf-8").splitlines(keepends=True)
+        for start in range(0, len(rows), lines):
+            (tmp_path / f"{start:02d}.jsonl").write_text("".join(rows[start : start + lines]), encoding="utf-8")
+        found = score_dataset(
+            str(tmp_path / "*.jsonl"), out=tmp_path / "out", client=client, protocol=protocol, columns=columns
+        )
+        assert found.submission == score_submission(
+            open_predictions(source, columns={"prediction": "pred"}),
+            open_references(source, columns={"answers": "gold"}),
+            protocol=protocol,
+        )
+
+
+class TestIds:
+    def test_missing_and_unknown(self, data: Path, client: Client, tmp_path: Path) -> None:
+        short = copied(data, tmp_path)
+        predictions, references = (short / side / "part-00002.parquet" for side in ("predictions", "references"))
+        pq.write_table(pq.read_table(predictions)[:-7], predictions)
+        pq.write_table(pq.read_table(references)[3:], references)
+        options = {"missing": "zero", "unknown": "ignore"}
+        whole = in_one_process(short, tmp_path, **options)
+        assert (whole.missing, whole.unknown) == (7, 3)
+        with pytest.raises(ValueError, match=r"^7 question_ids without a prediction .*and 3 question_ids in the pred"):
+            scored(short, tmp_path / "out", client=client)
+        found = scored(short, tmp_path / "out", client=client, resume=True, **options)
+        assert found.resumed == FILES
+        assert without_names(found.submission) == without_names(whole)
+
+    def test_repeats_in_different_files(self, data: Path, client: Client, tmp_path: Path) -> None:
+        twice = copied(data, tmp_path)
+        for side in ("predictions", "references"):
+            one, other = (pq.read_table(twice / side / f"part-0000{number}.parquet") for number in (1, 4))
+            pq.write_table(pa.concat_tables([other, one[:5]]), twice / side / "part-00004.parquet")
+        found = scored(twice, tmp_path / "out", client=client).submission
+        assert found == in_one_process(twice, tmp_path)
+        assert found.notes[:2] == tuple(
+            f"5 repeated rows of {side} (same question_id, same content): left out"
+            for side in ("predictions", "references")
+        )
+        path = twice / "predictions" / "part-00004.parquet"
+        changed = pq.read_table(path).to_pylist()
+        changed[-1]["prediction"] = "another"
+        pq.write_table(pa.Table.from_pylist(changed), path)
+        with (
+            pytest.warns(UserWarning, match="scored again, because the files or the options have changed since"),
+            pytest.raises(ValueError, match=r"duplicate question_id 'q0\d+' in predictions with different content"),
+        ):
+            scored(twice, tmp_path / "out", client=client, resume=True, skip_bad=True)
+
+    def test_what_was_kept_of_them_is_damaged(self, data: Path, client: Client, tmp_path: Path) -> None:
+        scored(data, tmp_path / "out", client=client)
+        kept = sorted((tmp_path / "out" / "_work").glob("*.npy"))[0]
+        kept.write_bytes(kept.read_bytes()[:-16])
+        (kept.parent / "without_repeats").unlink()  # as of a run that was broken off before it looked
+        with pytest.raises(ValueError, match="what was kept of the ids cannot be read"):
+            scored(data, tmp_path / "out", client=client, resume=True)
+
+    def test_without_ids(self, client: Client, tmp_path: Path) -> None:
+        for side, column in (("predictions", "prediction"), ("references", "answers")):
+            (tmp_path / side).mkdir()
+            for number in range(3):
+                text = "".join(json.dumps({column: f"{number} {row}"}) + "\n" for row in range(4))
+                (tmp_path / side / f"{side}-{number}.jsonl").write_text(text, encoding="utf-8")
+        sides = tmp_path / "predictions", tmp_path / "references"
+        found = score_dataset(*sides, out=tmp_path / "out", client=client).submission
+        assert (found.n, found.score, len(found.notes)) == (12, 1.0, 2)
+        (sides[1] / "references-2.jsonl").unlink()
+        with pytest.raises(ValueError, match="3 files of predictions but 2 of references, and no question_ids"):
+            score_dataset(*sides, out=tmp_path / "other", client=client)
+
+
+def without_names(score: SubmissionScore) -> SubmissionScore:
+    """Which ids are the first that a note names is by the order of the parts."""
+    return dataclasses.replace(score, notes=tuple(note.partition("(")[0] for note in score.notes))
+
+
+class TestBadParts:
+    @pytest.fixture
+    def damaged(self, data: Path, tmp_path: Path) -> Path:
+        """A data set of which one file is cut off."""
+        folder = copied(data, tmp_path)
+        path = folder / "predictions" / "part-00003.parquet"
+        path.write_bytes(path.read_bytes()[:-100])
+        return folder
+
+    def test_are_listed_and_the_others_kept(
+        self, data: Path, damaged: Path, expected: SubmissionScore, client: Client, tmp_path: Path
+    ) -> None:
+        with pytest.raises(BadPartsError, match=r"^1 part cannot be scored:\n.*part-00003.parquet: not a readable Par"):
+            scored(damaged, tmp_path / "out", client=client)
+        shutil.copy(data / "predictions" / "part-00003.parquet", damaged / "predictions")
+        found = scored(damaged, tmp_path / "out", client=client, resume=True)
+        assert found == DatasetScore(expected, FILES, FILES - 1, {}, "file")
+
+    def test_can_be_left_out(self, damaged: Path, client: Client, tmp_path: Path) -> None:
+        found = scored(damaged, tmp_path / "out", client=client, skip_bad=True)
+        path = damaged / "predictions" / "part-00003.parquet"
+        assert (list(found.bad), found.parts) == ([str(path)], FILES - 1)
+        assert found.submission.notes[0].startswith(f"1 of {FILES} files cannot be read or scored and is left out: ")
+        path.unlink()
+        (damaged / "references" / path.name).unlink()
+        whole = in_one_process(damaged, tmp_path)
+        assert dataclasses.replace(found.submission, notes=()) == dataclasses.replace(whole, notes=())
+
+    def test_whose_other_side_is_elsewhere(self, client: Client, tmp_path: Path) -> None:
+        write_dataset(tmp_path / "data", 6_000, 3, apart=True)
+        path = tmp_path / "data" / "predictions" / "part-00001.parquet"
+        path.write_bytes(path.read_bytes()[:-100])
+        with pytest.raises(BadPartsError, match=r"part-00001.parquet: not a readable"):
+            scored(tmp_path / "data", tmp_path / "out", client=client)
+        told = rf"^3000 question_ids without a .*\n1 file is left out.*{path}\nMend them .*missing"
+        with pytest.raises(ValueError, match=told):
+            scored(tmp_path / "data", tmp_path / "out", client=client, resume=True, skip_bad=True)
+        found = scored(tmp_path / "data", tmp_path / "out", client=client, resume=True, skip_bad=True, missing="zero")
+        assert (found.submission.n, found.submission.missing, list(found.bad)) == (6_000, 3_000, [str(path)])
+
+    def test_all_of_one_side(self, client: Client, tmp_path: Path) -> None:
+        write_dataset(tmp_path / "data", 6_000, 3, apart=True)
+        paths = sorted((tmp_path / "data" / "predictions").iterdir())
+        for path in paths:
+            table = pq.read_table(path)
+            at = table.column_names.index("prediction")
+            pq.write_table(table.set_column(at, "prediction", pa.array([["a", "b"]] * len(table))), path)
+        with pytest.raises(BadPartsError, match=r"part-0000") as caught:
+            scored(tmp_path / "data", tmp_path / "out", client=client, skip_bad=True, missing="zero")
+        assert list(caught.value.bad) == list(map(str, paths))
+
+
+class TestOptions:
+    def test_a_folder_with_something_in_it(self, data: Path, client: Client, tmp_path: Path) -> None:
+        (tmp_path / "other.txt").touch()
+        with pytest.raises(ValueError, match="has other files; expected a new folder, or resume=True"):
+            scored(data, tmp_path, client=client)
+        with pytest.raises(ValueError, match="has other files; expected the results of an earlier run"):
+            scored(data, tmp_path, client=client, resume=True)
+        assert [path.name for path in tmp_path.iterdir()] == ["other.txt"]
+
+    def test_other_options_are_scored_again(self, data: Path, client: Client, tmp_path: Path) -> None:
+        standard = scored(data, tmp_path, client=client)
+        with pytest.warns(UserWarning, match=f"{FILES} parts that an earlier run finished are scored again"):
+            paper = scored(data, tmp_path, client=client, resume=True, protocol="paper")
+        assert paper.resumed == 0
+        assert paper.submission.score < standard.submission.score
+
+    @pytest.mark.parametrize("apart", [False, True])
+    def test_no_worker_is_asked_where_all_is_finished(self, apart: bool, client: Client, tmp_path: Path) -> None:
+        write_dataset(tmp_path / "data", 6_000, 3, apart=apart)
+        first = scored(tmp_path / "data", tmp_path / "out", client=client)
+        again = scored(tmp_path / "data", tmp_path / "out", client="tcp://127.0.0.1:1", resume=True)
+        assert again == dataclasses.replace(first, resumed=3)
+
+    def test_a_folder_that_cannot_be_one(self, data: Path, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        for out in (tmp_path / "file", tmp_path / "file" / "out", Path("/proc/out")):
+            with pytest.raises(ValueError, match=rf"^{out} cannot be the folder of the results \(.*expected a folder"):
+                scored(data, out)
+
+    @pytest.mark.parametrize(
+        ("address", "message"),
+        [
+            ("localhost", "'localhost' is not the address of a Dask scheduler; expected .*tcp://HOST:8786"),
+            ("http://localhost", "'http://localhost' is not the address"),
+            ("http://localhost:8786", "'http://localhost:8786' is not the address"),
+            ("tcp://127.0.0.1:1", r"no Dask scheduler answers at tcp://127.0.0.1:1 \(.*; expected .*tcp://HOST:8786"),
+        ],
+    )
+    def test_an_address_without_a_scheduler(self, address: str, message: str, data: Path, tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match=message):
+            scored(data, tmp_path / "out", client=address)
+        with pytest.raises(ValueError, match=message):  # and not that the folder is not empty
+            scored(data, tmp_path / "out", client=address)
+
+    def test_a_scheduler_without_workers(self, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(distributed, "_FOR_WORKERS", 0.5)
+        with (
+            LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+            pytest.warns(UserWarning, match="has no workers: waiting 0.5 s for one"),
+            pytest.raises(
+                ChildProcessError, match=f"^no workers at {cluster.scheduler_address}: start some with `dask"
+            ),
+        ):
+            scored(data, tmp_path / "out", client=cluster.scheduler_address)
+
+    def test_workers_and_a_cluster(self, data: Path, client: Client, tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match="got both"):
+            scored(data, tmp_path / "out", client=client, workers=2)
+
+    def test_known_rows(self, data: Path, tmp_path: Path) -> None:
+        assert known_rows(data / "references") == ROWS
+        (tmp_path / "a.parquet").write_bytes(b"PAR1")
+        assert known_rows(tmp_path) is None
+        assert known_rows([str(tmp_path / "a.csv")]) is None
+
+    @pytest.mark.parametrize(
+        ("option", "message"),
+        [({"protocol": "x"}, "protocol"), ({"missing": "x"}, "missing"), ({"threshold": "2"}, "threshold")],
+    )
+    def test_are_refused_before_anything_is_done(
+        self, option: dict[str, Any], message: str, data: Path, tmp_path: Path
+    ) -> None:
+        with pytest.raises(ValueError, match=message):
+            scored(data, tmp_path / "out", **option)
+        assert not (tmp_path / "out").exists()
+
+    def test_paths(self, data: Path, tmp_path: Path) -> None:
+        names = [str(data / "predictions" / f"part-0000{number}.parquet") for number in range(FILES)]
+        assert part_paths(data / "predictions") == part_paths(f"{data}/predictions/*.parquet") == names
+        assert part_paths(names[:2]) == names[:2]
+        with pytest.raises(ValueError, match="there are no files"):
+            part_paths(tmp_path)
+        with pytest.raises(ValueError, match="there are no files"):
+            part_paths(f"{tmp_path}/*.parquet")
+
+
+# ---------------------------------------------------------------------------------------------------
+# Processes that die
+# ---------------------------------------------------------------------------------------------------
+
+
+def wait_until(condition: Any, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+def finished(out: Path) -> int:
+    return len(list((out / "_work").glob("part-*.json")))
+
+
+@pytest.fixture(scope="module")
+def longer(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same rows in many files, so that there is a middle of the run."""
+    folder = tmp_path_factory.mktemp("longer")
+    write_dataset(folder, ROWS, MORE_FILES)
+    return folder
+
+
+def test_a_worker_that_is_killed(longer: Path, expected: SubmissionScore, tmp_path: Path) -> None:
+    killed: list[int] = []
+
+    def kill(done: int) -> None:
+        if 0 < done < ROWS and not killed:
+            killed.append(own.run(os.getpid).popitem()[1])
+            os.kill(killed[0], signal.SIGKILL)
+
+    with local_client(2) as own:
+        found = scored(longer, tmp_path / "out", client=own, on_progress=kill)
+    assert killed
+    assert found.submission == expected
+    assert shown(tmp_path / "out") == [f"part-{number:05d}.parquet" for number in range(MORE_FILES)]
+
+
+def test_no_memory(data: Path, tmp_path: Path) -> None:
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        local_client(1, memory_limit="120MB") as own,
+        pytest.raises(ChildProcessError, match=r"Give each worker more memory.*run again with resume=True"),
+    ):
+        scored(data, tmp_path / "out", client=own)
+
+
+def test_a_cluster_that_is_there(data: Path, expected: SubmissionScore, client: Client, tmp_path: Path) -> None:
+    sides = str(data / "predictions" / "*.parquet"), "-r", str(data / "references")
+    asked = ["score", *sides, "--by", "model", "--out", str(tmp_path / "out"), "--json", "--quiet"]
+    run = CliRunner().invoke(cli.app, [*asked, "--scheduler", client.scheduler.address])
+    assert json.loads(run.stdout) == as_json(expected, tmp_path / "out")
+    assert client.scheduler_info()["workers"], "it was left running"
+
+
+def as_json(expected: SubmissionScore, out: Path) -> Any:
+    """What the command prints of a new run."""
+    own = {"parts": FILES, "resumed": 0, "bad": {}, "paired_by": "file", "out": str(out)}
+    return json.loads(json.dumps({**expected.to_dict(), **own}))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--out", "x", "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "expected one of them"),
+        (["--workers", "2"], "--workers, --scheduler, --resume and --skip-bad need --out"),
+        (["--out", "x", "--cluster-by", "model"], "--out goes with none of --per-question, --cluster-by and --report"),
+    ],
+)
+def test_options_of_the_command(options: list[str], message: str, data: Path) -> None:
+    run = CliRunner().invoke(cli.app, ["score", str(data), *options])
+    assert message in str(run.exception)
+
+
+def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(cli, "err", Console(file=shown, force_terminal=True, width=100))
+    for rows in (12_345, None):
+        with cli._progress(rows, quiet=False) as advance:
+            advance(0)
+            advance(1_234)
+    assert "1,234/12,345" in shown.getvalue()
+    assert "1,234 " in shown.getvalue()
+    assert " 0 rows/s" not in shown.getvalue()
+
+
+class Run:
+    """The command line in a process of its own, and all processes that it starts."""
+
+    def __init__(self, data: Path, out: Path, *options: str) -> None:
+        command = [
+            sys.executable,
+            "-m",
+            "anls_eval",
+            "score",
+            str(data / "predictions"),
+            "-r",
+            str(data / "references"),
+        ]
+        self.out = out
+        self.process = psutil.Popen(
+            [*command, "--by", "model", "--workers", "2", "--out", str(out), "--json", *options],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C reaches all processes of a terminal
+        )
+        self.others: set[psutil.Process] = set()
+        self.watcher = threading.Thread(target=self.watch)
+        self.watcher.start()
+
+    def watch(self) -> None:
+        while self.process.poll() is None:
+            try:
+                self.others.update(self.process.children(recursive=True))
+            except psutil.NoSuchProcess:
+                break
+            time.sleep(0.05)
+
+    def wait(self) -> tuple[int, str, str]:
+        out, err = self.process.communicate(timeout=90)
+        self.watcher.join()
+        return self.process.returncode, out, err
+
+    def check_nothing_is_left(self) -> None:
+        assert len(self.others) > 2, "workers were seen"
+        _, alive = psutil.wait_procs(self.others, timeout=30)
+        assert not alive
+
+
+def test_the_command(data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
+    run = Run(data, tmp_path / "out")
+    status, printed, said = run.wait()
+    assert (status, json.loads(printed)) == (0, as_json(expected, tmp_path / "out"))
+    assert said == f"the scores of each question are in {tmp_path / 'out'} ({FILES} parts, files went together)\n"
+    run.check_nothing_is_left()
+    damaged = copied(data, tmp_path)
+    (damaged / "references" / "part-00000.parquet").write_bytes(b"PAR1")
+    run = Run(damaged, tmp_path / "other")
+    status, printed, said = run.wait()
+    assert (status, printed) == (1, "")
+    assert "1 part cannot be scored" in said
+    run.check_nothing_is_left()
+
+
+@pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_broken_off(
+    way: signal.Signals, longer: Path, expected: SubmissionScore, client: Client, tmp_path: Path
+) -> None:
+    run = Run(longer, tmp_path / "out")
+    wait_until(lambda: finished(run.out))
+    if way == signal.SIGINT:
+        os.killpg(run.process.pid, way)
+    else:
+        run.process.kill()
+    status, printed, said = run.wait()
+    assert (status != 0, printed, "Traceback" in said) == (True, "", False)
+    run.check_nothing_is_left()
+    done = finished(run.out)
+    assert 0 < done < MORE_FILES
+    if way == signal.SIGINT:
+        parts = "1 part is" if done == 1 else f"{done} parts are"
+        assert said == f"interrupted; {parts} finished in {run.out}: go on with --resume\n"
+    found = scored(longer, run.out, client=client, resume=True)
+    assert (found.submission, found.resumed) == (expected, done)
+    assert shown(run.out) == [f"part-{number:05d}.parquet" for number in range(MORE_FILES)]

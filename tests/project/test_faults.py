@@ -1,0 +1,230 @@
+"""Processes that are killed, interrupted or out of room: what was there stays, and nothing half is taken for whole.
+
+Each test stops real processes. How often is bounded here; docs/reliability.md has the figures of longer runs.
+"""
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from anls_eval.files import open_predictions
+
+QUESTIONS = 40_000
+KILLS = int(os.environ.get("KILLS", "5"))
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """A submission that takes some seconds with a row for each question."""
+    folder = tmp_path_factory.mktemp("sides")
+    rows = [(number, f"answer {number * 7919 % 100_003} of some length") for number in range(QUESTIONS)]
+    for name, field in ("predictions", "prediction"), ("references", "answers"):
+        lines = (json.dumps({"question_id": id_, field: text}) for id_, text in rows)
+        (folder / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return str(folder / "predictions.jsonl"), str(folder / "references.jsonl")
+
+
+WRITER = """
+import sys, pyarrow as pa
+from anls_eval.files import write_rows
+batch = pa.record_batch({"question_id": [str(n) for n in range(1000)], "score": [0.5] * 1000})
+print("ready", flush=True)
+while True:
+    write_rows(sys.argv[1], (batch for _ in range(30)))
+    print("whole", flush=True)
+"""
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.jsonl.gz"])
+def test_killed_while_writing(tmp_path: Path, name: str) -> None:
+    """SIGKILL at random moments: under the name of the file there is always a whole one."""
+    generator = random.Random(name)  # noqa: S311
+    path = tmp_path / name
+    for _ in range(KILLS):
+        with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout
+            for _ in range(2):  # ready, and one whole file
+                process.stdout.readline()
+            time.sleep(generator.uniform(0, 0.3))
+            process.kill()
+        assert sum(map(len, open_predictions(path, columns={"prediction": "score"}).batches())) == 30_000
+
+
+PROGRAM = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests in the background
+from anls_eval.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.jsonl.gz"])
+def test_interrupted(tmp_path: Path, sides: tuple[str, str], name: str) -> None:
+    """Ctrl-C: words, status 130, and what was scored under a name that says partial; the file that was there stays."""
+    (tmp_path / name).write_text("what was there")
+    arguments = ["score", sides[0], "-r", sides[1], "--per-question", str(tmp_path / name)]
+    with subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stderr=subprocess.PIPE, text=True) as process:
+        while not any(path.stat().st_size for path in tmp_path.glob(f".{name}.*")):
+            assert process.poll() is None
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate()
+    partial = tmp_path / name.replace("rows.", "rows.partial.")
+    assert process.returncode == 130
+    assert told.splitlines()[-1] == f"interrupted; what was written before is kept in {partial}"
+    assert 0 < sum(map(len, open_predictions(partial).batches())) < QUESTIONS
+    assert (tmp_path / name).read_text() == "what was there"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, partial.name])
+
+
+def test_interrupted_without_a_file(sides: tuple[str, str]) -> None:
+    arguments = ["score", *(sides[0], "-r", sides[1])]
+    with subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        process.stderr.readline()  # what was detected: scoring begins
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate()
+    assert (process.returncode, told.splitlines()[-1]) == (130, "interrupted")
+
+
+EACH = """
+import contextlib, io, json, os, resource, sys
+from anls_eval.cli.commands import main
+
+def run(arguments):
+    sys.argv = ["anls", "score", *arguments]
+    with contextlib.redirect_stderr(io.StringIO()) as told, contextlib.redirect_stdout(io.StringIO()):
+        try:
+            main()
+        except SystemExit as stop:
+            return stop.code, told.getvalue()
+
+usual, folder, options, well, before = json.loads(sys.argv[1])
+for option, name, *more in options:
+    status, words = run([*usual, option, os.path.join(well, name), *more])  # imports all that is needed
+    assert not status, words
+exec(before)
+print(json.dumps([run([*usual, option, os.path.join(folder, name), *more]) for option, name, *more in options]))
+"""
+OUTPUTS = [
+    ("--per-question", "rows.csv"),
+    ("--per-question", "rows.parquet"),
+    ("--per-question", "rows.jsonl.zst"),
+    ("--report", "report.html"),
+    ("--eval-results", "hub", "--dataset-id", "a/b", "--task-id", "c"),
+]
+
+
+def run_each(usual: list[str], folder: Path, before: str) -> list[str]:
+    """Write every kind of file into a folder, after `before`, in one process: each must fail, and this is how."""
+    with tempfile.TemporaryDirectory() as well:
+        command = [sys.executable, "-c", EACH, json.dumps([usual, str(folder), OUTPUTS, well, before])]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    told = []
+    for status, words in json.loads(done.stdout):
+        assert status == 2, words
+        assert "Traceback" not in words
+        told.append(words.splitlines()[-1])
+        assert told[-1].startswith("error: ")
+    return told
+
+
+@contextlib.contextmanager
+def full_disk(folder: Path) -> Iterator[Callable[[], None]]:
+    """Mount a small file system; gives what fills it."""
+    command = [shutil.which("mount") or "mount", *["-t", "tmpfs", "-o", "size=128k", "none"], str(folder)]
+    if subprocess.run(command, stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("no file system can be mounted here")
+
+    def fill() -> None:
+        with (folder / ".filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+
+    try:
+        yield fill
+    finally:
+        subprocess.run([shutil.which("umount") or "umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("is_real", [False, True])
+def test_no_room(tmp_path: Path, is_real: bool) -> None:
+    """A file that may not grow stands for a full disk, which there is where one can be mounted."""
+    both = tmp_path / "both.jsonl"
+    rows = [{"id": number, "prediction": f"{number * 7919 % 10_007}", "answers": ["x"]} for number in range(3000)]
+    both.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    folder = tmp_path / "full"
+    folder.mkdir()
+    with full_disk(folder) if is_real else contextlib.nullcontext(lambda: None) as fill:
+        (folder / "hub" / ".eval_results").mkdir(parents=True)
+        paths = [folder / name for _, name, *_ in OUTPUTS[:4]] + [folder / "hub" / ".eval_results" / "b-c.yaml"]
+        for path in paths:
+            path.write_text("what was there")
+        fill()
+        before = "" if is_real else "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
+        told = run_each([str(both)], folder, before)
+        for path, words in zip(paths, told, strict=True):
+            assert words.startswith(f"error: {path}: cannot be written: ")
+            assert ("No space left on device" in words) == is_real
+            assert path.read_text() == "what was there"
+        left = {path for path in folder.rglob("*") if path.is_file()}
+        assert left - {folder / ".filler"} == set(paths)  # nothing half
+
+
+def test_read_only_folder() -> None:
+    with tempfile.TemporaryDirectory() as name:  # pytest's folders are closed to other users
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "locked").mkdir(mode=0o555)
+        (folder / "both.csv").write_text("id,prediction,answers\n1,Lima,Lima\n", encoding="utf-8")
+        before = "if os.geteuid() == 0: os.seteuid(65534)"  # root may write anywhere
+        told = run_each([str(folder / "both.csv")], folder / "locked", before)
+        for (_, name, *_), words in zip(OUTPUTS, told, strict=True):
+            assert f"{folder / 'locked' / name}" in words
+            assert "Permission denied" in words
+        assert list((folder / "locked").iterdir()) == []
+
+
+RANK = """
+import os, sys, evaluate
+path, rank, cache, moment = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+metric = evaluate.load(path, num_process=2, process_id=rank, experiment_id="pair", cache_dir=cache, timeout=3)
+metric.add_batch(predictions=["a", "b"], references=[["a"], ["c"]])
+if rank == 1 and moment == "before":
+    os._exit(1)
+if rank == 1 and moment == "while writing":
+    metric._finalize = lambda: os._exit(1)
+try:
+    metric.compute(predictions=["x"], references=[["x"]])
+except ValueError as error:
+    print(error)
+    print(len(metric))
+alone = evaluate.load(path)
+alone.add_batch(predictions=["a", "b"], references=[["a"], ["c"]])
+print(alone.compute()["anls_score"])
+"""
+
+
+@pytest.mark.parametrize("moment", ["before", "while writing"])
+def test_a_process_of_several_dies(tmp_path: Path, metric_path: str, moment: str) -> None:
+    """The other one says so after its timeout, and keeps what was added to it."""
+    command = [sys.executable, "-W", "ignore", "-c", RANK, metric_path]
+    with subprocess.Popen([*command, "1", str(tmp_path), moment]) as other:
+        done = subprocess.run([*command, "0", str(tmp_path), moment], capture_output=True, text=True, check=True)
+        assert other.wait() == 1
+    message, rows, score = done.stdout.splitlines()
+    assert message.startswith("process 0 of 2 did not get together with the others: ")
+    assert "One of them has ended or is late" in message
+    assert "timeout=3 seconds" in message
+    assert (rows, score) == ("2", "0.5")

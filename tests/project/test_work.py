@@ -1,0 +1,420 @@
+"""How much work a score takes, on fixed inputs: an optimisation that is lost fails here, on any machine."""
+
+from __future__ import annotations
+
+import json
+import random
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import docvqa_runs
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from work import Work, counted
+
+from anls_eval.analysis.diagnosis import compare_protocols, diagnose
+from anls_eval.files import Reader, open_predictions, open_references
+from anls_eval.metric import ANLS
+from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.steps import LENGTHS, apply_steps
+from anls_eval.rules.table import PROTOCOLS
+from anls_eval.scoring import anls_score, anls_scores, anls_star_score, anls_star_scores, explain
+from anls_eval.statistics import resampling
+from anls_eval.statistics.intervals import rank_systems
+from anls_eval.submission.score import score_questions, score_submission
+from anls_eval.text.closest import closest_pairs, measure
+from anls_eval.text.similarity import kept_similarity
+from anls_eval.tree.explain import closest_reference_of, matches_of
+from benchmarks.documents import chain, header, nested, predicted
+from benchmarks.tree import Pair, Sizes, pairs
+
+TEXTS = [name for name, rules in PROTOCOLS.items() if not rules.tree]
+RUN = "qwen2_vl_7b"
+GOLD = docvqa_runs.FOLDER / "gold.json"
+ANSWERS = docvqa_runs.answers()
+PAIRS = sum(map(len, ANSWERS))
+TREES = {own.name: own for own in pairs(Sizes())}
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def peak_of(run: Callable[[], Any]) -> int:
+    """The most bytes that Python and NumPy hold while it runs."""
+    run()
+    tracemalloc.start()
+    run()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak
+
+
+def work_of(run: Callable[[], Any]) -> Work:
+    """The work of a run, when all that is made once has been made."""
+    run()
+    with counted() as work:
+        run()
+    return work
+
+
+def open_pairs(predictions: list[str], rules: Protocol) -> list[int]:
+    """Of each question, how many answers need a distance: none if one is equal, else those of a length that counts."""
+    counts = []
+    for prediction, answers in zip(predictions, ANSWERS, strict=True):
+        left = apply_steps(rules.prediction_steps, prediction)
+        rights = [apply_steps(rules.answer_steps, answer) for answer in answers]
+        needed = 0
+        for answer, right in zip(answers, rights, strict=True):
+            of_prediction = LENGTHS[rules.prediction_length](prediction, left)
+            longest = max(len(of_prediction), len(LENGTHS[rules.answer_length](answer, right)))
+            needed += bool(kept_similarity(abs(len(left) - len(right)), longest, rules) > 0)
+        is_settled = left in rights and (left != "" or rules.both_empty)
+        counts.append(0 if is_settled else needed)
+    return counts
+
+
+def as_arrow(predictions: list[str]) -> tuple[pa.Array, pa.Array]:
+    return pa.array(predictions, pa.large_string()), pa.array(ANSWERS, pa.large_list(pa.large_string()))
+
+
+class TestTexts:
+    @pytest.mark.parametrize("name", TEXTS)
+    @pytest.mark.parametrize("run", docvqa_runs.RUNS)
+    def test_only_pairs_that_can_matter_have_a_distance(self, run: str, name: str) -> None:
+        predictions = docvqa_runs.predictions(run)
+        work = work_of(lambda: anls_scores(predictions, ANSWERS, protocol=name))
+        needed = open_pairs(predictions, PROTOCOLS[name])
+        assert work.columns[0] <= sum(needed), "pairs are measured whose texts are equal or too different in length"
+        assert work.held[0] <= np.count_nonzero(needed), "a prediction is copied for each of its answers"
+        assert (work.single, work.matrices) == (0, []), "distances are not computed in one batch"
+        padding = PROTOCOLS[name].prediction_length.startswith("raw")
+        assert len(work.columns) <= 1 + padding, "one block is scored in several batches"
+        assert sum(work.columns[1:]) <= 18, "what has no surplus blanks is scored again without them"
+
+    @pytest.mark.parametrize("make", [lambda own: (own, ANSWERS), as_arrow], ids=["lists", "Arrow"])
+    def test_the_numbers_of_one_run(self, make: Callable[[list[str]], tuple[Any, Any]]) -> None:
+        given = make(docvqa_runs.predictions(RUN))
+        work = work_of(lambda: anls_scores(*given))
+        assert (len(work.columns), sum(work.columns), sum(work.held)) == (1, 191, 129)
+        assert work.characters <= 192_174, "pairs of long texts are measured that need not be"
+        assert work.prepared <= 2_123, "questions that the raw texts settle are prepared all the same"
+
+    def test_python_does_only_what_arrow_cannot(self) -> None:
+        predictions = ["Straße", "CAFÉ 1", *["a  b c"] * 500]
+        work = work_of(lambda: anls_scores(predictions, [["strasse", "x"], ["cafe 1"], *[["a b d"]] * 500]))
+        assert work.steps == {"lower": 2, "collapse": 2, "strip": 2}, "texts in ASCII go through Python"
+
+    def test_arrow_columns_are_not_copied(self) -> None:
+        texts, answers = as_arrow(docvqa_runs.predictions(RUN))
+        work = work_of(lambda: anls_scores(texts, answers))
+        assert work.arrow_bytes <= 450_000, "Arrow allocates more: a column is copied that need not be"
+
+    def test_arrow_columns_make_no_python_objects(self) -> None:
+        n = 50_000
+        texts = pa.array([f"answer {row}" for row in range(n)], pa.large_string())
+        answers = pa.LargeListArray.from_arrays(pa.array(range(n + 1), pa.int64()), texts)
+        peak = peak_of(lambda: anls_scores(texts, answers))
+        assert peak <= 24 * n, "an Arrow column becomes Python objects, or a block is larger"
+
+    def test_a_prediction_is_held_once(self) -> None:
+        work = work_of(lambda: anls_scores(["abcd"] * 20, [["abce"] * 1_000] * 20))
+        assert work.columns == [20_000]
+        assert work.held == [20], "a prediction is copied for each of its answers"
+
+    def test_one_question_needs_no_arrow(self) -> None:
+        work = work_of(lambda: anls_score("CocaCola", ["Coca Cola", "Coca Cola Company"]))
+        assert (work.single, work.columns, work.arrow_bytes) == (2, [], 0)
+
+    def test_the_closest_answers_take_one_pass(self) -> None:
+        predictions = docvqa_runs.predictions(RUN)
+        work = work_of(lambda: closest_pairs(predictions, ANSWERS, PROTOCOLS["standard"]))
+        assert work.columns == [PAIRS], "the closest answer is looked for by distances computed before"
+
+    def test_details_measure_only_the_closest_again(self) -> None:
+        predictions = docvqa_runs.predictions(RUN)
+        pairs = closest_pairs(predictions, ANSWERS, PROTOCOLS["standard"])
+        work = work_of(lambda: measure(pairs, PROTOCOLS["standard"], np.arange(len(predictions))))
+        assert work.columns == [len(predictions)]
+
+
+class TestMetric:
+    def score(self, detailed: bool) -> None:
+        predictions = docvqa_runs.predictions(RUN)
+        metric = ANLS()
+        for start in range(0, len(predictions), 10):
+            own = slice(start, start + 10)
+            metric.add_batch(predictions=predictions[own], references=ANSWERS[own])
+        metric.compute(detailed=detailed)
+
+    def test_batches_are_scored_at_once(self) -> None:
+        work = work_of(lambda: self.score(detailed=False))
+        assert work.columns == [191], "each batch is scored by itself"
+        assert work.arrow_bytes <= 1_240_000, "batches are joined one by one, or columns are copied"
+
+    def test_details_take_one_pass(self) -> None:
+        assert work_of(lambda: self.score(detailed=True)).columns == [PAIRS], "details are scored once more"
+
+
+class TestAllProtocols:
+    def test_a_distance_is_shared(self) -> None:
+        predictions = docvqa_runs.predictions(RUN)
+        work = work_of(lambda: compare_protocols(predictions, ANSWERS, most=0))
+        assert sum(work.columns) <= 1_492, "protocols that compare the same texts measure them again"
+        assert work.prepared <= 11_971, "questions are prepared in which every protocol finds an equal answer"
+
+    def test_a_diagnosis_measures_once(self) -> None:
+        predictions = docvqa_runs.predictions(RUN)
+        work = work_of(lambda: diagnose(predictions, ANSWERS, "0.26"))
+        assert sum(work.columns) <= 3_294, "distances are measured again for a threshold or another way to score"
+
+
+def leaves(tree: Any) -> int:
+    children = list(tree.values()) if isinstance(tree, dict) else tree if isinstance(tree, list) else None
+    return 1 if children is None else sum(map(leaves, children))
+
+
+def texts_of(tree: Any) -> list[str]:
+    """The texts of nested lists, as they are compared."""
+    if isinstance(tree, list):
+        return [text for child in tree for text in texts_of(child)]
+    return [apply_steps(PROTOCOLS["anls_star"].answer_steps, str(tree))]
+
+
+class TestTrees:
+    def work_of(self, own: Pair) -> Work:
+        return work_of(lambda: anls_star_score(own.prediction, own.reference))
+
+    @pytest.mark.parametrize("name", TREES)
+    def test_a_text_is_normalised_once(self, name: str) -> None:
+        own = TREES[name]
+        number = leaves(own.prediction) + leaves(own.reference)
+        steps = {"lower": number, "collapse": number}
+        assert self.work_of(own).steps == steps, "a leaf is normalised again, or in more steps"
+
+    def test_a_dict(self) -> None:
+        work = self.work_of(TREES["dict of 4 fields"])
+        assert (work.single, work.matrices, work.assignments) == (1, [], []), "equal texts are measured"
+
+    @pytest.mark.parametrize(("n", "most"), [(10, 2), (30, 12), (100, 31), (300, 93)])
+    def test_a_list_is_one_matrix(self, n: int, most: int) -> None:
+        own = TREES[f"list of {n} texts"]
+        work = self.work_of(own)
+        longest = max(map(len, texts_of([own.prediction, own.reference])))
+        assert work.matrices == [(n, n)], "the pairs of a list are not measured in one batch"
+        assert work.cutoffs == [longest // 2], "distances that cannot count are computed to the end"
+        assert work.assignments == [(n, n)], "a list of texts is matched more than once"
+        assert work.searched == 0, "matchings that tie are looked for where every one has the same score"
+        assert work.single <= most, "matched texts that are equal are measured again"
+
+    def test_a_matrix_is_held_once(self) -> None:
+        own = TREES["list of 300 texts"]
+        peak = peak_of(lambda: anls_star_score(own.prediction, own.reference))
+        assert peak <= 18 * 300 * 300, "the distances of a whole list are copied, and leave the processor's cache"
+
+    @pytest.mark.parametrize(("n", "cells", "single"), [(5, 145, 14), (20, 2_380, 40), (50, 14_800, 88)])
+    def test_an_invoice_is_one_matrix_for_each_key(self, n: int, cells: int, single: int) -> None:
+        work = self.work_of(TREES[f"invoice of {n} items"])
+        assert len(work.matrices) == 6, "the items are not compared key by key"
+        assert work.cells <= cells, "texts that occur several times are measured as often"
+        assert work.single <= single
+        assert work.assignments == [(n, n)], "the items are matched more than once"
+        assert (work.searched, work.valued) == (1, 1), "the items are matched more than once"
+
+    def test_texts_that_repeat_are_measured_once(self) -> None:
+        work = work_of(lambda: anls_star_score(["paid", "due", "open"] * 30, ["paid", "dues", "opens"] * 30))
+        assert work.matrices == [(3, 3)], "texts that occur several times are measured as often"
+        assert work.single <= 2
+
+    @pytest.mark.parametrize(("depth", "valued"), [(3, 35), (4, 139)])
+    def test_nests_of_few_measure_each_pair_once(self, depth: int, valued: int) -> None:
+        own = TREES[f"lists of 2, {depth} deep"]
+        pairs = {(g, p) for g in texts_of(own.reference) for p in texts_of(own.prediction) if g != p}
+        work = self.work_of(own)
+        assert work.single <= len(pairs), "a pair of texts is measured again"
+        assert (work.matrices, work.assignments) == ([], []), "few pairs go through matrices"
+        assert work.valued <= valued, "two lists are matched again to say which elements were matched"
+
+    def test_nests_of_many_are_one_matrix(self) -> None:
+        generator = random.Random(1)  # noqa: S311
+        reference = [nested(generator, 1, 3) for _ in range(40)]
+        prediction = predicted(generator, reference)
+        work = work_of(lambda: anls_star_score(prediction, reference))
+        assert work.matrices == [(120, 120)], "the lists of a list are compared pair by pair"
+        assert work.assignments == [(40, 40)], "short lists are assigned one by one"
+        assert work.valued == 1, "short lists of one length are matched one by one"
+
+    def test_a_chain_is_one_distance(self) -> None:
+        work = work_of(lambda: anls_star_score(chain(10_000, "ACME Gmbh"), chain(10_000, "ACME GmbH & Co")))
+        assert (work.single, work.matrices, work.assignments) == (1, [], [])
+
+    def test_an_explanation_compares_once(self) -> None:
+        own = TREES["invoice of 20 items"]
+        alone, explained = self.work_of(own), work_of(lambda: explain(own.prediction, own.reference))
+        assert (explained.matrices, explained.single) == (alone.matrices, alone.single), "it is compared once more"
+        assert explained.steps == alone.steps
+
+
+def documents(n: int) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Predictions with slips, missing and invented keys, and their references."""
+    generator = random.Random(2)  # noqa: S311
+    references = [header(generator) for _ in range(n)]
+    return [predicted(generator, own) for own in references], references
+
+
+class TestManyDocuments:
+    """Documents of dicts, whose texts have their partners under the same keys."""
+
+    predictions, references = documents(300)
+    pairs = tuple(zip(predictions, references, strict=True))
+    differing = sum(p[key] != g[key] for p, g in pairs for key in g.keys() & p.keys())
+    lonely = sum(len(g.keys() ^ p.keys()) for p, g in pairs)
+
+    def test_texts_are_one_batch(self) -> None:
+        work = work_of(lambda: anls_star_scores(self.predictions, self.references))
+        assert work.columns == [self.differing], "documents are compared one by one, or texts that are equal"
+        assert (work.single, work.matrices, work.assignments) == (0, [], [])
+        steps = {"lower": self.lonely, "collapse": self.lonely}
+        assert work.steps == steps, "texts are normalised one by one that have a partner"
+
+    def test_only_lists_are_matched_one_by_one(self) -> None:
+        prediction, reference = (
+            {**own, "pages": pages, "tags": ["a", "b"]} for pages, own in enumerate(self.references[:2], start=1)
+        )
+        work = work_of(lambda: anls_star_scores([prediction] * 20, [reference] * 20))
+        assert work.columns == [20 * 4], "numbers are compared one by one"
+        assert work.steps == {"lower": 20 * 4, "collapse": 20 * 4}, "what is beside a list is normalised one by one"
+
+    def test_the_metric_scores_them_at_once(self) -> None:
+        def score() -> None:
+            metric = ANLS("anls_star")
+            for prediction, reference in self.pairs:
+                metric.add(prediction=prediction, reference=reference)
+            metric.compute()
+
+        assert work_of(score).columns == [self.differing], "the metric scores documents one by one"
+
+    def test_details_explain_each_document_once(self) -> None:
+        def score() -> None:
+            ANLS("anls_star").compute(predictions=self.predictions, references=self.references, detailed=True)
+
+        number = sum(map(len, (*self.predictions, *self.references)))
+        steps = {"lower": number, "collapse": number}
+        assert work_of(score).steps == steps, "a document is made ready once more, to be stored or for its details"
+
+    @pytest.mark.parametrize(("name", "made"), [(None, 0), ("rows.jsonl", 300)])
+    def test_only_what_is_asked_for_is_made(self, name: str | None, made: int, tmp_path: Path) -> None:
+        path, closest, matches = tmp_path / "both.jsonl", closest_reference_of, matches_of
+        rows = ({"id": n, "prediction": p, "reference": g} for n, (p, g) in enumerate(self.pairs))
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        out = None if name is None else tmp_path / name
+        with (
+            mock.patch("anls_eval.tree.explain.closest_reference_of", side_effect=closest) as references,
+            mock.patch("anls_eval.tree.explain.matches_of", side_effect=matches) as explained,
+        ):
+            score_submission(open_predictions(path), open_references(path), protocol="anls_star", per_question=out)
+        assert references.call_count == made, "closest references are made that nobody asked for"
+        assert explained.call_count == 0, "matches are listed that nobody asked for"
+
+
+class TestSubmission:
+    @pytest.fixture
+    def files(self, tmp_path: Path) -> Callable[..., tuple[Reader, Reader]]:
+        def make(n: int, shuffled: bool = False, repeated: bool = False) -> tuple[Reader, Reader]:
+            rows = list(range(n)) + [0] * repeated
+            order = random.Random(0).sample(rows, len(rows)) if shuffled else rows  # noqa: S311
+            predictions = pa.table({"question_id": order, "prediction": [f"text {row}" for row in order]})
+            references = pa.table({"question_id": rows, "answers": [[f"text {row}", "none"] for row in rows]})
+            pq.write_table(predictions, tmp_path / "predictions.parquet", row_group_size=10_000)
+            pq.write_table(references, tmp_path / "references.parquet", row_group_size=10_000)
+            return open_predictions(tmp_path / "predictions.parquet"), open_references(tmp_path / "references.parquet")
+
+        return make
+
+    def passes(self, score: Callable[..., Any], sides: tuple[Reader, Reader]) -> int:
+        with mock.patch.object(Reader, "batches", autospec=True, side_effect=Reader.batches) as read:
+            score(*sides)
+        return read.call_count
+
+    @pytest.mark.parametrize("score", [score_submission, score_questions])
+    @pytest.mark.parametrize("shuffled", [False, True])
+    def test_each_file_is_read_once(self, score: Callable[..., Any], shuffled: bool, files: Any) -> None:
+        assert self.passes(score, files(1_000, shuffled)) == 2, "a file is read more than once"
+
+    def test_files_whose_ids_repeat_are_read_twice(self, files: Any) -> None:
+        assert self.passes(score_submission, files(1_000, repeated=True)) == 4
+
+    def test_memory_is_that_of_a_few_blocks(self, files: Any) -> None:
+        def peak(n: int) -> int:
+            sides, usual = files(n), pa.default_memory_pool()
+            pool = pa.proxy_memory_pool(usual)
+            pa.set_memory_pool(pool)
+            try:
+                score_submission(*sides)
+            finally:
+                pa.set_memory_pool(usual)
+            return int(pool.max_memory())
+
+        assert peak(160_000) <= 1.5 * peak(80_000), "rows wait in memory that could be scored"
+
+
+class _Draws:
+    """A generator that counts the numbers it draws."""
+
+    def __init__(self) -> None:
+        self.drawn, self._generator = 0, np.random.default_rng(0)
+
+    def multinomial(self, n: int, shares: Any, size: int) -> Any:
+        self.drawn += len(shares) * size
+        return self._generator.multinomial(n, shares, size=size)
+
+    def binomial(self, n: int, share: float, size: int) -> Any:
+        self.drawn += size
+        return self._generator.binomial(n, share, size)
+
+
+SCORES = {run: anls_scores(docvqa_runs.predictions(run), ANSWERS) for run in docvqa_runs.RUNS[:4]}
+FIRST, SECOND = list(SCORES.values())[:2]
+
+
+class TestStatistics:
+    def test_a_ranking_draws_once_for_each_system_and_pair(self) -> None:
+        draw, flip = resampling.bootstrap_deviations, resampling.flipped_p_value
+        with (
+            mock.patch.object(resampling, "bootstrap_deviations", side_effect=draw) as drawn,
+            mock.patch.object(resampling, "flipped_p_value", side_effect=flip) as flipped,
+        ):
+            pairs = rank_systems(SCORES).comparisons
+            assert drawn.call_count == 4, "intervals of differences are computed that nobody asked for"
+            assert flipped.call_count == len(pairs) == 6
+            for _ in range(2):
+                assert pairs[0].comparison.interval.n == 1_000
+            assert drawn.call_count == 5, "an interval is computed again each time it is read"
+
+    def test_a_resample_counts_scores_and_not_questions(self) -> None:
+        values, counts = np.unique(FIRST, return_counts=True)
+        draws: Any = _Draws()
+        resampling.bootstrap_deviations(resampling.units_of_histogram(FIRST.mean(), values, counts), 1_000, draws)
+        assert draws.drawn == 1_000 * len(values), "questions are drawn one by one"
+
+    def test_many_scores_are_pooled(self) -> None:
+        values = np.linspace(0, 1, 20_000)
+        draws: Any = _Draws()
+        units = resampling.units_of_histogram(0.5, values, np.ones(len(values), dtype=np.int64))
+        resampling.bootstrap_deviations(units, 1_000, draws)
+        assert draws.drawn <= 1_000 * resampling.MOST_VALUES, "a draw takes a step for each of very many scores"
+
+    def test_flips_are_drawn_by_size(self) -> None:
+        differences = FIRST - SECOND
+        draws: Any = _Draws()
+        resampling.flipped_p_value(differences, 1_000, draws)
+        assert draws.drawn == 1_000 * len(np.unique(np.abs(differences))), "each question is flipped by itself"
+
+    def test_a_submission_has_one_interval(self) -> None:
+        draw = resampling.bootstrap_deviations
+        with mock.patch.object(resampling, "bootstrap_deviations", side_effect=draw) as drawn:
+            score_submission(open_predictions(docvqa_runs.FOLDER / f"pred_{RUN}.json"), open_references(GOLD))
+        assert drawn.call_count == 1

@@ -1,0 +1,491 @@
+"""Intervals, tests and ranks: equal to scipy's where it has them, and as sure as they say in simulations."""
+
+import functools
+import json
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from places import DATA
+from scipy import stats
+
+from anls_eval.scoring import anls_scores
+from anls_eval.statistics import resampling
+from anls_eval.statistics.intervals import (
+    Interval,
+    confidence_interval,
+    holm,
+    minimum_detectable_difference,
+    paired_comparison,
+    rank_systems,
+)
+from anls_eval.statistics.tally import Tally
+
+DOCVQA = DATA / "docvqa"
+SCORES = st.sampled_from([0.0, 0.5, 2 / 3, 0.9, 1.0])
+
+Floats = npt.NDArray[np.float64]
+
+
+@functools.cache
+def docvqa_runs() -> dict[str, Floats]:
+    """The scores of six real models on the same 1,000 questions."""
+    gold = json.loads((DOCVQA / "gold.json").read_text(encoding="utf-8"))["data"]
+    runs = {}
+    for path in sorted(DOCVQA.glob("pred_*.json")):
+        predicted = {row["questionId"]: row["answer"] for row in json.loads(path.read_text(encoding="utf-8"))}
+        predictions = [predicted[row["questionId"]] for row in gold]
+        runs[path.stem.removeprefix("pred_")] = anls_scores(predictions, [row["answers"] for row in gold])
+    return runs
+
+
+def scipy_interval(data: tuple[Floats, ...], statistic: Callable[..., Any], level: float) -> tuple[float, float]:
+    """BCa of scipy, at the level that is expanded for the number of units; data is scores, or sums and sizes."""
+    sizes = data[1] if len(data) > 1 else np.ones(len(data[0]))
+    n = sizes.sum() ** 2 / (sizes**2).sum()
+    expanded = math.sqrt(n / (n - 1)) * stats.t.ppf((1 + level) / 2, n - 1)
+    found = stats.bootstrap(
+        data,
+        statistic,
+        paired=True,
+        vectorized=True,
+        batch=500,
+        n_resamples=20_000,
+        confidence_level=2 * stats.norm.cdf(expanded) - 1,
+        method="BCa",
+        rng=np.random.default_rng(1),
+    ).confidence_interval
+    return float(found.low), float(found.high)
+
+
+def ratio(sums: Floats, sizes: Floats, axis: int) -> Any:
+    return sums.sum(axis=axis) / sizes.sum(axis=axis)
+
+
+def assert_close(interval: Interval, expected: tuple[float, float]) -> None:
+    """Equal but for the chance of the resamples, which moves a bound by some hundredths of the width."""
+    assert (interval.low, interval.high) == pytest.approx(expected, abs=0.04 * (expected[1] - expected[0]))
+
+
+def share(outcomes: list[bool]) -> float:
+    return sum(outcomes) / len(outcomes)
+
+
+# Beside scipy
+
+
+@pytest.mark.parametrize("level", [0.68, 0.95])
+@pytest.mark.parametrize(("run", "n"), [("llama_maverick", 20), ("llama_maverick", 200), ("qwen2_vl_7b", 1000)])
+def test_the_interval_is_that_of_scipy(run: str, n: int, level: float) -> None:
+    scores = docvqa_runs()[run][:n]
+    interval = confidence_interval(scores, level=level)
+    assert_close(interval, scipy_interval((scores,), np.mean, level))
+    assert interval.mean == math.fsum(scores) / n
+    assert interval.standard_error == pytest.approx(stats.sem(scores))
+    assert (interval.n, interval.clusters, interval.method, interval.notes) == (n, None, "BCa bootstrap", ())
+
+
+@pytest.mark.parametrize("clusters", [12, 100])
+def test_the_interval_of_clusters_is_that_of_their_sums_and_sizes(clusters: int) -> None:
+    generator = np.random.default_rng(0)
+    scores = docvqa_runs()["qwen2_vl_2b_instruct"]
+    codes = np.concatenate([np.arange(clusters), generator.integers(0, clusters, len(scores) - clusters)])
+    sums, sizes = (np.bincount(codes, weights).astype(np.float64) for weights in (scores, np.ones(len(codes))))
+    interval = confidence_interval(scores, clusters=[f"document {code}" for code in codes])
+    assert_close(interval, scipy_interval((sums, sizes), ratio, 0.95))
+    assert (interval.n, interval.clusters) == (1000, clusters)
+
+
+def test_clusters_of_one_question_are_no_clusters() -> None:
+    scores = docvqa_runs()["llama_scout"][:300]
+    interval, alone = confidence_interval(scores), confidence_interval(scores, clusters=range(300))
+    assert (alone.low, alone.high, alone.mean) == (interval.low, interval.high, interval.mean)
+    assert alone.standard_error == pytest.approx(interval.standard_error)
+
+
+def test_many_distinct_values_are_pooled_without_loss() -> None:
+    """As scores of trees have: more than `MOST_VALUES` distinct ones."""
+    generator = np.random.default_rng(0)
+    scores = generator.beta(0.6, 0.2, 3_000)
+    assert len(np.unique(scores)) > resampling.MOST_VALUES
+    assert_close(confidence_interval(scores), scipy_interval((scores,), np.mean, 0.95))
+
+    sizes = generator.integers(1, 8, len(scores))
+    codes = np.repeat(np.arange(len(scores)), sizes)
+    interval = confidence_interval(np.repeat(scores, sizes), clusters=codes)
+    assert_close(interval, scipy_interval((scores * sizes, sizes.astype(np.float64)), ratio, 0.95))
+
+    other = generator.beta(0.6, 0.2, len(scores))
+    expected = stats.permutation_test(
+        (scores - other,), np.mean, permutation_type="samples", vectorized=True, batch=500, rng=generator
+    ).pvalue
+    assert 0.02 < expected < 0.9
+    assert paired_comparison(scores, other).p_value == pytest.approx(expected, abs=0.02)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1e-6, 1.0]))
+@settings(max_examples=20, deadline=None)
+def test_pooling_keeps_number_mean_and_variance(seed: int, scale: float) -> None:
+    generator = np.random.default_rng(seed)
+    values = np.sort(generator.standard_t(2, 2 * resampling.MOST_VALUES)) * scale
+    sizes, counts = generator.uniform(1, 9, len(values)), generator.integers(1, 5, len(values))
+    pooled, pooled_sizes, pooled_counts = resampling.pooled(values, sizes, counts)
+    assert len(pooled) <= resampling.MOST_VALUES
+    assert pooled_counts.sum() == counts.sum()
+    assert pooled_counts.min() > 0
+    for power in (1, 2):
+        assert pooled_counts @ pooled**power == pytest.approx(counts @ values**power, abs=1e-9 * scale)
+    assert pooled_counts @ pooled_sizes == pytest.approx(counts @ sizes)
+
+
+def test_the_p_value_is_that_of_all_flips() -> None:
+    generator = np.random.default_rng(0)
+    for n in (2, 5, 10):
+        a, b = (generator.choice([0.0, 0.5, 0.75, 1.0], n) for _ in range(2))
+        exact = stats.permutation_test((a - b,), np.mean, permutation_type="samples", n_resamples=np.inf).pvalue
+        assert paired_comparison(a, b).p_value == pytest.approx(exact, abs=0.02), (a, b)
+
+
+def test_whole_clusters_are_flipped() -> None:
+    generator = np.random.default_rng(0)
+    codes = np.repeat(np.arange(9), 4)
+    a, b = (generator.choice([0.0, 0.5, 0.75, 1.0], len(codes)) for _ in range(2))
+    sums = np.bincount(codes, a - b)
+    exact = stats.permutation_test((sums,), np.mean, permutation_type="samples", n_resamples=np.inf).pvalue
+    found = paired_comparison(a, b, clusters=codes)
+    assert found.p_value == pytest.approx(exact, abs=0.02)
+    assert found.interval.clusters == 9
+
+
+# Comparisons
+
+
+def test_a_comparison_of_real_runs() -> None:
+    a, b = (docvqa_runs()[run] for run in ("qwen2_vl_7b_instruct", "llama_nemotron"))
+    found, mirrored = paired_comparison(a, b), paired_comparison(b, a)
+    assert (found.wins, found.losses, found.ties) == (91, 102, 807)
+    assert found.difference == pytest.approx(0.8942174884556771 - 0.8911000935537744, abs=1e-15)
+    assert_close(found.interval, scipy_interval((a - b,), np.mean, 0.95))
+    assert found.interval.mean == found.difference
+    assert found.p_value > 0.5
+    assert (mirrored.difference, mirrored.p_value) == (-found.difference, found.p_value)
+    assert (mirrored.wins, mirrored.losses, mirrored.ties) == (102, 91, 807)
+
+
+def test_the_same_answers_twice() -> None:
+    scores = docvqa_runs()["llama_scout"]
+    found = paired_comparison(scores, scores)
+    assert (found.difference, found.p_value, found.ties) == (0.0, 1.0, 1000)
+    assert found.interval.high == -found.interval.low == pytest.approx(1 - 0.025**0.001)
+    assert "the interval is one that holds for any" in found.interval.notes[0]
+
+
+def test_rounding_makes_no_difference() -> None:
+    """0.3 - 0.1 and 0.9 - 0.7 differ in their last bits, and neither is 0.2."""
+    found = paired_comparison([0.3, 0.7, 0.2], [0.1, 0.9, 0.2])
+    assert found.difference == pytest.approx(0, abs=1e-16)
+    assert found.p_value == 1.0
+
+
+# Where a bootstrap sees nothing
+
+
+@pytest.mark.parametrize(("n", "level"), [(1, 0.95), (3, 0.95), (1000, 0.95), (50, 0.9)])
+def test_only_right_or_only_wrong_answers_have_the_bounds_of_clopper_and_pearson(n: int, level: float) -> None:
+    for score, right in ((1.0, n), (0.0, 0)):
+        interval = confidence_interval([score] * n, level=level)
+        exact = stats.binomtest(right, n).proportion_ci(level, method="exact")
+        assert (interval.low, interval.high) == pytest.approx((exact.low, exact.high), abs=1e-12)
+        assert (interval.method, interval.standard_error) == ("Markov bound", 0.0)
+        assert "the interval is one that holds for any" in interval.notes[0]
+
+
+def test_equal_scores_between() -> None:
+    interval = confidence_interval([0.9] * 4)
+    share = 0.025**0.25
+    assert (interval.low, interval.high) == pytest.approx((0.9 * share, 1 - 0.1 * share))
+
+
+def test_one_cluster_is_one_unit() -> None:
+    interval = confidence_interval([1.0, 0.5, 0.0, 0.5], clusters=["page"] * 4)
+    assert (interval.low, interval.high) == pytest.approx((0.0125, 0.9875))
+    assert interval.clusters == 1
+    assert interval.notes == (
+        "all clusters have the same score, which says little about others: the interval is one that holds for any "
+        "scores",
+    )
+
+
+@pytest.mark.parametrize(("number", "noted"), [(2, True), (9, True), (10, False)])
+def test_few_clusters_are_noted(number: int, noted: bool) -> None:
+    scores = docvqa_runs()["qwen2_vl_7b"][:200]
+    interval = confidence_interval(scores, clusters=np.arange(200) % number)
+    assert interval.clusters == number
+    note = f"too few clusters for a reliable interval: {number}; expected 10 or more"
+    assert interval.notes == ((note,) if noted else ())
+
+
+def test_one_document_with_most_questions_is_noted() -> None:
+    scores = np.resize([1.0, 0.5, 0.0], 100)
+    clusters = np.concatenate([np.zeros(80), np.arange(20)])
+    interval = confidence_interval(scores, clusters=clusters)
+    assert interval.notes == (
+        "too few clusters for a reliable interval: 20, which tell as much as 1.5 of one size; expected 10 or more",
+    )
+    assert interval.high - interval.low > 0.5  # hardly more than one draw
+
+
+def test_a_level_beyond_what_few_questions_can_tell() -> None:
+    interval = confidence_interval([0.2, 0.2, 0.8], level=0.999)
+    assert (interval.low, interval.high) == pytest.approx((0.2, 0.8))
+
+
+# Whatever the order
+
+
+@given(st.lists(st.tuples(SCORES, SCORES, st.integers(0, 5)), min_size=1, max_size=30), st.randoms())
+@settings(max_examples=40, deadline=None)
+def test_order_and_names_of_clusters_do_not_matter(rows: list[tuple[float, float, int]], chance: random.Random) -> None:
+    shuffled = chance.sample(rows, len(rows))
+    for with_clusters in (False, True):
+        results = []
+        for some, name in ((rows, "{}"), (shuffled, "page {}")):
+            a, b, codes = zip(*some, strict=True)
+            clusters = [name.format(-code) for code in codes] if with_clusters else None
+            results.append(
+                (
+                    confidence_interval(a, clusters=clusters, resamples=1_000),
+                    paired_comparison(a, b, clusters=clusters, resamples=1_000),
+                )
+            )
+        assert results[0] == results[1]
+        interval, found = results[0]
+        assert 0 <= interval.low <= interval.high <= 1
+        assert -1 <= found.interval.low <= found.interval.high <= 1
+        assert 0 < found.p_value <= 1
+
+
+def test_a_tally_is_its_scores() -> None:
+    scores = docvqa_runs()["llama_maverick"]
+    assert confidence_interval(Tally.of(scores)) == confidence_interval(scores) == confidence_interval(scores.tolist())
+    assert confidence_interval(scores, seed=1) != confidence_interval(scores)
+
+
+# Rankings
+
+
+def test_the_six_runs_are_ranked() -> None:
+    ranking = rank_systems(docvqa_runs())
+    assert [(system.name, system.rank, system.rank_group) for system in ranking.systems] == [
+        ("llama_maverick", 1, 1),
+        ("qwen2_vl_7b_instruct", 2, 2),
+        ("llama_nemotron", 3, 2),
+        ("qwen2_vl_2b_instruct", 4, 3),
+        ("llama_scout", 5, 4),
+        ("qwen2_vl_7b", 6, 5),
+    ]
+    assert ranking.systems[0].interval == confidence_interval(docvqa_runs()["llama_maverick"])
+    assert len(ranking.comparisons) == 15
+    first = ranking.comparisons[0]
+    assert (first.a, first.b) == ("llama_maverick", "qwen2_vl_7b_instruct")
+    assert first.comparison == paired_comparison(docvqa_runs()[first.a], docvqa_runs()[first.b])
+    adjusted = holm([pair.comparison.p_value for pair in ranking.comparisons])
+    assert [pair.p_adjusted for pair in ranking.comparisons] == adjusted.tolist()
+
+
+def test_equal_scores_share_a_rank() -> None:
+    half = [1.0, 0.0] * 20
+    ranking = rank_systems({"d": [0.0] * 40, "c": half[::-1], "b": half, "a": [1.0] * 40})
+    assert [(system.name, system.rank, system.rank_group) for system in ranking.systems] == [
+        ("a", 1, 1),
+        ("b", 2, 2),
+        ("c", 2, 2),
+        ("d", 4, 3),
+    ]
+
+
+def test_a_group_is_separable_from_its_first_system_only() -> None:
+    """The first differs from the third but not from the second, which does not differ from the third."""
+    best = np.ones(100)
+    second, third = best.copy(), best.copy()
+    second[:5], third[:10] = 0, 0
+    ranking = rank_systems({"third": third, "second": second, "best": best})
+    assert [system.rank_group for system in ranking.systems] == [1, 1, 2]
+    p_values = {(pair.a, pair.b): pair.p_adjusted for pair in ranking.comparisons}
+    assert p_values["best", "third"] <= 0.05 < min(p_values["best", "second"], p_values["second", "third"])
+
+
+def test_one_system() -> None:
+    ranking = rank_systems({"alone": [1.0, 0.5]})
+    assert [system.rank for system in ranking.systems] == [1]
+    assert ranking.comparisons == ()
+
+
+def test_many_systems_can_be_significant() -> None:
+    """With 1,000 flips the least p-value is 0.001, and 15 times that is not significant at 0.01."""
+    systems = {str(number): np.arange(60) < 10 * number for number in range(6)}
+    ranking = rank_systems(systems, alpha=0.01, resamples=1_000)
+    assert ranking.comparisons[4].p_adjusted < 0.01
+    assert ranking.systems[-1].rank_group > 1
+
+
+@pytest.mark.parametrize(
+    ("p_values", "adjusted"),
+    [
+        ([], []),
+        ([0.2], [0.2]),
+        ([0.01, 0.02, 0.03, 0.04, 0.05], [0.05, 0.08, 0.09, 0.09, 0.09]),  # R's p.adjust, method "holm"
+        ([0.05, 0.01, 0.5, 0.01], [0.1, 0.04, 0.5, 0.04]),
+        ([0.6, 0.7], [1.0, 1.0]),
+    ],
+)
+def test_holm(p_values: list[float], adjusted: list[float]) -> None:
+    assert holm(p_values).tolist() == pytest.approx(adjusted)
+
+
+# What can be detected
+
+
+def test_the_minimum_detectable_difference_is_detected_in_four_of_five() -> None:
+    """Two real runs, and as many questions as make their true difference the least that is detected."""
+    generator = np.random.default_rng(0)
+    a, b = (docvqa_runs()[run] for run in ("llama_maverick", "qwen2_vl_7b_instruct"))
+    found = paired_comparison(a, b)
+    least = minimum_detectable_difference(found)
+    assert least is not None
+    n = round(len(a) * (least / found.difference) ** 2)
+    samples = generator.integers(0, len(a), (400, n))
+    detected = [paired_comparison(a[rows], b[rows], resamples=1_000).p_value <= 0.05 for rows in samples]
+    assert 0.75 <= share(detected) <= 0.85
+
+
+def test_the_minimum_detectable_difference_from_one_system() -> None:
+    scores = docvqa_runs()["llama_nemotron"]
+    expected = (1.959964 + 0.841621) * math.sqrt(2) * stats.sem(scores)
+    assert minimum_detectable_difference(confidence_interval(scores)) == pytest.approx(expected, rel=1e-6)
+    assert minimum_detectable_difference(confidence_interval([1.0] * 10)) is None
+    assert minimum_detectable_difference(paired_comparison([0.5], [0.4])) is None
+
+
+# Simulations
+
+
+@pytest.mark.parametrize("run", ["llama_maverick", "qwen2_vl_2b_instruct", "qwen2_vl_7b"])
+def test_the_interval_holds_the_true_mean(run: str) -> None:
+    generator = np.random.default_rng(7)
+    population = docvqa_runs()[run]
+    held = []
+    for _ in range(1_000):
+        interval = confidence_interval(generator.choice(population, 200), resamples=1_000)
+        held.append(interval.low <= population.mean() <= interval.high)
+    assert 0.93 <= share(held) <= 0.97
+
+
+def clustered_rows(generator: np.random.Generator, clusters: int) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
+    """Documents of 1 to 9 questions, each as easy for two systems as it is for two of the real runs at random."""
+    runs = np.stack(list(docvqa_runs().values()))
+    codes = np.repeat(np.arange(clusters), generator.integers(1, 10, clusters))
+    rows = generator.integers(0, runs.shape[1], len(codes))
+    a, b = (runs[generator.integers(0, len(runs), clusters)[codes], rows] for _ in range(2))
+    return codes, a, b
+
+
+def test_the_interval_of_clusters_holds_the_true_mean() -> None:
+    generator = np.random.default_rng(7)
+    mean = np.mean(list(docvqa_runs().values()))
+    held, held_by_questions = [], []
+    for _ in range(1_000):
+        codes, scores, _ = clustered_rows(generator, 30)
+        interval = confidence_interval(scores, clusters=codes, resamples=1_000)
+        held.append(bool(interval.low <= mean <= interval.high))
+        interval = confidence_interval(scores, resamples=1_000)
+        held_by_questions.append(bool(interval.low <= mean <= interval.high))
+    assert 0.93 <= share(held) <= 0.97
+    assert share(held_by_questions) < 0.9  # which is what the clusters are for
+
+
+def test_the_paired_test_finds_few_differences_where_there_is_none() -> None:
+    generator = np.random.default_rng(7)
+    runs = np.stack(list(docvqa_runs().values()))
+    found = []
+    for _ in range(1_000):
+        rows = generator.integers(0, runs.shape[1], 200)
+        a, b = (runs[generator.integers(0, len(runs), 200), rows] for _ in range(2))
+        found.append(paired_comparison(a, b, resamples=1_000).p_value <= 0.05)
+    assert 0.03 <= share(found) <= 0.07
+
+
+def test_the_paired_test_of_clusters_finds_few_differences_where_there_is_none() -> None:
+    generator = np.random.default_rng(7)
+    found, held, found_by_questions = [], [], []
+    for _ in range(1_000):
+        codes, a, b = clustered_rows(generator, 30)
+        comparison = paired_comparison(a, b, clusters=codes, resamples=2_000)
+        found.append(comparison.p_value <= 0.05)
+        held.append(comparison.interval.low <= 0 <= comparison.interval.high)
+        found_by_questions.append(paired_comparison(a, b, resamples=1_000).p_value <= 0.05)
+    assert 0.03 <= share(found) <= 0.07
+    assert 0.93 <= share(held) <= 0.97
+    assert share(found_by_questions) > 0.15
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ([[]], {}, "scores: nothing to score: there is no question"),
+        ([Tally()], {}, "nothing to score"),
+        ([[0.5, math.nan, 2]], {}, r"scores: nan in row 1, and 1 more that are not in \[0, 1\]"),
+        ([[1, None]], {}, "nan in row 1"),
+        ([[1.5]], {}, "1.5 in row 0"),
+        ([Tally.of([1.5])], {}, r"1\.5 in row 0"),
+        ([["a"]], {}, "scores: not numbers; expected one in"),
+        ([[[1.0]]], {}, r"an array of shape \(1, 1\)"),
+        ([0.5], {}, r"an array of shape \(\)"),
+        ([[0.5]], {"level": 1.0}, r"level: 1\.0; expected a number between 0 and 1"),
+        ([[0.5]], {"level": 95}, "level: 95; expected"),
+        ([[0.5]], {"resamples": 999}, "resamples: 999; expected 1,000 or more"),
+        ([[0.5, 1]], {"clusters": ["a"]}, "clusters: 1 names for 2 scores"),
+        ([[0.5, 1]], {"clusters": [["a"], ["b"]]}, r"clusters: an array of shape \(2, 1\)"),
+        ([[0.5, 1]], {"clusters": ["a", None]}, "clusters: no name in row 1 and 0 more"),
+        ([[0.5, 1]], {"clusters": [math.nan, 1.0]}, "clusters: no name in row 0"),
+        ([Tally.of([0.5])], {"clusters": ["a"]}, "clusters: a Tally does not know"),
+    ],
+)
+def test_bad_input_to_an_interval(arguments: list[Any], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        confidence_interval(*arguments, **options)
+
+
+def test_bad_input_to_the_others() -> None:
+    with pytest.raises(ValueError, match="scores_a: 2 but scores_b: 1; expected one number for each question"):
+        paired_comparison([1, 1], [1])
+    with pytest.raises(ValueError, match=r"scores_b: -1\.0 in row 0"):
+        paired_comparison([1], [-1])
+    with pytest.raises(ValueError, match="clusters: 1 names for 2 scores"):
+        paired_comparison([1, 1], [1, 0], clusters=["a"])
+    with pytest.raises(ValueError, match="seed: -1; expected an integer of 0 or more"):
+        confidence_interval([1.0, 0.5], seed=-1)
+    with pytest.raises(ValueError, match="level: 2"):
+        paired_comparison([1], [1], level=2)
+    with pytest.raises(ValueError, match="there is no system"):
+        rank_systems({})
+    with pytest.raises(ValueError, match="scores of 'x': 1 but scores of 'y': 2"):
+        rank_systems({"x": [1], "y": [1, 0]})
+    with pytest.raises(ValueError, match="scores of 'y': nan in row 0"):
+        rank_systems({"x": [1], "y": [math.nan]})
+    with pytest.raises(ValueError, match="alpha: 0; expected a number between 0 and 1"):
+        rank_systems({"x": [1]}, alpha=0)
+    with pytest.raises(ValueError, match=r"p_values: 1\.5 in row 1"):
+        holm([0.1, 1.5])
+    for options in ({"power": 1.0}, {"alpha": 0.0}):
+        with pytest.raises(ValueError, match="expected a number between 0 and 1"):
+            minimum_detectable_difference(confidence_interval([1.0]), **options)

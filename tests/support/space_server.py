@@ -1,0 +1,60 @@
+"""The web app as its users have it: the real ``python app.py``, in a process of its own."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+from places import ROOT
+
+
+@contextlib.contextmanager
+def serve(folder: Path, root: Path = ROOT, python: str | Path = sys.executable) -> Iterator[str]:
+    """Run the app of a folder and give its address; nothing of it may be left over, and no traceback in its log."""
+    home, other = folder / "home", folder / "other"
+    home.mkdir()
+    other.mkdir()
+    log = folder / "log"
+    (other / "anls.py").write_text("raise ImportError('PyPI has another package of this name')")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = os.environ | {
+        "GRADIO_SERVER_PORT": str(port),
+        "HOME": str(home),
+        "MPLCONFIGDIR": str(other),  # where matplotlib, which gradio imports if it is there, keeps its list of fonts
+        "PYTHONPATH": str(other),
+        "TMPDIR": str(home),
+    }
+    address = f"http://127.0.0.1:{port}/"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [python, root / "app.py"], cwd=home, env=environment, stdout=output, stderr=subprocess.STDOUT
+        )
+    try:
+        deadline = time.monotonic() + 120
+        while not answers_requests(address):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.1)
+        yield address
+        assert process.poll() is None, log.read_text()
+    finally:
+        process.terminate()
+        process.wait(30)
+    assert not answers_requests(address)
+    # But for gradio's own, where a file was asked for that was not uploaded.
+    assert all("InvalidPathError" in own for own in log.read_text().split("Traceback")[1:]), log.read_text()
+    assert not [path for path in home.rglob("*") if path.is_file()]
+
+
+def answers_requests(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}config").is_success
+    except httpx.TransportError:
+        return False
