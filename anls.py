@@ -2283,7 +2283,7 @@ def _plain_json_steps(value: Any, of_reference: bool) -> Computation:
 
 
 # ---------------------------------------------------------------------------------------------------
-# anls_eval/explanation.py
+# anls_eval/explanation/result.py
 # `Explanation`: why a score is what it is, with one row for each compared leaf, and how it is printed.
 # ---------------------------------------------------------------------------------------------------
 
@@ -2521,7 +2521,7 @@ def tree_notes_on(n: int, noted: Mapping[str, tuple[int, str]]) -> list[str]:
 
 
 # ---------------------------------------------------------------------------------------------------
-# anls_eval/text/explain.py
+# anls_eval/explanation/text.py
 # Why a text has its score.
 # ---------------------------------------------------------------------------------------------------
 
@@ -2557,7 +2557,7 @@ _ZERO_BY_RULE = "scores 0 by rule"
 
 
 # ---------------------------------------------------------------------------------------------------
-# anls_eval/tree/explain.py
+# anls_eval/explanation/tree.py
 # Why a tree has its score: closest reference, key scores, one row for each leaf.
 # ---------------------------------------------------------------------------------------------------
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from anls_eval.version import __version__
 
 if TYPE_CHECKING:
-    from anls_eval.analysis.answers import explain_answers
     from anls_eval.analysis.diagnosis import compare_protocols, diagnose
     from anls_eval.analysis.thresholds import threshold_sweep
     from anls_eval.check.check import check_submission
     from anls_eval.cluster.run import score_dataset
-    from anls_eval.explanation import Explanation, Match, ScoreNode
+    from anls_eval.explanation.answers import explain_answers
+    from anls_eval.explanation.result import Explanation, Match, ScoreNode
     from anls_eval.files import open_predictions, open_references
     from anls_eval.leaderboards.rules import LEADERBOARDS, leaderboard_score, leaderboard_scores
     from anls_eval.registry import get_protocol, protocol_from_signature, signature
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "LEADERBOARDS": "leaderboards.rules",
     "PROTOCOLS": "rules.table",
-    "Explanation": "explanation",
-    "Match": "explanation",
+    "Explanation": "explanation.result",
+    "Match": "explanation.result",
     "Protocol": "rules.protocol",
-    "ScoreNode": "explanation",
+    "ScoreNode": "explanation.result",
     "anls_score": "scoring",
     "anls_scores": "scoring",
     "anls_star_score": "scoring",
@@ -45,7 +45,7 @@ _HOMES = {
     "confidence_interval": "statistics.intervals",
     "diagnose": "analysis.diagnosis",
     "explain": "scoring",
-    "explain_answers": "analysis.answers",
+    "explain_answers": "explanation.answers",
     "get_protocol": "registry",
     "leaderboard_score": "leaderboards.rules",
     "leaderboard_scores": "leaderboards.rules",

@@ -19,7 +19,8 @@ import pyarrow as pa
 
 from anls_eval.arrow import decode_texts
 from anls_eval.errors import check_choice
-from anls_eval.explanation import ScoreNode
+from anls_eval.explanation.result import ScoreNode
+from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.inputs.values import NOT_GIVEN
 from anls_eval.notes import text_notes, tree_notes
 from anls_eval.questions.columns import STORED, STORED_TREES, TEXT_TYPES, Side, id_list, is_same_tree, stored_table
@@ -30,7 +31,6 @@ from anls_eval.rules.protocol import Protocol
 from anls_eval.text.measure import score_columns
 from anls_eval.tree.as_json import tree_as_json
 from anls_eval.tree.documents import score_trees
-from anls_eval.tree.explain import ExplainedTree
 from anls_eval.tree.recursion import Computation, run_computation
 
 _DESCRIPTION = """\

@@ -9,17 +9,17 @@ from fractions import Fraction
 from typing import Any
 
 from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_list
-from anls_eval.explanation import Explanation
+from anls_eval.explanation.result import Explanation
+from anls_eval.explanation.text import explain_text
+from anls_eval.explanation.tree import explain_tree
 from anls_eval.inputs.columns import check_same_length, read_column
 from anls_eval.inputs.values import to_answers, to_text
 from anls_eval.notes import text_notes, text_notes_of_one, tree_notes
 from anls_eval.registry import resolve_rules
 from anls_eval.rules.protocol import Protocol
-from anls_eval.text.explain import explain_text
 from anls_eval.text.measure import score_columns
 from anls_eval.text.similarity import score_one
 from anls_eval.tree.documents import score_tree, score_trees
-from anls_eval.tree.explain import explain_tree
 
 
 def anls_score(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from anls_eval.analysis.answers import AnswersExplanation, explain_answers
 from anls_eval.analysis.thresholds import ThresholdSweep, sweep_pairs
 from anls_eval.app.limits import check_text
+from anls_eval.explanation.answers import AnswersExplanation, explain_answers
 from anls_eval.leaderboards.rules import LEADERBOARDS, get_leaderboard
 from anls_eval.protocol_words import in_words
 from anls_eval.registry import get_protocol, resolve_rules

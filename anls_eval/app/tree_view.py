@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from anls_eval.app.child import Progress
 from anls_eval.app.limits import ELSEWHERE, MOST_JSON, check_tree
 from anls_eval.app.page import html
-from anls_eval.explanation import Explanation, Match, ScoreNode
+from anls_eval.explanation.result import Explanation, Match, ScoreNode
+from anls_eval.explanation.tree import explain_tree
 from anls_eval.files import FormatError
 from anls_eval.files.json_text import parse
 from anls_eval.notes import tree_notes
 from anls_eval.registry import resolve_rules
-from anls_eval.tree.explain import explain_tree
 from anls_eval.tree.nodes import DICT, LIST, ONE_OF, is_literal_dict, key_text, path_step
 
 _MOST_ROWS = 200

@@ -179,8 +179,8 @@ def explain(
 ) -> None:
     """Score one answer, or the document in a file, and say why the score is what it is."""
     from anls_eval import scoring
-    from anls_eval.analysis.answers import explain_answers
     from anls_eval.cli import tables as terminal
+    from anls_eval.explanation.answers import explain_answers
     from anls_eval.files.documents import read_document
     from anls_eval.submission.scorers import exact_threshold
 

@@ -9,10 +9,10 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from anls_eval.analysis.answers import AnswersExplanation
 from anls_eval.analysis.diagnosis import Diagnosis
 from anls_eval.check.check import CheckReport
 from anls_eval.cli.column_names import shortened
+from anls_eval.explanation.answers import AnswersExplanation
 from anls_eval.leaderboards.rules import LEADERBOARDS, Leaderboard, get_leaderboard
 from anls_eval.protocol_words import in_words
 from anls_eval.registry import get_protocol, signature

@@ -10,7 +10,7 @@ from fractions import Fraction
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from anls_eval.explanation import Explanation
+from anls_eval.explanation.result import Explanation
 from anls_eval.integrations.model_output import read_json, read_reference
 from anls_eval.registry import resolve_rules
 from anls_eval.rules.protocol import Protocol

@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from anls_eval.analysis.answers import AnswerComparison, explain_answers
 from anls_eval.analysis.confusions import Confusion, character_confusions
 from anls_eval.analysis.diagnosis import COMMON_THRESHOLDS, Disagreement, compare_protocols
 from anls_eval.analysis.losses import LossClass, LossReport, loss_report
 from anls_eval.analysis.thresholds import ThresholdSweep, sweep_pairs
-from anls_eval.explanation import Match
+from anls_eval.explanation.answers import AnswerComparison, explain_answers
+from anls_eval.explanation.result import Match
+from anls_eval.explanation.tree import explain_tree
 from anls_eval.report.system import System
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.statistics.calibration import Calibration, ReliabilityPoint, calibration
@@ -30,7 +31,6 @@ from anls_eval.statistics.intervals import (
 )
 from anls_eval.submission.score import ScoredQuestions, SubmissionScore
 from anls_eval.text.closest import ClosestPairs, closest_pairs, measure
-from anls_eval.tree.explain import explain_tree
 
 _Floats = npt.NDArray[np.float64]
 

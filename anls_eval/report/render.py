@@ -12,7 +12,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from anls_eval.analysis.answers import AnswerComparison
+from anls_eval.explanation.answers import AnswerComparison
 from anls_eval.files.write import whole_file
 from anls_eval.report import figures
 from anls_eval.report.content import Report, collect

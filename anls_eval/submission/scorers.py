@@ -18,7 +18,8 @@ import pyarrow as pa
 from anls_eval.analysis.losses import question_classes
 from anls_eval.arrow import TEXT_LISTS, TEXTS, as_array, as_bools, as_list, decode_texts, has_no_gap
 from anls_eval.errors import check_choice, short_repr
-from anls_eval.explanation import ScoreNode
+from anls_eval.explanation.result import ScoreNode
+from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.inputs.columns import read_column
 from anls_eval.leaderboards.rules import LEADERBOARDS, answerable_scores, get_leaderboard, noted_scores, summarised
 from anls_eval.notes import TREE_NOTES, text_notes_on, tree_notes_on, tree_rows_to_note
@@ -31,7 +32,6 @@ from anls_eval.text.closest import ClosestPairs, closest_pairs, measure
 from anls_eval.text.measure import Scored, score_columns
 from anls_eval.text.similarity import compute_similarity
 from anls_eval.tree.as_json import tree_as_json
-from anls_eval.tree.explain import ExplainedTree
 from anls_eval.version import __version__
 
 _Floats = npt.NDArray[np.float64]

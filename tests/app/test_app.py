@@ -28,16 +28,16 @@ from places import ROOT
 from reference import TEXT_PROTOCOLS
 from space_server import serve
 
-from anls_eval.analysis.answers import explain_answers
 from anls_eval.app import answer, answer_view, child, document, limits, submission, tasks, temporary_files, tree_view
 from anls_eval.app.answer import score_answer
+from anls_eval.explanation.answers import explain_answers
+from anls_eval.explanation.tree import explain_tree
 from anls_eval.files import open_predictions, open_references
 from anls_eval.registry import get_protocol, signature
 from anls_eval.scoring import anls_score, explain
 from anls_eval.submission.score import score_submission
 from anls_eval.submission.systems import ranking_as_json, score_systems
 from anls_eval.text.similarity import score_one
-from anls_eval.tree.explain import explain_tree
 
 GOLD = docvqa_runs.FOLDER / "gold.json"
 RUN = docvqa_runs.FOLDER / "pred_llama_scout.json"

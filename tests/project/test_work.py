@@ -18,6 +18,7 @@ import pytest
 from work import Work, counted
 
 from anls_eval.analysis.diagnosis import compare_protocols, diagnose
+from anls_eval.explanation.tree import closest_reference_of, matches_of
 from anls_eval.files import Reader, open_predictions, open_references
 from anls_eval.metric import ANLS
 from anls_eval.rules.protocol import Protocol
@@ -29,7 +30,6 @@ from anls_eval.statistics.intervals import rank_systems
 from anls_eval.submission.score import score_questions, score_submission
 from anls_eval.text.closest import closest_pairs, measure
 from anls_eval.text.similarity import kept_similarity
-from anls_eval.tree.explain import closest_reference_of, matches_of
 from benchmarks.documents import chain, header, nested, predicted
 from benchmarks.tree import Pair, Sizes, pairs
 
@@ -312,8 +312,8 @@ class TestManyDocuments:
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         out = None if name is None else tmp_path / name
         with (
-            mock.patch("anls_eval.tree.explain.closest_reference_of", side_effect=closest) as references,
-            mock.patch("anls_eval.tree.explain.matches_of", side_effect=matches) as explained,
+            mock.patch("anls_eval.explanation.tree.closest_reference_of", side_effect=closest) as references,
+            mock.patch("anls_eval.explanation.tree.matches_of", side_effect=matches) as explained,
         ):
             score_submission(open_predictions(path), open_references(path), protocol="anls_star", per_question=out)
         assert references.call_count == made, "closest references are made that nobody asked for"

@@ -18,11 +18,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from report_systems import docvqa, of_pairs, of_rows
 
-from anls_eval.analysis.answers import explain_answers
 from anls_eval.analysis.confusions import character_confusions
 from anls_eval.analysis.diagnosis import compare_protocols
 from anls_eval.analysis.losses import classify_losses
 from anls_eval.analysis.thresholds import threshold_sweep
+from anls_eval.explanation.answers import explain_answers
 from anls_eval.files import FormatError, open_predictions, open_references
 from anls_eval.report import System, figures, read_system, render_report, write_report
 from anls_eval.report.content import MOST_GROUPS, MOST_ROWS, MOST_WORST, Report, collect

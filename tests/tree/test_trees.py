@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from patched import set_limit
 from places import DATA, PEERS
 
-from anls_eval.explanation import Explanation, Match, ScoreNode
+from anls_eval.explanation.result import Explanation, Match, ScoreNode
 from anls_eval.metric import ANLS
 from anls_eval.registry import get_protocol, signature
 from anls_eval.rules.protocol import Protocol

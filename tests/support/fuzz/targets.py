@@ -27,10 +27,10 @@ import tree_reference
 from openpyxl.utils.exceptions import IllegalCharacterError
 
 from anls_eval.analysis import diagnosis
-from anls_eval.analysis.answers import explain_answers
 from anls_eval.check.check import check_submission
 from anls_eval.check.fix import mend_submission
 from anls_eval.cli import commands as cli
+from anls_eval.explanation.answers import explain_answers
 from anls_eval.files import FORMATS, open_predictions, open_references, write_rows
 from anls_eval.files.documents import read_document
 from anls_eval.leaderboards import rules as leaderboards

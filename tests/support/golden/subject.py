@@ -14,12 +14,12 @@ from anls_eval import (
     signature,
 )
 from anls_eval.__main__ import main
-from anls_eval.analysis.answers import explain_answers
 from anls_eval.analysis.confusions import character_confusions
 from anls_eval.analysis.diagnosis import compare_protocols, diagnose
 from anls_eval.analysis.losses import classify_losses
 from anls_eval.analysis.thresholds import threshold_sweep
 from anls_eval.check.check import check_submission
+from anls_eval.explanation.answers import explain_answers
 from anls_eval.files import open_predictions, open_references
 from anls_eval.leaderboards.rules import LEADERBOARDS, leaderboard_score, leaderboard_scores, leaderboard_summary
 from anls_eval.metric import ANLS

@@ -6,7 +6,7 @@ import math
 import reprlib
 from typing import Any, cast
 
-from anls_eval.explanation import Explanation, Match, ScoreNode
+from anls_eval.explanation.result import Explanation, Match, ScoreNode
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.registry import signature
 from anls_eval.rules.protocol import Protocol

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anls_eval.explanation import Explanation, Match
+from anls_eval.explanation.result import Explanation, Match
 from anls_eval.inputs.values import to_answers, to_text
 from anls_eval.notes import text_notes_of_one
 from anls_eval.registry import signature
