@@ -33,7 +33,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TYPE_CHECKING, cast
 
 import datasets
 import evaluate
@@ -155,15 +155,17 @@ def normaliser(steps: tuple[str, ...]) -> Callable[[str], str]:
 # `Protocol`: the rules by which one leaderboard or paper computes ANLS, as data.
 # ---------------------------------------------------------------------------------------------------
 
-_MOST_DIGITS = 1000  # of an option: it is computed with, and written in signatures
+Threshold = float | str | Fraction | Decimal | None
+
+_MAX_DIGITS = 1000  # of a number in an option: it is computed with and written into signatures
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:/[0-9]+|(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?)")
 
 
 def parse_number(text: str) -> Fraction:
-    """The number that a text writes, or a ValueError: "1e999999999" is short, but its digits would fill the memory."""
-    if len(text) > 2 * _MOST_DIGITS + 2 or not _NUMBER.fullmatch(text):
-        raise ValueError("not a number, or one of too many digits")
+    """Return the number in a text; refuse texts such as "1e999999999", whose digits would fill the memory."""
+    if len(text) > 2 * _MAX_DIGITS + 2 or not _NUMBER.fullmatch(text):
+        raise ValueError("not a number, or too many digits")
     try:
         return Fraction(text)
     except ZeroDivisionError:
@@ -171,14 +173,16 @@ def parse_number(text: str) -> Fraction:
 
 
 def read_threshold(threshold: object) -> Fraction:
-    """The threshold as the decimal that the user wrote, or a ValueError that shows it."""
-    exact = Fraction(-1)
-    with contextlib.suppress(ValueError):  # NaN and infinities, too
-        if isinstance(threshold, numbers.Rational) and not isinstance(threshold, bool):
-            exact = Fraction(int(threshold.numerator), int(threshold.denominator))
-        elif isinstance(threshold, (numbers.Real, Decimal)):  # but for bool, whose text is no number
-            exact = parse_number(str(threshold))
-    if not 0 <= exact <= 1 or exact.denominator > 10**_MOST_DIGITS:
+    """Return a threshold in any form (0.8, "0.8", "4/5", Decimal, Fraction) exactly as it is written."""
+    exact, number = Fraction(-1), threshold
+    with contextlib.suppress(ValueError, ArithmeticError):  # NaN and infinities, too
+        if isinstance(number, str):
+            number = Fraction(number) if "/" in number else Decimal(number)
+        if isinstance(number, numbers.Rational) and not isinstance(number, bool):
+            exact = Fraction(int(number.numerator), int(number.denominator))
+        elif isinstance(number, (numbers.Real, Decimal)):  # except bool, whose text is not a number
+            exact = parse_number(str(number))
+    if not 0 <= exact <= 1 or exact.denominator > 10**_MAX_DIGITS:
         raise threshold_error(threshold)
     return exact
 
@@ -186,41 +190,62 @@ def read_threshold(threshold: object) -> Fraction:
 def threshold_error(threshold: object) -> ValueError:
     """Return the error for a threshold that is not a number from 0 to 1."""
     return ValueError(
-        f"threshold={short_repr(threshold)}: expected a number from 0 to 1, of at most {_MOST_DIGITS:,} digits. It is "
-        "the least similarity that counts."
+        f"threshold={short_repr(threshold)}: expected a number from 0 to 1, of at most {_MAX_DIGITS:,} digits. It is "
+        "the minimum similarity that counts."
     )
 
 
+class Rules:
+    """What protocols of every kind have: those of texts and trees (`Protocol`) and those of leaderboards."""
+
+    name: str
+    aliases: tuple[str, ...]
+    source: str
+
+    @property
+    def answer_types(self) -> tuple[str, ...]:
+        """The answer types, one of which each question needs; empty where questions need none."""
+        return ()
+
+    def with_threshold(self, threshold: Threshold) -> Rules:
+        """Return these rules with another threshold; None keeps the threshold."""
+        raise NotImplementedError
+
+    def signature_fields(self) -> dict[str, object]:
+        """Return the fields of a signature that name the rules."""
+        raise NotImplementedError
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Protocol:
+class Protocol(Rules):
     r"""The rules by which one leaderboard or paper computes ANLS, as data.
 
-    Make your own with `dataclasses.replace` and pass it wherever a protocol name is taken.
+    Make your own with `dataclasses.replace` and pass it wherever a protocol name is accepted.
 
     Args:
         name: Letters, digits, ``_``, ``-`` and ``.``.
         prediction_steps: Names from `STEPS`, applied to the prediction in this order.
-        answer_steps: The same for each accepted answer.
+        answer_steps: Names from `STEPS`, applied to each accepted answer in this order.
         prediction_length: A name from `LENGTHS`. The distance is divided by the greater of the two lengths.
-        answer_length: The same for the answer.
-        keep: ``">="`` keeps a similarity of exactly `threshold`, ``">"`` makes it 0.
-        threshold: The least similarity that counts, from 0 to 1. It means the decimal that is written
-            (0.8 is 4/5) and is compared in integers. 0 with ``">="`` keeps every similarity.
+        answer_length: A name from `LENGTHS`.
+        keep: ``">="`` keeps a similarity of exactly `threshold`, ``">"`` sets it to 0.
+        threshold: Minimum similarity that counts, from 0 to 1: a number, or a text such as ``"4/5"``. It means the
+            decimal as written (0.8 is 4/5) and is compared in integers. 0 with ``">="`` keeps every similarity.
         both_empty: The similarity of two empty strings, 1 or 0.
         zero_predictions: Predictions, after their steps, that score 0 whatever the answers are.
         substitution_cost: The cost of replacing a character; inserting and deleting cost 1. A similarity
             below 0, possible when this is over 1, counts as 0.
-        tree: Empty where texts are scored. ANLS* scores trees: ``"released"`` as anls_star 1.0.1 does,
-            ``"paper"`` by the formula. Its leaves are texts, for which the rules above hold, with the lengths
-            ``compared``, `both_empty` 1 and no `zero_predictions`.
-        aliases: Other names that `get_protocol` takes.
-        leaderboards: Who computes ANLS so.
-        source: Where the rules come from, and what the original does differently in special cases.
+        tree: Empty for texts. For trees (ANLS*), ``"released"`` scores as anls_star 1.0.1 does, ``"paper"`` by the
+            formula. The leaves of a tree are texts that follow the rules above, with the lengths ``compared``,
+            `both_empty` 1 and no `zero_predictions`.
+        aliases: Other names that `get_protocol` accepts.
+        leaderboards: Leaderboards and tools that compute ANLS this way.
+        source: Where the rules come from, and where the original differs in special cases.
 
     The attribute `exact_threshold` is the threshold as a fraction.
 
     Raises:
-        ValueError: An option that is not one of those above. The message lists them.
+        ValueError: An option has a value that is not allowed. The message lists the allowed ones.
 
     Example:
         >>> import dataclasses
@@ -273,27 +298,50 @@ class Protocol:
         for option in ("both_empty", "substitution_cost"):
             value = getattr(self, option)
             number = -1 if isinstance(value, bool) or not isinstance(value, numbers.Integral) else int(value)
-            if not 0 <= number <= 10**_MOST_DIGITS:
+            if not 0 <= number <= 10**_MAX_DIGITS:
                 raise ValueError(f"{option}={short_repr(value)}: expected an integer of at least 0")
             object.__setattr__(self, option, number)
         check_choice("both_empty", self.both_empty, (0, 1))
         check_choice("tree", self.tree, ("", "released", "paper"))
         lengths = self.prediction_length, self.answer_length
         if self.tree and (lengths != ("compared", "compared") or not self.both_empty or self.zero_predictions):
-            raise ValueError("a protocol of trees has the lengths 'compared', both_empty=1 and no zero_predictions")
+            raise ValueError("a protocol for trees has the lengths 'compared', both_empty=1 and no zero_predictions")
         exact = read_threshold(self.threshold)
         written = float(exact)
         object.__setattr__(self, "exact_threshold", exact)
         object.__setattr__(self, "threshold", written if Fraction(str(written)) == exact else exact)
 
+    def with_threshold(self, threshold: Threshold) -> Protocol:
+        """Return these rules with another threshold; None keeps the threshold."""
+        return self if threshold is None else dataclasses.replace(self, threshold=read_threshold(threshold))
+
+    def signature_fields(self) -> dict[str, object]:
+        """Return the fields of a signature that name the rules."""
+        return {
+            "protocol": self.name,
+            **({"tree": self.tree} if self.tree else {}),
+            "pred": "+".join(self.prediction_steps) or "-",
+            "ref": "+".join(self.answer_steps) or "-",
+            "length": "/".join(dict.fromkeys((self.prediction_length, self.answer_length))),
+            "keep": f"{self.keep}{self.threshold}",
+            "empty": self.both_empty,
+            "special": "+".join(map(quoted_item, self.zero_predictions)) or "-",
+            "substitution": self.substitution_cost,
+        }
+
+
+def quoted_item(text: str) -> str:
+    """Return any text as one item of a list in a signature, where "-" is an empty list and "''" an empty text."""
+    return urllib.parse.quote(text, safe="", errors="surrogatepass").replace("-", "%2D") or "''"
+
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/rules/table.py
-# Every protocol by its name: one row for each leaderboard's variant.
+# The protocols for texts and trees: one row for each.
 # ---------------------------------------------------------------------------------------------------
 
 def _row(name: str, steps: str, answer_steps: str | None = None, length: str = "compared", **rules: Any) -> Protocol:
-    """A protocol whose two sides have the same steps and length unless said otherwise."""
+    """Return a protocol whose two sides have the same steps and length unless given otherwise."""
     both = {"prediction_length": length, "answer_length": length}
     return Protocol(
         name=name,
@@ -306,7 +354,7 @@ def _row(name: str, steps: str, answer_steps: str | None = None, length: str = "
 PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for row in (
     _row(
         "standard", "strip lower collapse",
-        source="The definition of the task descriptions, on normalised text; also the leaf of anls_star.",
+        source="The definition in the task descriptions, on normalised text; also the leaves of anls_star.",
     ),
     _row(
         "paper", "strip lower collapse", keep=">",
@@ -318,8 +366,8 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
             "docvqa", "infographicvqa", "lmms_eval", "vlmevalkit", "unitxt", "evalscope", "qwen_vl", "internvl",
         ),
         leaderboards=("DocVQA", "InfographicVQA", "lmms-eval", "VLMEvalKit", "unitxt", "EvalScope"),
-        source="The script offered at https://rrc.cvc.uab.es/?ch=17&com=downloads. It divides by the untouched "
-        "strings, so blanks around a wrong answer raise its score. VLMEvalKit reports 0 to 100.",
+        source="The script at https://rrc.cvc.uab.es/?ch=17&com=downloads. It divides by the length of the raw strings, "
+        "so whitespace around a wrong answer raises its score. VLMEvalKit reports 0 to 100.",
     ),
     _row(
         "pypi_anls", "strip lower collapse", length="compared-upper", keep=">",
@@ -332,12 +380,12 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
     _row(
         "mpdocvqa", "strip lower", both_empty=0, zero_predictions=("none",),
         leaderboards=("MP-DocVQA", "lmms-eval multidocvqa"),
-        source='The evaluator of MP-DocVQA: an empty prediction and "none" score 0, even if they are an answer.',
+        source='The evaluator of MP-DocVQA: an empty prediction and "none" score 0, even if they are accepted answers.',
     ),
     _row(
         "pix2struct", "lower", keep=">", leaderboards=("Pix2Struct",),
-        source="google-research/pix2struct, metrics.py. The original reports 0 to 100, so that its last digit "
-        "differs, and fails on two empty strings; here they give 1.",
+        source="google-research/pix2struct, metrics.py. The original reports 0 to 100, so its last digit differs, and "
+        "fails on two empty strings; here they give 1.",
     ),
     _row(
         "paligemma", "lower", keep=">", aliases=("big_vision",), leaderboards=("PaliGemma",),
@@ -362,11 +410,11 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
     ),
     _row(
         "due", "upper", keep=">", leaderboards=("DUE benchmark", "DocOwl 1.5", "UReader"),
-        source="The evaluator of the DUE benchmark, ignoring case.",
+        source="The evaluator of the DUE benchmark, case-insensitive.",
     ),
     _row(
         "due_cased", "", keep=">", leaderboards=("DUE benchmark",),
-        source="The evaluator of the DUE benchmark, with case.",
+        source="The evaluator of the DUE benchmark, case-sensitive.",
     ),
     _row(
         "mmpretrain", "strip lower collapse", prediction_length="raw-upper", answer_length="compared-upper",
@@ -390,44 +438,63 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
     ),
     _row(
         "lmms_dude", "strip lower collapse", both_empty=0, leaderboards=("lmms-eval dude",),
-        source="EvolvingLMMs-Lab/lmms-eval, tasks/dude/utils.py: a blank answer never scores.",
+        source="EvolvingLMMs-Lab/lmms-eval, tasks/dude/utils.py: an empty answer never scores.",
     ),
     _row(
         "unthresholded", "", threshold=0.0,
-        source="The mean similarity of the text as it is, as torchmetrics' EditDistance would give it.",
+        source="The mean similarity of the raw texts, as from torchmetrics' EditDistance.",
     ),
     _row(
         "anls_star", "strip lower collapse", tree="released", leaderboards=("ANLS* (anls_star on PyPI)",),
-        source="anls_star 1.0.1, with one score where lists match in several ways, whatever their order.",
+        source="anls_star 1.0.1, but if lists match in several ways, the score does not depend on their order.",
     ),
     _row(
         "anls_star_paper", "strip lower collapse", tree="paper",
-        source="Peer et al., arXiv:2402.03848, equations 3 to 6: dict entries that are None do not take part, None "
-        "matches None only, and a missing key counts its size.",
+        source="Peer et al., arXiv:2402.03848, equations 3 to 6: dict entries that are None are ignored, None matches "
+        "only None, and a missing key counts its size.",
     ),
 )})  # fmt: skip
-"""Every protocol by its name. `get_protocol` also takes the aliases."""
+"""Every protocol by its name. `get_protocol` also accepts the aliases."""
 
-ALIASES = {alias: name for name, protocol in PROTOCOLS.items() for alias in protocol.aliases}
+PROTOCOLS_BY_NAME_OR_ALIAS = {**PROTOCOLS, **{alias: row for row in PROTOCOLS.values() for alias in row.aliases}}
+
+
+def name_key(name: object) -> str:
+    """Return a name as the tables spell it: lower case with underscores; "" for what is not a text."""
+    return re.sub(r"[\s-]", "_", name.lower()) if isinstance(name, str) else ""
 
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/registry.py
-# Protocols by name or alias, and the signature that records every choice behind a score.
+# What a user passes as a protocol becomes its rules; signatures record every choice behind a score.
 # ---------------------------------------------------------------------------------------------------
 
+if TYPE_CHECKING:
+    from anls_eval.leaderboards.base import Leaderboard
+
+MISSING = ("error", "zero")
+
+UNKNOWN = ("error", "ignore")
+
+# Names and aliases. They stand here because leaderboards are imported when one is used, and are not part of anls.py.
+LEADERBOARD_NAMES = (
+    "dude", "mmlongbench", "mmlongbench_doc", "mmesgbench", "mmesgbench_documented", "ocrbench_v2", "ocrbench_v2_lmms",
+    "icdar2026",
+)  # fmt: skip
+
+
 def get_protocol(protocol: str | Protocol) -> Protocol:
-    """Give the protocol of a name or alias; a `Protocol` comes back as it is.
+    """Return the protocol for texts or trees with this name or alias; a `Protocol` is returned unchanged.
 
     Args:
-        protocol: A name in `PROTOCOLS` or an alias of one, in small or capital letters, or a `Protocol`.
+        protocol: A name in `PROTOCOLS` or an alias, in lower or upper case, or a `Protocol`.
 
     Returns:
         The rules.
 
     Raises:
-        ValueError: The name is not known, with the known ones listed, or is that of a leaderboard whose rule needs
-            more than texts, with the place where it is.
+        ValueError: The name is unknown (the message lists the known ones), or it is that of a leaderboard, which needs
+            more than texts (the message says what to use instead).
 
     Example:
         >>> get_protocol("docvqa").name
@@ -436,79 +503,96 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
     if isinstance(protocol, Protocol):
         return protocol
     if type(protocol).__name__ == "Protocol" and dataclasses.is_dataclass(protocol):
-        # Made by another copy of these rules: anls.py, which evaluate.load fetches, has its own.
+        # Made by another copy of these rules: anls.py, which evaluate.load fetches, has its own class.
         options = [field.name for field in dataclasses.fields(Protocol) if field.init]
         return Protocol(**{option: getattr(protocol, option) for option in options})
-    name = re.sub(r"[\s-]", "_", protocol.lower()) if isinstance(protocol, str) else ""
-    composite = ("dude", "mmlongbench", "mmlongbench_doc", "mmesgbench", "mmesgbench_documented", "icdar2026")
-    if name in (*composite, "ocrbench_v2", "ocrbench_v2_lmms"):
+    key = name_key(protocol)
+    if key in LEADERBOARD_NAMES:
         raise ValueError(
-            f"protocol {protocol!r} needs more than texts: use anls_eval.leaderboard_scores, which is "
-            "installed with anls-eval"
+            f"protocol {protocol!r} needs more than texts: score it with anls_eval.leaderboard_scores "
+            "(to install anls_eval: 'pip install .' in a clone of the metric's repository)"
         )
-    if name not in PROTOCOLS and name not in ALIASES:
-        check_choice("protocol", protocol, (*PROTOCOLS, *ALIASES))
-    return PROTOCOLS[ALIASES.get(name, name)]
+    if key not in PROTOCOLS_BY_NAME_OR_ALIAS:
+        check_choice("protocol", protocol, tuple(PROTOCOLS_BY_NAME_OR_ALIAS))
+    return PROTOCOLS_BY_NAME_OR_ALIAS[key]
+
+
+def resolve_rules(protocol: str | Protocol, threshold: Threshold, of_trees: bool | None) -> Protocol:
+    """Return a protocol for texts or trees, or (None) either, with its threshold."""
+    rules = get_protocol(protocol)
+    if of_trees is not None and of_trees != bool(rules.tree):
+        names = ", ".join(repr(name) for name, row in PROTOCOLS.items() if bool(row.tree) == of_trees)
+        kinds, function = ("texts", "anls_score") if of_trees else ("trees", "anls_star_score")
+        raise ValueError(f"protocol {rules.name!r} scores {kinds}: use it with {function}, or use one of {names}")
+    return rules.with_threshold(threshold)
+
+
+def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderboard:
+    """Return the rules for a name, an alias, a `Protocol` or a `Leaderboard`, with its threshold."""
+    if isinstance(protocol, Rules):
+        return cast("Protocol | Leaderboard", protocol.with_threshold(threshold))
+    key = name_key(protocol)
+    if key in LEADERBOARD_NAMES:
+        # Imported here to keep the start light. Beside anls.py it may be missing: get_protocol then says where it is.
+        with contextlib.suppress(ModuleNotFoundError):
+            from anls_eval.leaderboards.table import LEADERBOARDS_BY_NAME_OR_ALIAS
+
+            return LEADERBOARDS_BY_NAME_OR_ALIAS[key].with_threshold(threshold)
+    elif isinstance(protocol, str) and key not in PROTOCOLS_BY_NAME_OR_ALIAS:
+        check_choice("protocol", protocol, (*PROTOCOLS_BY_NAME_OR_ALIAS, *LEADERBOARD_NAMES))
+    return get_protocol(protocol).with_threshold(threshold)
 
 
 def signature(
-    protocol: str | Protocol = "standard",
-    threshold: float | Fraction | Decimal | None = None,
+    protocol: str | Protocol | Leaderboard = "standard",
+    threshold: Threshold = None,
     n: int | None = None,
     *,
     missing: str = "error",
 ) -> str:
-    """Name every choice behind a score in one line, to print beside it.
+    """Return the signature: one line that records every choice behind a score, to print beside it.
 
     Args:
-        protocol: A name, an alias or a `Protocol`.
-        threshold: The threshold used in place of the protocol's.
+        protocol: A name or alias of a protocol, leaderboards included, or a `Protocol`.
+        threshold: Minimum similarity that counts. Defaults to the protocol's.
         n: The number of questions scored.
-        missing: What a question without a prediction did: ``"error"`` or ``"zero"``.
+        missing: How a question without a prediction was treated: ``"error"`` or ``"zero"``.
 
     Returns:
-        Fields ``key:value`` joined by ``|``. A ``*`` behind the protocol's name says that its rules were changed.
+        Fields ``key:value`` joined by ``|``. A ``*`` after the protocol's name says that its rules were changed.
         ``unicode`` is the version by which this Python lower-cases text.
 
     Raises:
-        ValueError: An unknown protocol, a threshold outside 0 to 1, or an `n` that is no number of questions.
+        ValueError: The protocol is unknown, the threshold is not between 0 and 1, or `n` is not a number of questions.
 
     Example:
         >>> print(signature("rrc", n=5349).split("|version")[0])
         anls|protocol:rrc|pred:strip+lower+collapse|ref:strip+lower+collapse|length:raw-upper|keep:>=0.5|empty:1|special:-|substitution:1|aggregate:mean|missing:error|n:5349
     """
-    rules = resolve_rules(protocol, threshold, of_trees=None)
+    rules = get_rules(protocol, threshold)
     if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 0 <= int(n) < 2**63):
         raise ValueError(f"n={short_repr(n)}: expected the number of questions, an integer of at least 0")
-    changed = rules.name in PROTOCOLS and rules != PROTOCOLS[rules.name]
-    lengths = dict.fromkeys((rules.prediction_length, rules.answer_length))
-    fields = {
-        "protocol": rules.name + "*" * changed,
-        **({"tree": rules.tree} if rules.tree else {}),
-        "pred": "+".join(rules.prediction_steps) or "-",
-        "ref": "+".join(rules.answer_steps) or "-",
-        "length": "/".join(lengths),
-        "keep": f"{rules.keep}{rules.threshold}",
-        "empty": rules.both_empty,
-        "special": "+".join(map(_quoted, rules.zero_predictions)) or "-",
-        "substitution": rules.substitution_cost,
+    fields = rules.signature_fields() | {
         "aggregate": "mean",
         "missing": check_choice("missing", missing, MISSING),
         "n": "-" if n is None else n,
         "version": __version__,
-        "unicode": unicodedata.unidata_version,
     }
+    if isinstance(rules, Protocol):
+        fields["unicode"] = unicodedata.unidata_version
+    if rules != PROTOCOLS.get(rules.name, rules):
+        fields["protocol"] = f"{rules.name}*"
     return "|".join(["anls", *(f"{key}:{value}" for key, value in fields.items())])
 
 
 def protocol_from_signature(text: str) -> Protocol:
-    """Give the protocol that a `signature` names, so that a printed score can be computed again.
+    """Return the protocol recorded in a `signature`, so that a printed score can be computed again.
 
     Args:
-        text: A line made by `signature`.
+        text: A line made by `signature` for a protocol for texts or trees.
 
     Returns:
-        A protocol with the rules of the signature, the threshold included.
+        A protocol with the recorded rules, threshold included.
 
     Raises:
         ValueError: The text is not a signature, or a field is missing.
@@ -544,37 +628,13 @@ def protocol_from_signature(text: str) -> Protocol:
         threshold=threshold,
         both_empty=both_empty,
         tree=fields.get("tree", ""),
-        zero_predictions=tuple(map(_unquoted, lists["special"])),
+        zero_predictions=tuple(
+            "" if item == "''" else urllib.parse.unquote(item, errors="surrogatepass") for item in lists["special"]
+        ),
         substitution_cost=substitution_cost,
     )
     known = PROTOCOLS.get(name, rules)
     return dataclasses.replace(rules, aliases=known.aliases, leaderboards=known.leaderboards, source=known.source)
-
-
-def _quoted(text: str) -> str:
-    """Any text as one item of a signature, where "-" is an empty list and "''" an empty text."""
-    return urllib.parse.quote(text, safe="", errors="surrogatepass").replace("-", "%2D") or "''"
-
-
-def _unquoted(item: str) -> str:
-    return "" if item == "''" else urllib.parse.unquote(item, errors="surrogatepass")
-
-
-def resolve_rules(
-    protocol: str | Protocol, threshold: float | Fraction | Decimal | None, of_trees: bool | None
-) -> Protocol:
-    """The protocol with its threshold; of trees, of texts or (None) of either."""
-    rules = get_protocol(protocol)
-    if of_trees is not None and of_trees != bool(rules.tree):
-        names = ", ".join(repr(name) for name, row in PROTOCOLS.items() if bool(row.tree) == of_trees)
-        kinds, function = ("texts", "anls_score") if of_trees else ("trees", "anls_star_score")
-        raise ValueError(f"protocol {rules.name!r} scores {kinds}: use it with {function}, or use one of {names}")
-    return rules if threshold is None else dataclasses.replace(rules, threshold=threshold)
-
-
-MISSING = ("error", "zero")
-
-UNKNOWN = ("error", "ignore")
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -2759,7 +2819,7 @@ def anls_score(
     answers: Any,
     *,
     protocol: str | Protocol = "standard",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> float:
     """Score one prediction against its accepted answers.
 
@@ -2798,7 +2858,7 @@ def anls_scores(
     answers: Any,
     *,
     protocol: str | Protocol = "standard",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> Floats:
     """Score n predictions, each against its own accepted answers, as fast as the machine allows.
 
@@ -2837,7 +2897,7 @@ def anls_star_score(
     reference: Any,
     *,
     protocol: str | Protocol = "anls_star",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> float:
     """Score one tree, such as extracted JSON, against its reference.
 
@@ -2880,7 +2940,7 @@ def anls_star_scores(
     references: Sequence[Any],
     *,
     protocol: str | Protocol = "anls_star",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> Floats:
     """Score n trees, each against its own reference.
 
@@ -2914,7 +2974,7 @@ def explain(
     reference: Any,
     *,
     protocol: str | Protocol = "anls_star",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> Explanation:
     """Score a tree or a text and say why the score is what it is.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from anls_eval.explanation.answers import explain_answers
     from anls_eval.explanation.result import Explanation, Match, ScoreNode
     from anls_eval.files import open_predictions, open_references
-    from anls_eval.leaderboards.rules import LEADERBOARDS, leaderboard_score, leaderboard_scores
+    from anls_eval.leaderboards import LEADERBOARDS, leaderboard_score, leaderboard_scores
     from anls_eval.registry import get_protocol, protocol_from_signature, signature
     from anls_eval.rules.protocol import Protocol
     from anls_eval.rules.table import PROTOCOLS
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from anls_eval.tree.nodes import one_of
 
 _HOMES = {
-    "LEADERBOARDS": "leaderboards.rules",
+    "LEADERBOARDS": "leaderboards.table",
     "PROTOCOLS": "rules.table",
     "Explanation": "explanation.result",
     "Match": "explanation.result",
@@ -47,8 +47,8 @@ _HOMES = {
     "explain": "scoring",
     "explain_answers": "explanation.answers",
     "get_protocol": "registry",
-    "leaderboard_score": "leaderboards.rules",
-    "leaderboard_scores": "leaderboards.rules",
+    "leaderboard_score": "leaderboards.scoring",
+    "leaderboard_scores": "leaderboards.scoring",
     "one_of": "tree.nodes",
     "open_predictions": "files",
     "open_references": "files",

@@ -1,33 +1,45 @@
-"""Protocols by name or alias, and the signature that records every choice behind a score."""
+"""What a user passes as a protocol becomes its rules; signatures record every choice behind a score."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import numbers
-import re
 import unicodedata
 import urllib.parse
-from decimal import Decimal
-from fractions import Fraction
+from typing import TYPE_CHECKING, Any, cast
 
 from anls_eval.errors import check_choice, short_repr
-from anls_eval.rules.protocol import Protocol, parse_number
-from anls_eval.rules.table import ALIASES, PROTOCOLS
+from anls_eval.rules.protocol import Protocol, Rules, Threshold, parse_number
+from anls_eval.rules.table import PROTOCOLS, PROTOCOLS_BY_NAME_OR_ALIAS, name_key
 from anls_eval.version import __version__
+
+if TYPE_CHECKING:
+    from anls_eval.leaderboards.base import Leaderboard
+
+MISSING = ("error", "zero")
+
+UNKNOWN = ("error", "ignore")
+
+# Names and aliases. They stand here because leaderboards are imported when one is used, and are not part of anls.py.
+LEADERBOARD_NAMES = (
+    "dude", "mmlongbench", "mmlongbench_doc", "mmesgbench", "mmesgbench_documented", "ocrbench_v2", "ocrbench_v2_lmms",
+    "icdar2026",
+)  # fmt: skip
 
 
 def get_protocol(protocol: str | Protocol) -> Protocol:
-    """Give the protocol of a name or alias; a `Protocol` comes back as it is.
+    """Return the protocol for texts or trees with this name or alias; a `Protocol` is returned unchanged.
 
     Args:
-        protocol: A name in `PROTOCOLS` or an alias of one, in small or capital letters, or a `Protocol`.
+        protocol: A name in `PROTOCOLS` or an alias, in lower or upper case, or a `Protocol`.
 
     Returns:
         The rules.
 
     Raises:
-        ValueError: The name is not known, with the known ones listed, or is that of a leaderboard whose rule needs
-            more than texts, with the place where it is.
+        ValueError: The name is unknown (the message lists the known ones), or it is that of a leaderboard, which needs
+            more than texts (the message says what to use instead).
 
     Example:
         >>> get_protocol("docvqa").name
@@ -36,79 +48,96 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
     if isinstance(protocol, Protocol):
         return protocol
     if type(protocol).__name__ == "Protocol" and dataclasses.is_dataclass(protocol):
-        # Made by another copy of these rules: anls.py, which evaluate.load fetches, has its own.
+        # Made by another copy of these rules: anls.py, which evaluate.load fetches, has its own class.
         options = [field.name for field in dataclasses.fields(Protocol) if field.init]
         return Protocol(**{option: getattr(protocol, option) for option in options})
-    name = re.sub(r"[\s-]", "_", protocol.lower()) if isinstance(protocol, str) else ""
-    composite = ("dude", "mmlongbench", "mmlongbench_doc", "mmesgbench", "mmesgbench_documented", "icdar2026")
-    if name in (*composite, "ocrbench_v2", "ocrbench_v2_lmms"):
+    key = name_key(protocol)
+    if key in LEADERBOARD_NAMES:
         raise ValueError(
-            f"protocol {protocol!r} needs more than texts: use anls_eval.leaderboard_scores, which is "
-            "installed with anls-eval"
+            f"protocol {protocol!r} needs more than texts: score it with anls_eval.leaderboard_scores "
+            "(to install anls_eval: 'pip install .' in a clone of the metric's repository)"
         )
-    if name not in PROTOCOLS and name not in ALIASES:
-        check_choice("protocol", protocol, (*PROTOCOLS, *ALIASES))
-    return PROTOCOLS[ALIASES.get(name, name)]
+    if key not in PROTOCOLS_BY_NAME_OR_ALIAS:
+        check_choice("protocol", protocol, tuple(PROTOCOLS_BY_NAME_OR_ALIAS))
+    return PROTOCOLS_BY_NAME_OR_ALIAS[key]
+
+
+def resolve_rules(protocol: str | Protocol, threshold: Threshold, of_trees: bool | None) -> Protocol:
+    """Return a protocol for texts or trees, or (None) either, with its threshold."""
+    rules = get_protocol(protocol)
+    if of_trees is not None and of_trees != bool(rules.tree):
+        names = ", ".join(repr(name) for name, row in PROTOCOLS.items() if bool(row.tree) == of_trees)
+        kinds, function = ("texts", "anls_score") if of_trees else ("trees", "anls_star_score")
+        raise ValueError(f"protocol {rules.name!r} scores {kinds}: use it with {function}, or use one of {names}")
+    return rules.with_threshold(threshold)
+
+
+def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderboard:
+    """Return the rules for a name, an alias, a `Protocol` or a `Leaderboard`, with its threshold."""
+    if isinstance(protocol, Rules):
+        return cast("Protocol | Leaderboard", protocol.with_threshold(threshold))
+    key = name_key(protocol)
+    if key in LEADERBOARD_NAMES:
+        # Imported here to keep the start light. Beside anls.py it may be missing: get_protocol then says where it is.
+        with contextlib.suppress(ModuleNotFoundError):
+            from anls_eval.leaderboards.table import LEADERBOARDS_BY_NAME_OR_ALIAS
+
+            return LEADERBOARDS_BY_NAME_OR_ALIAS[key].with_threshold(threshold)
+    elif isinstance(protocol, str) and key not in PROTOCOLS_BY_NAME_OR_ALIAS:
+        check_choice("protocol", protocol, (*PROTOCOLS_BY_NAME_OR_ALIAS, *LEADERBOARD_NAMES))
+    return get_protocol(protocol).with_threshold(threshold)
 
 
 def signature(
-    protocol: str | Protocol = "standard",
-    threshold: float | Fraction | Decimal | None = None,
+    protocol: str | Protocol | Leaderboard = "standard",
+    threshold: Threshold = None,
     n: int | None = None,
     *,
     missing: str = "error",
 ) -> str:
-    """Name every choice behind a score in one line, to print beside it.
+    """Return the signature: one line that records every choice behind a score, to print beside it.
 
     Args:
-        protocol: A name, an alias or a `Protocol`.
-        threshold: The threshold used in place of the protocol's.
+        protocol: A name or alias of a protocol, leaderboards included, or a `Protocol`.
+        threshold: Minimum similarity that counts. Defaults to the protocol's.
         n: The number of questions scored.
-        missing: What a question without a prediction did: ``"error"`` or ``"zero"``.
+        missing: How a question without a prediction was treated: ``"error"`` or ``"zero"``.
 
     Returns:
-        Fields ``key:value`` joined by ``|``. A ``*`` behind the protocol's name says that its rules were changed.
+        Fields ``key:value`` joined by ``|``. A ``*`` after the protocol's name says that its rules were changed.
         ``unicode`` is the version by which this Python lower-cases text.
 
     Raises:
-        ValueError: An unknown protocol, a threshold outside 0 to 1, or an `n` that is no number of questions.
+        ValueError: The protocol is unknown, the threshold is not between 0 and 1, or `n` is not a number of questions.
 
     Example:
         >>> print(signature("rrc", n=5349).split("|version")[0])
         anls|protocol:rrc|pred:strip+lower+collapse|ref:strip+lower+collapse|length:raw-upper|keep:>=0.5|empty:1|special:-|substitution:1|aggregate:mean|missing:error|n:5349
     """
-    rules = resolve_rules(protocol, threshold, of_trees=None)
+    rules = get_rules(protocol, threshold)
     if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 0 <= int(n) < 2**63):
         raise ValueError(f"n={short_repr(n)}: expected the number of questions, an integer of at least 0")
-    changed = rules.name in PROTOCOLS and rules != PROTOCOLS[rules.name]
-    lengths = dict.fromkeys((rules.prediction_length, rules.answer_length))
-    fields = {
-        "protocol": rules.name + "*" * changed,
-        **({"tree": rules.tree} if rules.tree else {}),
-        "pred": "+".join(rules.prediction_steps) or "-",
-        "ref": "+".join(rules.answer_steps) or "-",
-        "length": "/".join(lengths),
-        "keep": f"{rules.keep}{rules.threshold}",
-        "empty": rules.both_empty,
-        "special": "+".join(map(_quoted, rules.zero_predictions)) or "-",
-        "substitution": rules.substitution_cost,
+    fields = rules.signature_fields() | {
         "aggregate": "mean",
         "missing": check_choice("missing", missing, MISSING),
         "n": "-" if n is None else n,
         "version": __version__,
-        "unicode": unicodedata.unidata_version,
     }
+    if isinstance(rules, Protocol):
+        fields["unicode"] = unicodedata.unidata_version
+    if rules != PROTOCOLS.get(rules.name, rules):
+        fields["protocol"] = f"{rules.name}*"
     return "|".join(["anls", *(f"{key}:{value}" for key, value in fields.items())])
 
 
 def protocol_from_signature(text: str) -> Protocol:
-    """Give the protocol that a `signature` names, so that a printed score can be computed again.
+    """Return the protocol recorded in a `signature`, so that a printed score can be computed again.
 
     Args:
-        text: A line made by `signature`.
+        text: A line made by `signature` for a protocol for texts or trees.
 
     Returns:
-        A protocol with the rules of the signature, the threshold included.
+        A protocol with the recorded rules, threshold included.
 
     Raises:
         ValueError: The text is not a signature, or a field is missing.
@@ -144,34 +173,10 @@ def protocol_from_signature(text: str) -> Protocol:
         threshold=threshold,
         both_empty=both_empty,
         tree=fields.get("tree", ""),
-        zero_predictions=tuple(map(_unquoted, lists["special"])),
+        zero_predictions=tuple(
+            "" if item == "''" else urllib.parse.unquote(item, errors="surrogatepass") for item in lists["special"]
+        ),
         substitution_cost=substitution_cost,
     )
     known = PROTOCOLS.get(name, rules)
     return dataclasses.replace(rules, aliases=known.aliases, leaderboards=known.leaderboards, source=known.source)
-
-
-def _quoted(text: str) -> str:
-    """Any text as one item of a signature, where "-" is an empty list and "''" an empty text."""
-    return urllib.parse.quote(text, safe="", errors="surrogatepass").replace("-", "%2D") or "''"
-
-
-def _unquoted(item: str) -> str:
-    return "" if item == "''" else urllib.parse.unquote(item, errors="surrogatepass")
-
-
-def resolve_rules(
-    protocol: str | Protocol, threshold: float | Fraction | Decimal | None, of_trees: bool | None
-) -> Protocol:
-    """The protocol with its threshold; of trees, of texts or (None) of either."""
-    rules = get_protocol(protocol)
-    if of_trees is not None and of_trees != bool(rules.tree):
-        names = ", ".join(repr(name) for name, row in PROTOCOLS.items() if bool(row.tree) == of_trees)
-        kinds, function = ("texts", "anls_score") if of_trees else ("trees", "anls_star_score")
-        raise ValueError(f"protocol {rules.name!r} scores {kinds}: use it with {function}, or use one of {names}")
-    return rules if threshold is None else dataclasses.replace(rules, threshold=threshold)
-
-
-MISSING = ("error", "zero")
-
-UNKNOWN = ("error", "ignore")

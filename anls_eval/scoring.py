@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_list
@@ -16,7 +14,7 @@ from anls_eval.inputs.columns import check_same_length, read_column
 from anls_eval.inputs.values import to_answers, to_text
 from anls_eval.notes import text_notes, text_notes_of_one, tree_notes
 from anls_eval.registry import resolve_rules
-from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.text.measure import score_columns
 from anls_eval.text.similarity import score_one
 from anls_eval.tree.documents import score_tree, score_trees
@@ -27,7 +25,7 @@ def anls_score(
     answers: Any,
     *,
     protocol: str | Protocol = "standard",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> float:
     """Score one prediction against its accepted answers.
 
@@ -66,7 +64,7 @@ def anls_scores(
     answers: Any,
     *,
     protocol: str | Protocol = "standard",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> Floats:
     """Score n predictions, each against its own accepted answers, as fast as the machine allows.
 
@@ -105,7 +103,7 @@ def anls_star_score(
     reference: Any,
     *,
     protocol: str | Protocol = "anls_star",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> float:
     """Score one tree, such as extracted JSON, against its reference.
 
@@ -148,7 +146,7 @@ def anls_star_scores(
     references: Sequence[Any],
     *,
     protocol: str | Protocol = "anls_star",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> Floats:
     """Score n trees, each against its own reference.
 
@@ -182,7 +180,7 @@ def explain(
     reference: Any,
     *,
     protocol: str | Protocol = "anls_star",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> Explanation:
     """Score a tree or a text and say why the score is what it is.
 

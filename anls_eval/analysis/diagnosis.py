@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 from anls_eval.arrow import TEXT_LISTS, TEXTS, as_bools, as_ints, as_list
 from anls_eval.errors import short_repr
 from anls_eval.inputs.columns import read_block, read_column
-from anls_eval.protocol_words import in_words
 from anls_eval.registry import resolve_rules
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
+from anls_eval.rules.words import in_words
 from anls_eval.statistics.tally import UNIT, exact_units
 from anls_eval.text import formatting
 from anls_eval.text.outcomes import Measured, measure, read_blocks
@@ -281,7 +281,7 @@ def diagnose(
         >>> found.causes[0].protocol, found.causes[0].value
         ('paper', 0.5)
         >>> found.causes[0].reason
-        'It is 0.5000 if the protocol is paper: a similarity counts only above 0.5, and exactly 0.5 gives 0.'
+        'It is 0.5000 if the protocol is paper: a similarity counts only above 0.5; exactly 0.5 gives 0.'
 
     Source: the protocols' own, in `PROTOCOLS`.
     """

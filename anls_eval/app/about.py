@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gradio as gr
 
+from anls_eval.analysis.protocol_facts import protocol_facts
 from anls_eval.app.page import html
-from anls_eval.leaderboards.rules import LEADERBOARDS
-from anls_eval.protocol_words import facts, in_words
+from anls_eval.leaderboards import LEADERBOARDS
 from anls_eval.rules.table import PROTOCOLS
+from anls_eval.rules.words import in_words
 
 _EVALUATE = """import evaluate
 
@@ -39,7 +40,7 @@ _CITATIONS = """@inproceedings{biten2019stvqa,
 def build() -> None:
     """Add the tab to the page that is open."""
     gr.HTML(html("about.html"), apply_default_css=False, js_on_load=None)
-    gr.Markdown(facts())
+    gr.Markdown(protocol_facts())
     rules = [(name, row, in_words(row)) for name, row in PROTOCOLS.items()]
     table = html("protocols.html", protocols=rules, boards=LEADERBOARDS.values())
     gr.HTML(table, apply_default_css=False, js_on_load=None)

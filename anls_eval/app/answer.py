@@ -11,10 +11,10 @@ from anls_eval.app.answer_view import explain, view
 from anls_eval.app.controls import example_buttons, link, refusals
 from anls_eval.app.examples import ANSWERS
 from anls_eval.app.page import alert, html
-from anls_eval.leaderboards.rules import LEADERBOARDS, get_leaderboard
-from anls_eval.registry import get_protocol
+from anls_eval.leaderboards import LEADERBOARDS
+from anls_eval.registry import get_rules
+from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
-from anls_eval.submission.scorers import is_leaderboard
 
 
 def score_answer(
@@ -30,7 +30,7 @@ def score_answer(
         prediction: The predicted text.
         answers: The accepted answers, one a line or as a list. Blank lines are skipped.
         protocol: A name of the list on the page, such as standard, rrc (DocVQA), stvqa, dude or mmlongbench.
-        threshold: The least similarity that counts, from 0 to 1; none means the protocol's.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
         answer_type: For the protocols that need one, such as dude and mmlongbench.
 
     Returns:
@@ -64,15 +64,16 @@ def card(
         prediction: The predicted text.
         answers: The accepted answers, one a line.
         protocol: As in `score_answer`.
-        threshold: The same; None means the protocol's. Left aside by leaderboards, which have their own.
-        answer_type: Left aside by protocols that need none.
+        threshold: As in `score_answer`. Ignored for leaderboards, which have their own.
+        answer_type: Ignored for protocols without answer types.
 
     Returns:
         HTML of the score, and of the thresholds and protocols.
     """
     try:
-        typed = answer_type if _answer_types(protocol) else None
-        limit = None if is_leaderboard(protocol) else threshold
+        rules = get_rules(protocol)
+        typed = answer_type if rules.answer_types else None
+        limit = threshold if isinstance(rules, Protocol) else None
         shown = view(prediction or "", _lines(answers or ""), protocol, limit, typed)
     except ValueError as error:
         return alert(str(error)), ""
@@ -96,7 +97,7 @@ def build(page: gr.Blocks) -> None:
             threshold = gr.Number(
                 start[3],  # without a value the browser would show 0 and send it
                 label="Threshold",
-                info="The least similarity that counts. Empty means the protocol's.",
+                info="Minimum similarity that counts. Leave empty for the protocol's.",
                 minimum=0,
                 maximum=1,
                 step=0.05,
@@ -139,17 +140,14 @@ def protocol_choices(of_trees: bool = False, boards: bool = True) -> list[tuple[
     ]
 
 
-def _answer_types(protocol: str) -> tuple[str, ...]:
-    return get_leaderboard(protocol).answer_types if is_leaderboard(protocol) else ()
-
-
 def _threshold(protocol: str) -> float | None:
-    """The threshold of a protocol; a leaderboard has its own."""
-    return None if is_leaderboard(protocol) else float(get_protocol(protocol).threshold)
+    """Return the threshold of a protocol; None for a leaderboard."""
+    rules = get_rules(protocol)
+    return float(rules.threshold) if isinstance(rules, Protocol) else None
 
 
 def _answer_type(protocol: str) -> Any:
-    types = _answer_types(protocol)
+    types = get_rules(protocol).answer_types
     return gr.Dropdown(choices=list(types), value=types[0] if types else None, visible=bool(types))
 
 

@@ -8,12 +8,11 @@ from typing import Any
 from anls_eval.analysis.thresholds import ThresholdSweep, sweep_pairs
 from anls_eval.app.limits import check_text
 from anls_eval.explanation.answers import AnswersExplanation, explain_answers
-from anls_eval.leaderboards.rules import LEADERBOARDS, get_leaderboard
-from anls_eval.protocol_words import in_words
-from anls_eval.registry import get_protocol, resolve_rules
+from anls_eval.leaderboards import LEADERBOARDS, Leaderboard
+from anls_eval.registry import get_rules
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
-from anls_eval.submission.scorers import exact_threshold, is_leaderboard
+from anls_eval.rules.words import in_words
 from anls_eval.text.closest import closest_pairs
 from anls_eval.text.similarity import score_one
 
@@ -27,7 +26,7 @@ _RULES = {
     "special": ("zero_predictions",),
     "substitution": ("substitution_cost",),
 }
-"""The attributes that each sentence of `protocol_docs.in_words` is about."""
+"""The attributes that each sentence of `words.in_words` is about."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,8 +74,8 @@ def explain(
         prediction: As `answers.explain_answers` takes it.
         answers: The accepted answers; a leaderboard takes a single one for what it is, which can be a list.
         protocol: A name or alias of a protocol of texts or of a leaderboard.
-        threshold: The least similarity that counts; None, or what it is anyway, means the protocol's.
-        answer_type: For the leaderboards that need one.
+        threshold: Minimum similarity that counts. Defaults to the protocol's.
+        answer_type: The answer type, for leaderboards that need one.
 
     Raises:
         ValueError: No answer, texts over the limits, or what `answers.explain_answers` refuses.
@@ -84,17 +83,9 @@ def explain(
     if not answers:
         raise ValueError("there is no accepted answer: enter at least one, one a line")
     check_text(str(prediction), list(map(str, answers)))
-    if is_leaderboard(protocol):
-        accepted = answers[0] if len(answers) == 1 else answers
-        return explain_answers(prediction, accepted, protocol=protocol, threshold=threshold, answer_type=answer_type)
-    return explain_answers(prediction, answers, protocol=_rules(protocol, threshold), answer_type=answer_type)
-
-
-def _rules(protocol: str, threshold: float | None) -> Protocol:
-    """The protocol with this threshold, under its own name and signature where that is no other."""
-    rules = get_protocol(protocol)
-    changed = resolve_rules(rules, exact_threshold(threshold), of_trees=False)
-    return rules if changed.exact_threshold == rules.exact_threshold else changed
+    rules = get_rules(protocol, threshold)
+    accepted: Any = answers[0] if isinstance(rules, Leaderboard) and len(answers) == 1 else answers
+    return explain_answers(prediction, accepted, protocol=protocol, threshold=threshold, answer_type=answer_type)
 
 
 def view(
@@ -115,20 +106,21 @@ def view(
     Example:
         >>> shown = view("ab", ["ac"], "standard", None, None)
         >>> next((own.name, own.score, own.why) for own in shown.protocols if own.name == "paper")
-        ('paper', 0.0, 'a similarity counts only above 0.5, and exactly 0.5 gives 0')
+        ('paper', 0.0, 'a similarity counts only above 0.5; exactly 0.5 gives 0')
     """
     found = explain(prediction, answers, protocol, threshold, answer_type)
-    own = None if is_leaderboard(protocol) else _rules(protocol, threshold)
+    chosen = get_rules(protocol, threshold)
+    own = chosen if isinstance(chosen, Protocol) else None
     scores = [_by_texts(prediction, answers, rules, found.score, own) for rules in PROTOCOLS.values() if not rules.tree]
     untold = []
-    for name in LEADERBOARDS:
+    for name, board in LEADERBOARDS.items():
         try:
-            other = explain(prediction, answers, name, None, answer_type if LEADERBOARDS[name].answer_types else None)
+            other = explain(prediction, answers, name, None, answer_type if board.answer_types else None)
         except ValueError:
             untold.append(name)
             continue
         difference = other.score - found.score
-        is_own = own is None and get_leaderboard(protocol).name == name
+        is_own = board is chosen
         why = other.rule.replace("`", "") if difference else ""
         scores.append(ProtocolScore(name, other.score, difference, why, is_own))
     sweep = None

@@ -67,7 +67,7 @@ def rank(
     Args:
         predictions: Their files.
         references: The file of references.
-        protocol: A name in `scorers.PROTOCOL_NAMES`.
+        protocol: A name in `PROTOCOLS` or `LEADERBOARDS`.
         progress: Shows the progress.
 
     Yields:
@@ -115,7 +115,7 @@ def side_by_side(
     Args:
         predictions: The files of all systems.
         references: The file of references.
-        protocol: A name in `scorers.PROTOCOL_NAMES`.
+        protocol: A name in `PROTOCOLS` or `LEADERBOARDS`.
         first: The name of one system.
         second: The name of the other.
 

@@ -87,7 +87,7 @@ def score_and_report(
     Args:
         predictions: The file of predictions.
         references: The file of references; None if the first has them.
-        protocol: A name in `scorers.PROTOCOL_NAMES`.
+        protocol: A name in `PROTOCOLS` or `LEADERBOARDS`.
         threshold: The least similarity that counts; nothing means the protocol's.
         by: Columns to break the score down by.
         zero: Whether a question without a prediction is 0.

@@ -28,7 +28,7 @@ class Options:
     """How submissions are scored.
 
     Args:
-        protocol: A name that `scorers.PROTOCOL_NAMES` lists.
+        protocol: A name in `PROTOCOLS` or `LEADERBOARDS`.
         threshold: The least similarity that counts; None means the protocol's.
         by: Columns to break the score down by.
         missing: ``"error"`` or ``"zero"``: what a question without a prediction is.

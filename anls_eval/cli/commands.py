@@ -146,14 +146,14 @@ def protocols(
     as_json: AsJson = False,
 ) -> None:
     """List the protocols, or say what one does and where it comes from."""
-    from anls_eval.cli import tables as terminal
+    from anls_eval.cli.protocols import protocol_table, protocol_text, protocols_as_json
 
     if as_json:
-        _print_json(terminal.protocols_as_json(name))
+        _print_json(protocols_as_json(name))
     elif name is None:
-        out.print(terminal.protocol_table())
+        out.print(protocol_table())
     else:
-        _say(terminal.protocol_text(name))
+        _say(protocol_text(name))
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -182,15 +182,12 @@ def explain(
     from anls_eval.cli import tables as terminal
     from anls_eval.explanation.answers import explain_answers
     from anls_eval.files.documents import read_document
-    from anls_eval.submission.scorers import exact_threshold
 
     if (json_file is None) == (prediction is None) or (prediction is not None and not answers):
         raise ValueError("expected a PREDICTION with at least one ANSWER, or --json-file FILE")
     if json_file is not None:
         given, expected = read_document(json_file)
-        document = scoring.explain(
-            given, expected, protocol=protocol or "anls_star", threshold=exact_threshold(threshold)
-        )
+        document = scoring.explain(given, expected, protocol=protocol or "anls_star", threshold=threshold)
         shown, plain = str(document), document.to_dict()
     else:
         accepted = answers[0] if answers and len(answers) == 1 else answers  # a text can write out a list

@@ -13,87 +13,17 @@ from anls_eval.analysis.diagnosis import Diagnosis
 from anls_eval.check.check import CheckReport
 from anls_eval.cli.column_names import shortened
 from anls_eval.explanation.answers import AnswersExplanation
-from anls_eval.leaderboards.rules import LEADERBOARDS, Leaderboard, get_leaderboard
-from anls_eval.protocol_words import in_words
-from anls_eval.registry import get_protocol, signature
-from anls_eval.rules.protocol import Protocol
-from anls_eval.rules.table import PROTOCOLS
 from anls_eval.statistics.intervals import Ranking
 from anls_eval.submission.score import SubmissionScore
-from anls_eval.submission.scorers import PROTOCOL_NAMES, is_leaderboard
 from anls_eval.text.characters import aligned_lines
 
 
-def _table(*columns: str) -> Table:
+def plain_table(*columns: str) -> Table:
+    """Return an empty table with these columns."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=any(columns))
     for number, name in enumerate(columns):
         table.add_column(name, no_wrap=not number, overflow="fold")
     return table
-
-
-# Protocols
-
-
-def protocol_table() -> Table:
-    """All protocols, one in a line."""
-    table = _table("protocol", "also", "scores", "keeps", "used by")
-    for name, rules in PROTOCOLS.items():
-        scores = "trees" if rules.tree else "texts"
-        everything = rules.keep == ">=" and not rules.exact_threshold
-        keeps = "all" if everything else f"{rules.keep} {rules.threshold}"
-        table.add_row(name, ", ".join(rules.aliases), scores, keeps, ", ".join(rules.leaderboards))
-    for name, board in LEADERBOARDS.items():
-        scores = "by type" if board.answer_types else "texts"
-        table.add_row(name, ", ".join(board.aliases), scores, "", board.source.partition(",")[0])
-    return table
-
-
-def protocol_text(name: str) -> str:
-    """All of one protocol."""
-    rules = get_protocol_or_leaderboard(name)
-    lines = [rules.name]
-    if rules.aliases:
-        lines.append(f"also: {', '.join(rules.aliases)}")
-    if isinstance(rules, Leaderboard):
-        lines += ["", rules.description]
-        if rules.answer_types:
-            lines.append(f"answer types: {', '.join(rules.answer_types)}")
-    else:
-        if rules.leaderboards:
-            lines.append(f"used by: {', '.join(rules.leaderboards)}")
-        lines += ["", *(f"- {words}" for words in in_words(rules).values())]
-    lines += ["", f"source: {rules.source}"]
-    if isinstance(rules, Protocol):
-        lines += ["", signature(rules)]
-    return "\n".join(lines)
-
-
-def protocols_as_json(name: str | None) -> Any:
-    """One protocol, or all by their names, as plain JSON values."""
-    if name is not None:
-        return _plain(get_protocol_or_leaderboard(name))
-    return {own: _plain(get_protocol_or_leaderboard(own)) for own in PROTOCOL_NAMES}
-
-
-def get_protocol_or_leaderboard(name: str) -> Protocol | Leaderboard:
-    """The rules of a name, of either kind."""
-    return get_leaderboard(name) if is_leaderboard(name) else get_protocol(name)
-
-
-def _plain(rules: Protocol | Leaderboard) -> dict[str, Any]:
-    if isinstance(rules, Leaderboard):
-        return {
-            "name": rules.name,
-            "aliases": list(rules.aliases),
-            "description": rules.description,
-            "answer_types": list(rules.answer_types),
-            "reports": list(rules.reports),
-            "source": rules.source,
-        }
-    plain = dataclasses.asdict(rules)
-    plain["threshold"] = float(rules.threshold)
-    del plain["exact_threshold"]
-    return {**plain, "signature": signature(rules)}
 
 
 # One answer
@@ -118,7 +48,7 @@ def answers_text(found: AnswersExplanation) -> str:
 
 def submission_table(result: SubmissionScore) -> Table:
     """The score, what it is of, and its breakdowns."""
-    table = _table("", "")
+    table = plain_table("", "")
     table.add_row("ANLS*" if result.metric == "anls_star_score" else "ANLS", f"{result.score:.6f}")
     interval = result.interval
     clusters = "" if interval.clusters is None else f", {interval.clusters:,} clusters"
@@ -188,7 +118,7 @@ def diagnosis_as_json(found: Diagnosis) -> dict[str, Any]:
 
 def ranking_table(ranking: Ranking) -> Table:
     """The systems, best first."""
-    table = _table("rank", "group", "system", "score", "95% interval")
+    table = plain_table("rank", "group", "system", "score", "95% interval")
     names = shortened(own.name for own in ranking.systems)
     for own in ranking.systems:
         interval = f"{own.interval.low:.4f} to {own.interval.high:.4f}"
@@ -198,7 +128,7 @@ def ranking_table(ranking: Ranking) -> Table:
 
 def comparison_table(ranking: Ranking) -> Table:
     """Each pair of systems, side by side."""
-    table = _table("", "difference", "95% interval", "p", "p, Holm", "wins", "losses", "ties")
+    table = plain_table("", "difference", "95% interval", "p", "p, Holm", "wins", "losses", "ties")
     names = shortened(own.name for own in ranking.systems)
     for pair in ranking.comparisons:
         own = pair.comparison

@@ -25,7 +25,7 @@ from anls_eval.questions.stream import come_twice
 from anls_eval.rules.protocol import Protocol
 from anls_eval.submission.passes import SIDES, Options, Pass, Sides, sides_of
 from anls_eval.submission.score import in_a_stream_or_whole
-from anls_eval.submission.scorers import Scorer, is_leaderboard, make_scorer
+from anls_eval.submission.scorers import Scorer, make_scorer
 from anls_eval.submission.totals import Summary
 
 
@@ -70,8 +70,7 @@ class Job:
         number = SIDES.index(side)
         opener = (open_predictions, open_references)[number]
         reader = opener(path, format=self.format, columns=self.columns[number], by=self.read_by[number])
-        of_leaderboard = isinstance(self.protocol, str) and is_leaderboard(self.protocol)
-        return reader.without_variants() if number and of_leaderboard else reader
+        return self.scorer().open_references(reader) if side == "references" else reader
 
 
 class UnpairedError(Exception):

@@ -359,7 +359,7 @@ def _looked_at(job: Job, files: _Files) -> tuple[Job, bool]:
     """The job with the columns that each side is asked for, and whether the files have question_ids."""
     job.scorer()  # refuses the options before anything is read
     readers = (_first_readable(job, SIDES[0], files[0]), _first_readable(job, SIDES[1], files[1]))
-    sides_with(*readers, job.protocol, job.by)  # refuses columns that neither has
+    sides_with(*readers, job.scorer(), job.by)  # refuses columns that neither has
     of_references = tuple(name for name in job.by if name in readers[1].names)
     of_predictions = tuple(name for name in job.by if name not in of_references)
     has_ids = all("question_id" in reader.detected.columns for reader in readers)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from decimal import Decimal
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anls_eval.errors import short_repr
 from anls_eval.inputs.values import to_answers, to_text
-from anls_eval.leaderboards.rules import get_leaderboard, noted_score
 from anls_eval.notes import text_notes_of_one
-from anls_eval.registry import resolve_rules, signature
-from anls_eval.rules.protocol import Protocol
+from anls_eval.registry import get_rules, resolve_rules, signature
+from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.steps import apply_steps
-from anls_eval.submission.scorers import exact_threshold, is_leaderboard, make_scorer
 from anls_eval.text.characters import Span, align_characters
 from anls_eval.text.similarity import compare_texts, compute_similarity, reaches_threshold, score_one
+
+if TYPE_CHECKING:
+    from anls_eval.leaderboards.base import Leaderboard  # which only its own answers need
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,15 +23,15 @@ class AnswerComparison:
     """A prediction beside one accepted answer.
 
     Args:
-        answer: As it was given.
-        compared_answer: After the steps of the protocol.
-        compared_prediction: The same.
-        distance: The edits between these two.
-        length: What the distance is divided by.
+        answer: The answer as given.
+        compared_answer: The answer after the steps of the protocol.
+        compared_prediction: The prediction after the steps of the protocol.
+        distance: The edit distance between these two.
+        length: The length that the distance is divided by.
         similarity: 1 - distance / length, before the threshold.
-        score: What the answer counts, from 0 to 1.
-        spans: Which characters differ.
-        sentence: All of it in words.
+        score: The score for this answer, from 0 to 1.
+        spans: The characters that differ.
+        sentence: All of this in words.
     """
 
     answer: str
@@ -53,11 +52,11 @@ class AnswersExplanation:
     Args:
         score: From 0 to 1.
         protocol: The name of the protocol.
-        closest: The number of the closest answer; None without a prediction, or if a leaderboard's rule gave the score.
-        comparisons: One for each answer, in their order; empty where `closest` is None.
-        rule: What the leaderboard does, in words; empty for protocols of texts.
-        signature: As `signature` gives it.
-        notes: What a user must be told.
+        closest: The index of the closest answer; None without a prediction, or if a leaderboard's rule gave the score.
+        comparisons: One for each answer, in order; empty if `closest` is None.
+        rule: The rules of the leaderboard in words; empty for protocols for texts.
+        signature: The signature of the score.
+        notes: Warnings to show to the user.
     """
 
     score: float
@@ -69,7 +68,7 @@ class AnswersExplanation:
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as plain JSON values."""
+        """Return this as plain JSON values."""
         result = dataclasses.asdict(self)
         for own, plain in zip(self.comparisons, result["comparisons"], strict=True):
             plain["spans"] = [span._asdict() for span in own.spans]
@@ -81,24 +80,23 @@ def explain_answers(
     answers: Any,
     *,
     protocol: str | Protocol = "standard",
-    threshold: float | str | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
     answer_type: str | None = None,
 ) -> AnswersExplanation:
     """Compare a prediction with each of its answers.
 
     Args:
-        prediction: As `anls_score` takes it.
-        answers: The same; for a leaderboard, as `leaderboards.leaderboard_score` takes it.
-        protocol: A name or alias in `PROTOCOLS`, of texts, or in `leaderboards.LEADERBOARDS`, or an
-            `Protocol`.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
-        answer_type: For the leaderboards that need one.
+        prediction: The predicted text, as in `anls_score`.
+        answers: The accepted answers, as in `anls_score`; for a leaderboard, as in `leaderboard_score`.
+        protocol: A name or alias of a protocol for texts or of a leaderboard, or a `Protocol`.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        answer_type: The answer type, for leaderboards that need one.
 
     Returns:
-        The score, and what it is made of.
+        The score, with the comparison behind it for each answer.
 
     Raises:
-        ValueError: What `anls_score` or `leaderboards.leaderboard_score` refuses.
+        ValueError: As in `anls_score` or `leaderboard_score`.
 
     Example:
         >>> found = explain_answers("CocaCola", ["Coca Cola", "Pepsi"])
@@ -107,23 +105,19 @@ def explain_answers(
         1 of 9 characters differs: similarity 0.8889, at least the threshold 0.5, so it counts 0.8889.
         8 of 8 characters differ: similarity 0, below the threshold 0.5, so it counts 0.
     """
-    if isinstance(protocol, str) and is_leaderboard(protocol):
-        return _of_leaderboard(prediction, answers, protocol, threshold, answer_type)
+    rules = get_rules(protocol, threshold)
+    if not isinstance(rules, Protocol):
+        return _of_leaderboard(prediction, answers, rules, answer_type)
     if answer_type is not None:
         raise ValueError(
             f"answer_type={short_repr(answer_type)}: protocol {protocol!r} has no answer types; leave it out"
         )
-    return _of_texts(prediction, answers, resolve_rules(protocol, exact_threshold(threshold), of_trees=False))
+    return _of_texts(prediction, answers, resolve_rules(rules, None, of_trees=False))
 
 
-def _of_leaderboard(
-    prediction: Any, answers: Any, protocol: str, threshold: Any, answer_type: str | None
-) -> AnswersExplanation:
-    scorer, board = make_scorer(protocol, threshold), get_leaderboard(protocol)
-    score, notes = noted_score(prediction, answers, board.name, answer_type)
-    return AnswersExplanation(
-        score, board.name, None, (), board.description, scorer.signature(1, "error"), tuple(dict.fromkeys(notes))
-    )
+def _of_leaderboard(prediction: Any, answers: Any, board: Leaderboard, answer_type: str | None) -> AnswersExplanation:
+    score, notes = board.score_one(prediction, answers, answer_type)
+    return AnswersExplanation(score, board.name, None, (), board.description, signature(board, n=1), tuple(notes))
 
 
 def _of_texts(prediction: Any, answers: Any, rules: Protocol) -> AnswersExplanation:
@@ -156,7 +150,7 @@ def _compare(prediction: str, answer: str, rules: Protocol) -> AnswerComparison:
 
 
 def _sentence(distance: int, length: int, similarity: float, score: float, text: str, rules: Protocol) -> str:
-    """Say it in words, with enough digits to see on which side of the threshold a similarity is."""
+    """Return the comparison in words, with enough digits to show which side of the threshold a similarity is on."""
     if not length:
         return f"Both texts are empty, which this protocol counts {rules.both_empty}."
     is_kept = bool(reaches_threshold(distance, length, rules))

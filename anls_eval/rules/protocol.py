@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import numbers
 import re
+import urllib.parse
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -15,15 +16,17 @@ import numpy as np
 from anls_eval.errors import check_choice, short_repr
 from anls_eval.rules.steps import LENGTHS, STEPS
 
-_MOST_DIGITS = 1000  # of an option: it is computed with, and written in signatures
+Threshold = float | str | Fraction | Decimal | None
+
+_MAX_DIGITS = 1000  # of a number in an option: it is computed with and written into signatures
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:/[0-9]+|(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?)")
 
 
 def parse_number(text: str) -> Fraction:
-    """The number that a text writes, or a ValueError: "1e999999999" is short, but its digits would fill the memory."""
-    if len(text) > 2 * _MOST_DIGITS + 2 or not _NUMBER.fullmatch(text):
-        raise ValueError("not a number, or one of too many digits")
+    """Return the number in a text; refuse texts such as "1e999999999", whose digits would fill the memory."""
+    if len(text) > 2 * _MAX_DIGITS + 2 or not _NUMBER.fullmatch(text):
+        raise ValueError("not a number, or too many digits")
     try:
         return Fraction(text)
     except ZeroDivisionError:
@@ -31,14 +34,16 @@ def parse_number(text: str) -> Fraction:
 
 
 def read_threshold(threshold: object) -> Fraction:
-    """The threshold as the decimal that the user wrote, or a ValueError that shows it."""
-    exact = Fraction(-1)
-    with contextlib.suppress(ValueError):  # NaN and infinities, too
-        if isinstance(threshold, numbers.Rational) and not isinstance(threshold, bool):
-            exact = Fraction(int(threshold.numerator), int(threshold.denominator))
-        elif isinstance(threshold, (numbers.Real, Decimal)):  # but for bool, whose text is no number
-            exact = parse_number(str(threshold))
-    if not 0 <= exact <= 1 or exact.denominator > 10**_MOST_DIGITS:
+    """Return a threshold in any form (0.8, "0.8", "4/5", Decimal, Fraction) exactly as it is written."""
+    exact, number = Fraction(-1), threshold
+    with contextlib.suppress(ValueError, ArithmeticError):  # NaN and infinities, too
+        if isinstance(number, str):
+            number = Fraction(number) if "/" in number else Decimal(number)
+        if isinstance(number, numbers.Rational) and not isinstance(number, bool):
+            exact = Fraction(int(number.numerator), int(number.denominator))
+        elif isinstance(number, (numbers.Real, Decimal)):  # except bool, whose text is not a number
+            exact = parse_number(str(number))
+    if not 0 <= exact <= 1 or exact.denominator > 10**_MAX_DIGITS:
         raise threshold_error(threshold)
     return exact
 
@@ -46,41 +51,62 @@ def read_threshold(threshold: object) -> Fraction:
 def threshold_error(threshold: object) -> ValueError:
     """Return the error for a threshold that is not a number from 0 to 1."""
     return ValueError(
-        f"threshold={short_repr(threshold)}: expected a number from 0 to 1, of at most {_MOST_DIGITS:,} digits. It is "
-        "the least similarity that counts."
+        f"threshold={short_repr(threshold)}: expected a number from 0 to 1, of at most {_MAX_DIGITS:,} digits. It is "
+        "the minimum similarity that counts."
     )
 
 
+class Rules:
+    """What protocols of every kind have: those of texts and trees (`Protocol`) and those of leaderboards."""
+
+    name: str
+    aliases: tuple[str, ...]
+    source: str
+
+    @property
+    def answer_types(self) -> tuple[str, ...]:
+        """The answer types, one of which each question needs; empty where questions need none."""
+        return ()
+
+    def with_threshold(self, threshold: Threshold) -> Rules:
+        """Return these rules with another threshold; None keeps the threshold."""
+        raise NotImplementedError
+
+    def signature_fields(self) -> dict[str, object]:
+        """Return the fields of a signature that name the rules."""
+        raise NotImplementedError
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Protocol:
+class Protocol(Rules):
     r"""The rules by which one leaderboard or paper computes ANLS, as data.
 
-    Make your own with `dataclasses.replace` and pass it wherever a protocol name is taken.
+    Make your own with `dataclasses.replace` and pass it wherever a protocol name is accepted.
 
     Args:
         name: Letters, digits, ``_``, ``-`` and ``.``.
         prediction_steps: Names from `STEPS`, applied to the prediction in this order.
-        answer_steps: The same for each accepted answer.
+        answer_steps: Names from `STEPS`, applied to each accepted answer in this order.
         prediction_length: A name from `LENGTHS`. The distance is divided by the greater of the two lengths.
-        answer_length: The same for the answer.
-        keep: ``">="`` keeps a similarity of exactly `threshold`, ``">"`` makes it 0.
-        threshold: The least similarity that counts, from 0 to 1. It means the decimal that is written
-            (0.8 is 4/5) and is compared in integers. 0 with ``">="`` keeps every similarity.
+        answer_length: A name from `LENGTHS`.
+        keep: ``">="`` keeps a similarity of exactly `threshold`, ``">"`` sets it to 0.
+        threshold: Minimum similarity that counts, from 0 to 1: a number, or a text such as ``"4/5"``. It means the
+            decimal as written (0.8 is 4/5) and is compared in integers. 0 with ``">="`` keeps every similarity.
         both_empty: The similarity of two empty strings, 1 or 0.
         zero_predictions: Predictions, after their steps, that score 0 whatever the answers are.
         substitution_cost: The cost of replacing a character; inserting and deleting cost 1. A similarity
             below 0, possible when this is over 1, counts as 0.
-        tree: Empty where texts are scored. ANLS* scores trees: ``"released"`` as anls_star 1.0.1 does,
-            ``"paper"`` by the formula. Its leaves are texts, for which the rules above hold, with the lengths
-            ``compared``, `both_empty` 1 and no `zero_predictions`.
-        aliases: Other names that `get_protocol` takes.
-        leaderboards: Who computes ANLS so.
-        source: Where the rules come from, and what the original does differently in special cases.
+        tree: Empty for texts. For trees (ANLS*), ``"released"`` scores as anls_star 1.0.1 does, ``"paper"`` by the
+            formula. The leaves of a tree are texts that follow the rules above, with the lengths ``compared``,
+            `both_empty` 1 and no `zero_predictions`.
+        aliases: Other names that `get_protocol` accepts.
+        leaderboards: Leaderboards and tools that compute ANLS this way.
+        source: Where the rules come from, and where the original differs in special cases.
 
     The attribute `exact_threshold` is the threshold as a fraction.
 
     Raises:
-        ValueError: An option that is not one of those above. The message lists them.
+        ValueError: An option has a value that is not allowed. The message lists the allowed ones.
 
     Example:
         >>> import dataclasses
@@ -133,15 +159,38 @@ class Protocol:
         for option in ("both_empty", "substitution_cost"):
             value = getattr(self, option)
             number = -1 if isinstance(value, bool) or not isinstance(value, numbers.Integral) else int(value)
-            if not 0 <= number <= 10**_MOST_DIGITS:
+            if not 0 <= number <= 10**_MAX_DIGITS:
                 raise ValueError(f"{option}={short_repr(value)}: expected an integer of at least 0")
             object.__setattr__(self, option, number)
         check_choice("both_empty", self.both_empty, (0, 1))
         check_choice("tree", self.tree, ("", "released", "paper"))
         lengths = self.prediction_length, self.answer_length
         if self.tree and (lengths != ("compared", "compared") or not self.both_empty or self.zero_predictions):
-            raise ValueError("a protocol of trees has the lengths 'compared', both_empty=1 and no zero_predictions")
+            raise ValueError("a protocol for trees has the lengths 'compared', both_empty=1 and no zero_predictions")
         exact = read_threshold(self.threshold)
         written = float(exact)
         object.__setattr__(self, "exact_threshold", exact)
         object.__setattr__(self, "threshold", written if Fraction(str(written)) == exact else exact)
+
+    def with_threshold(self, threshold: Threshold) -> Protocol:
+        """Return these rules with another threshold; None keeps the threshold."""
+        return self if threshold is None else dataclasses.replace(self, threshold=read_threshold(threshold))
+
+    def signature_fields(self) -> dict[str, object]:
+        """Return the fields of a signature that name the rules."""
+        return {
+            "protocol": self.name,
+            **({"tree": self.tree} if self.tree else {}),
+            "pred": "+".join(self.prediction_steps) or "-",
+            "ref": "+".join(self.answer_steps) or "-",
+            "length": "/".join(dict.fromkeys((self.prediction_length, self.answer_length))),
+            "keep": f"{self.keep}{self.threshold}",
+            "empty": self.both_empty,
+            "special": "+".join(map(quoted_item, self.zero_predictions)) or "-",
+            "substitution": self.substitution_cost,
+        }
+
+
+def quoted_item(text: str) -> str:
+    """Return any text as one item of a list in a signature, where "-" is an empty list and "''" an empty text."""
+    return urllib.parse.quote(text, safe="", errors="surrogatepass").replace("-", "%2D") or "''"

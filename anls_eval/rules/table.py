@@ -1,7 +1,8 @@
-"""Every protocol by its name: one row for each leaderboard's variant."""
+"""The protocols for texts and trees: one row for each."""
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +11,7 @@ from anls_eval.rules.protocol import Protocol
 
 
 def _row(name: str, steps: str, answer_steps: str | None = None, length: str = "compared", **rules: Any) -> Protocol:
-    """A protocol whose two sides have the same steps and length unless said otherwise."""
+    """Return a protocol whose two sides have the same steps and length unless given otherwise."""
     both = {"prediction_length": length, "answer_length": length}
     return Protocol(
         name=name,
@@ -23,7 +24,7 @@ def _row(name: str, steps: str, answer_steps: str | None = None, length: str = "
 PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for row in (
     _row(
         "standard", "strip lower collapse",
-        source="The definition of the task descriptions, on normalised text; also the leaf of anls_star.",
+        source="The definition in the task descriptions, on normalised text; also the leaves of anls_star.",
     ),
     _row(
         "paper", "strip lower collapse", keep=">",
@@ -35,8 +36,8 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
             "docvqa", "infographicvqa", "lmms_eval", "vlmevalkit", "unitxt", "evalscope", "qwen_vl", "internvl",
         ),
         leaderboards=("DocVQA", "InfographicVQA", "lmms-eval", "VLMEvalKit", "unitxt", "EvalScope"),
-        source="The script offered at https://rrc.cvc.uab.es/?ch=17&com=downloads. It divides by the untouched "
-        "strings, so blanks around a wrong answer raise its score. VLMEvalKit reports 0 to 100.",
+        source="The script at https://rrc.cvc.uab.es/?ch=17&com=downloads. It divides by the length of the raw strings, "
+        "so whitespace around a wrong answer raises its score. VLMEvalKit reports 0 to 100.",
     ),
     _row(
         "pypi_anls", "strip lower collapse", length="compared-upper", keep=">",
@@ -49,12 +50,12 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
     _row(
         "mpdocvqa", "strip lower", both_empty=0, zero_predictions=("none",),
         leaderboards=("MP-DocVQA", "lmms-eval multidocvqa"),
-        source='The evaluator of MP-DocVQA: an empty prediction and "none" score 0, even if they are an answer.',
+        source='The evaluator of MP-DocVQA: an empty prediction and "none" score 0, even if they are accepted answers.',
     ),
     _row(
         "pix2struct", "lower", keep=">", leaderboards=("Pix2Struct",),
-        source="google-research/pix2struct, metrics.py. The original reports 0 to 100, so that its last digit "
-        "differs, and fails on two empty strings; here they give 1.",
+        source="google-research/pix2struct, metrics.py. The original reports 0 to 100, so its last digit differs, and "
+        "fails on two empty strings; here they give 1.",
     ),
     _row(
         "paligemma", "lower", keep=">", aliases=("big_vision",), leaderboards=("PaliGemma",),
@@ -79,11 +80,11 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
     ),
     _row(
         "due", "upper", keep=">", leaderboards=("DUE benchmark", "DocOwl 1.5", "UReader"),
-        source="The evaluator of the DUE benchmark, ignoring case.",
+        source="The evaluator of the DUE benchmark, case-insensitive.",
     ),
     _row(
         "due_cased", "", keep=">", leaderboards=("DUE benchmark",),
-        source="The evaluator of the DUE benchmark, with case.",
+        source="The evaluator of the DUE benchmark, case-sensitive.",
     ),
     _row(
         "mmpretrain", "strip lower collapse", prediction_length="raw-upper", answer_length="compared-upper",
@@ -107,22 +108,27 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
     ),
     _row(
         "lmms_dude", "strip lower collapse", both_empty=0, leaderboards=("lmms-eval dude",),
-        source="EvolvingLMMs-Lab/lmms-eval, tasks/dude/utils.py: a blank answer never scores.",
+        source="EvolvingLMMs-Lab/lmms-eval, tasks/dude/utils.py: an empty answer never scores.",
     ),
     _row(
         "unthresholded", "", threshold=0.0,
-        source="The mean similarity of the text as it is, as torchmetrics' EditDistance would give it.",
+        source="The mean similarity of the raw texts, as from torchmetrics' EditDistance.",
     ),
     _row(
         "anls_star", "strip lower collapse", tree="released", leaderboards=("ANLS* (anls_star on PyPI)",),
-        source="anls_star 1.0.1, with one score where lists match in several ways, whatever their order.",
+        source="anls_star 1.0.1, but if lists match in several ways, the score does not depend on their order.",
     ),
     _row(
         "anls_star_paper", "strip lower collapse", tree="paper",
-        source="Peer et al., arXiv:2402.03848, equations 3 to 6: dict entries that are None do not take part, None "
-        "matches None only, and a missing key counts its size.",
+        source="Peer et al., arXiv:2402.03848, equations 3 to 6: dict entries that are None are ignored, None matches "
+        "only None, and a missing key counts its size.",
     ),
 )})  # fmt: skip
-"""Every protocol by its name. `get_protocol` also takes the aliases."""
+"""Every protocol by its name. `get_protocol` also accepts the aliases."""
 
-ALIASES = {alias: name for name, protocol in PROTOCOLS.items() for alias in protocol.aliases}
+PROTOCOLS_BY_NAME_OR_ALIAS = {**PROTOCOLS, **{alias: row for row in PROTOCOLS.values() for alias in row.aliases}}
+
+
+def name_key(name: object) -> str:
+    """Return a name as the tables spell it: lower case with underscores; "" for what is not a text."""
+    return re.sub(r"[\s-]", "_", name.lower()) if isinstance(name, str) else ""

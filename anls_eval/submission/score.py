@@ -18,12 +18,12 @@ from anls_eval.errors import check_choice
 from anls_eval.files import Reader, write_rows
 from anls_eval.questions.pairing import unmatched_ids
 from anls_eval.questions.stream import RepeatedIdError
-from anls_eval.registry import MISSING, UNKNOWN, resolve_rules
+from anls_eval.registry import MISSING, UNKNOWN
 from anls_eval.rules.protocol import Protocol
 from anls_eval.statistics.intervals import Interval, confidence_interval
 from anls_eval.statistics.tally import Tally
 from anls_eval.submission.passes import BY, NO_VALUE, SIDES, Options, Pass, sides_of
-from anls_eval.submission.scorers import LeaderboardScorer, Scorer, exact_threshold, is_leaderboard, make_scorer
+from anls_eval.submission.scorers import Scorer, make_scorer
 from anls_eval.submission.totals import Summary
 
 
@@ -152,7 +152,7 @@ def score_submission(
     check_options(protocol, threshold, missing, unknown)
     options = Options(tuple(by), cluster_by, (), missing, unknown)
     scorer = make_scorer(protocol, threshold)
-    readers = sides_with(predictions, references, protocol, options.names)
+    readers = sides_with(predictions, references, scorer, options.names)
 
     def score(whole: bool) -> SubmissionScore:
         run = Pass(sides_of(readers, scorer, options.names), scorer, options, whole)
@@ -282,17 +282,16 @@ def score_questions(
     check_options(protocol, threshold, missing, unknown)
     options = Options(tuple(by), cluster_by, tuple(columns), missing, unknown, keep=True)
     scorer = make_scorer(protocol, threshold)
-    readers = sides_with(predictions, references, protocol, options.names)
+    readers = sides_with(predictions, references, scorer, options.names)
 
     def score(whole: bool) -> ScoredQuestions:
         run = Pass(sides_of(readers, scorer, options.names), scorer, options, whole)
         _score_all(run, per_question, on_progress)
         table = pa.concat_tables([questions for questions, _ in run.kept]).combine_chunks()
         given, expected = scorer.read(table)
-        of_leaderboard = isinstance(scorer, LeaderboardScorer)
         return ScoredQuestions(
             submission=_result(run, options, seed),
-            protocol=None if of_leaderboard else resolve_rules(protocol, exact_threshold(threshold), of_trees=None),
+            protocol=scorer.protocol,
             question_ids=_id_texts(table),
             predictions=given,
             answers=expected,
@@ -338,12 +337,9 @@ def in_a_stream_or_whole(read: Callable[[bool], _Result]) -> _Result:
         return read(True)
 
 
-def sides_with(
-    predictions: Reader, references: Reader, protocol: str | Protocol, by: Sequence[str]
-) -> tuple[Reader, Reader]:
-    """Both readers, so that each column of `by` is read from one of them, and answers as a leaderboard reads them."""
-    if isinstance(protocol, str) and is_leaderboard(protocol):
-        references = references.without_variants()
+def sides_with(predictions: Reader, references: Reader, scorer: Scorer, by: Sequence[str]) -> tuple[Reader, Reader]:
+    """Return both readers, such that each column of `by` is read from one of them."""
+    references = scorer.open_references(references)
     of_references = [name for name in by if name in references.names]
     of_predictions = [name for name in by if name not in references.names and name in predictions.names]
     absent = [name for name in by if name not in of_references + of_predictions]

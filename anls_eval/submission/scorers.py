@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import abc
 import collections
-import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,142 +13,94 @@ import pyarrow as pa
 
 from anls_eval.analysis.losses import question_classes
 from anls_eval.arrow import TEXT_LISTS, TEXTS, as_array, as_bools, as_list, decode_texts, has_no_gap
-from anls_eval.errors import check_choice, short_repr
 from anls_eval.explanation.result import ScoreNode
 from anls_eval.explanation.tree import ExplainedTree
+from anls_eval.files import Reader
 from anls_eval.inputs.columns import read_column
-from anls_eval.leaderboards.rules import LEADERBOARDS, answerable_scores, get_leaderboard, noted_scores, summarised
 from anls_eval.notes import TREE_NOTES, text_notes_on, tree_notes_on, tree_rows_to_note
 from anls_eval.questions.columns import STORED, TEXT_TYPES, id_list, stored_answers, stored_texts, stored_trees
-from anls_eval.registry import get_protocol, resolve_rules, signature
-from anls_eval.rules.protocol import Protocol, read_threshold, threshold_error
+from anls_eval.registry import get_rules, signature
+from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.submission.totals import Summary
 from anls_eval.text.closest import ClosestPairs, closest_pairs, measure
 from anls_eval.text.measure import Scored, score_columns
 from anls_eval.text.similarity import compute_similarity
 from anls_eval.tree.as_json import tree_as_json
-from anls_eval.version import __version__
+
+if TYPE_CHECKING:
+    from anls_eval.leaderboards.base import Leaderboard  # which only its own questions need
 
 _Floats = npt.NDArray[np.float64]
 _Where = Callable[[int], str]
 
 
-class Scorer(abc.ABC):
-    """Scores questions block by block. What its user must be told is kept in a `Summary`.
+class Scorer:
+    """Scores questions block by block, and counts in a `Summary` what the user must be told.
 
-    Attributes:
-        metric: What the score is called in results.
+    As it stands it holds predictions and references as JSON text, for trees and leaderboards.
     """
 
     metric = "anls_score"
 
-    @abc.abstractmethod
+    def __init__(self, rules: Protocol | Leaderboard) -> None:
+        self.rules = rules
+
+    @property
+    def protocol(self) -> Protocol | None:
+        """The rules for texts or trees; None for a leaderboard."""
+        return self.rules if isinstance(self.rules, Protocol) else None
+
+    def open_references(self, references: Reader) -> Reader:
+        """Return a reader of the accepted answers that the rules read."""
+        return references
+
     def stored(self, values: Any, side: str, where: _Where, with_ids: bool) -> pa.Array:
-        """Check the predictions or answers of some rows, and make them a column.
+        """Check the predictions or references of some rows, and return them as a column; `where` names a row."""
+        listed = as_list(read_column(values, side))
+        return stored_trees(listed, side.removesuffix("s"), where, self.protocol or PROTOCOLS["anls_star"])
 
-        Args:
-            values: A list or an Arrow array.
-            side: ``"predictions"`` or ``"references"``.
-            where: Names a row in a message.
-            with_ids: Whether the rows have question_ids.
-
-        Raises:
-            ValueError: Something cannot be scored. The message names its row.
-        """
-
-    @abc.abstractmethod
     def read(self, questions: pa.Table) -> tuple[Any, Any]:
-        """Give the predictions and answers of questions that `alignment.Alignment` gave, as the metric takes them."""
+        """Return the predictions and references of a block as the scoring functions accept them."""
+        given = [json.loads(text or b"null") for text in questions["prediction"].to_pylist()]
+        return given, [json.loads(text) for text in questions["answers"].to_pylist()]
 
-    @abc.abstractmethod
     def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, dict[str, pa.Array]]:
-        """Score questions that `alignment.Alignment` gave, with columns of what else there is to say, if asked for.
+        """Return the scores of a block and, if `detailed`, columns that explain them; add notes to the summary."""
+        raise NotImplementedError
 
-        Args:
-            questions: The questions.
-            detailed: Whether there are columns.
-            summary: Of the questions before these. What a user must be told is added to it; the scores are not.
-
-        Returns:
-            The scores, and the columns by name.
-        """
-
-    @abc.abstractmethod
     def notes(self, summary: Summary) -> list[str]:
-        """What the user must be told about the score."""
+        """Return the warnings to show to the user."""
+        return []
 
-    @abc.abstractmethod
     def signature(self, n: int, missing: str) -> str:
-        """The line that says how the score was computed."""
+        """Return the signature of the score."""
+        return signature(self.rules, n=n, missing=missing)
 
     def figures(self, summary: Summary) -> dict[str, float]:
-        """What is reported besides the mean."""
+        """Return what is reported besides the mean."""
         return {}
 
     def key_scores(self, summary: Summary) -> dict[str, Any] | None:
-        """The mean score of each key, for trees."""
+        """Return the mean score of each key, for trees."""
         return None
 
 
-def make_scorer(protocol: str | Protocol, threshold: float | str | Fraction | Decimal | None = None) -> Scorer:
-    """Give the scorer of a protocol.
-
-    Args:
-        protocol: A name or alias in `PROTOCOLS` or `leaderboards.LEADERBOARDS`, or an `Protocol`.
-        threshold: The least similarity that counts, in place of the protocol's.
-
-    Raises:
-        ValueError: An unknown protocol, a threshold outside 0 to 1, or one for a leaderboard, which has its own.
-    """
-    if isinstance(protocol, str) and is_leaderboard(protocol):
-        if threshold is not None:
-            raise ValueError(f"threshold={short_repr(threshold)}: protocol {protocol!r} has its own and takes none")
-        return LeaderboardScorer(protocol)
-    try:
-        rules = resolve_rules(protocol, exact_threshold(threshold), of_trees=None)
-    except ValueError:
-        if isinstance(protocol, str) and not is_protocol(protocol):  # name those of leaderboards, too
-            check_choice("protocol", protocol, PROTOCOL_NAMES)
-        raise
+def make_scorer(protocol: str | Protocol, threshold: Threshold = None) -> Scorer:
+    """Return the scorer of a protocol of any kind."""
+    rules = get_rules(protocol, threshold)
+    if not isinstance(rules, Protocol):
+        return LeaderboardScorer(rules)
     return TreeScorer(rules) if rules.tree else TextScorer(rules)
 
 
-def is_protocol(protocol: str) -> bool:
-    """Whether a name or alias is that of a protocol in `PROTOCOLS`."""
-    try:
-        get_protocol(protocol)
-    except ValueError:
-        return False
-    return True
-
-
-def is_leaderboard(protocol: str) -> bool:
-    """Whether a name or alias is that of a composite protocol."""
-    try:
-        get_leaderboard(protocol)
-    except ValueError:
-        return False
-    return True
-
-
-def exact_threshold(threshold: float | str | Fraction | Decimal | None) -> float | Fraction | Decimal | None:
-    """Read a threshold given as text, as the decimal or fraction that it writes; anything else comes back as it is."""
-    if not isinstance(threshold, str):
-        return threshold
-    with contextlib.suppress(ValueError, ArithmeticError):
-        return read_threshold(Fraction(threshold) if "/" in threshold else Decimal(threshold))
-    raise threshold_error(threshold)
-
-
 class TextScorer(Scorer):
-    """Scores texts by a protocol of `PROTOCOLS`."""
+    """Scores texts."""
 
-    def __init__(self, rules: Protocol) -> None:
-        self.rules = rules
+    rules: Protocol
 
     def stored(self, values: Any, side: str, where: _Where, with_ids: bool) -> pa.Array:
-        """Texts, or lists of them."""
+        """Return texts, or lists of texts, as a column."""
         wanted = TEXT_TYPES[side]
         column = read_column(values, side, wanted)
         if not isinstance(column, list) and (side == "predictions" or has_no_gap(as_array(column))):
@@ -161,12 +109,12 @@ class TextScorer(Scorer):
         return store(as_list(column), where)
 
     def read(self, questions: pa.Table) -> tuple[Any, Any]:
-        """Arrow arrays, or lists where a text holds a lone surrogate."""
+        """Return Arrow arrays, or lists if a text contains a lone surrogate."""
         texts = decode_texts(questions["prediction"].combine_chunks(), TEXTS)
         return texts, decode_texts(questions["answers"].combine_chunks(), TEXT_LISTS)
 
     def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, dict[str, pa.Array]]:
-        """Score texts; the details are the closest answer, how far it is, and the class of loss."""
+        """Score texts; the details are the closest answer, its distance, and the class of loss."""
         texts, options = self.read(questions)
         if not detailed:
             scored = score_columns(texts, options, self.rules)
@@ -194,15 +142,11 @@ class TextScorer(Scorer):
         }
 
     def notes(self, summary: Summary) -> list[str]:
-        """Predictions that are None, and padding that raised the score."""
+        """Warn of predictions that are None, and of padding that raised the score."""
         first = f"question_id {', '.join(summary.first.get('unanswered', []))}"
         gain = float(summary.at("padding gain").total)
         counts, n = summary.counts, summary.n
         return text_notes_on(n, summary.scores.mean, counts["unanswered"], first, counts["padded"], gain, self.rules)
-
-    def signature(self, n: int, missing: str) -> str:
-        """As `signature` gives it."""
-        return signature(self.rules, n=n, missing=missing)
 
 
 def _note_texts(summary: Summary, scored: Scored, questions: pa.Table) -> None:
@@ -214,7 +158,7 @@ def _note_texts(summary: Summary, scored: Scored, questions: pa.Table) -> None:
 
 
 def _note_rows(summary: Summary, what: str, rows: list[int], questions: pa.Table) -> None:
-    """Count these rows of a block, and keep the ids of the first."""
+    """Count these rows of a block, and keep the ids of the first ones."""
     if rows:
         ids = id_list(questions["question_id"].take(rows[:5]).combine_chunks())
         names = [str(summary.n + row) if own is None else repr(own) for own, row in zip(ids, rows, strict=False)]
@@ -222,7 +166,7 @@ def _note_rows(summary: Summary, what: str, rows: list[int], questions: pa.Table
 
 
 def text_column(values: Sequence[str | None] | pa.Array) -> pa.Array:
-    """Give texts as Arrow can hold them: a lone surrogate as its escape."""
+    """Return texts as an Arrow column, with lone surrogates escaped."""
     if isinstance(values, pa.Array):
         return values
     try:
@@ -232,7 +176,7 @@ def text_column(values: Sequence[str | None] | pa.Array) -> pa.Array:
 
 
 def escaped_surrogates(text: str) -> str:
-    """Give a text with lone surrogates, which Arrow and UTF-8 cannot hold, as their escapes."""
+    """Return a text with lone surrogates escaped, since Arrow and UTF-8 cannot hold them."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -240,20 +184,14 @@ class TreeScorer(Scorer):
     """Scores trees by ANLS*."""
 
     metric = "anls_star_score"
-
-    def __init__(self, rules: Protocol) -> None:
-        self.rules = rules
+    rules: Protocol
 
     def stored(self, values: Any, side: str, where: _Where, with_ids: bool) -> pa.Array:
-        """Trees as JSON text; with question_ids, a list of answers holds alternatives."""
+        """Return trees as JSON text; with question_ids, a list of answers holds alternatives."""
         listed = as_list(read_column(values, side))
         if side == "references" and with_ids:
             listed = [tuple(value) if isinstance(value, list) else value for value in listed]
-        return stored_trees(listed, side.removesuffix("s"), where, self.rules)
-
-    def read(self, questions: pa.Table) -> tuple[list[Any], list[Any]]:
-        """Trees, with alternatives as ``{"$one_of": [...]}``."""
-        return _from_json(questions)
+        return super().stored(listed, side, where, with_ids)
 
     def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, dict[str, pa.Array]]:
         """Score trees; the details are the closest references."""
@@ -278,18 +216,14 @@ class TreeScorer(Scorer):
         }
 
     def notes(self, summary: Summary) -> list[str]:
-        """References taken as alternatives, and predictions that are JSON text."""
+        """Warn of references read as alternatives, and of predictions that are JSON text."""
         noted = {
             what: (summary.counts[what], f"question_id {', '.join(summary.first.get(what, []))}") for what in TREE_NOTES
         }
         return tree_notes_on(summary.n, noted)
 
-    def signature(self, n: int, missing: str) -> str:
-        """As `signature` gives it."""
-        return signature(self.rules, n=n, missing=missing)
-
     def key_scores(self, summary: Summary) -> dict[str, Any]:
-        """For each key its mean ``anls_score``, in how many ``documents`` it was compared, and its ``children``."""
+        """Return for each key its mean ``anls_score``, the number of ``documents`` with it, and its ``children``."""
         nodes: dict[tuple[str, ...], dict[str, Any]] = {(): {"children": {}}}
         for (kind, *path), tally in summary.tallies.items():
             if kind == "key":  # a key comes after the one that it is below
@@ -309,67 +243,42 @@ def _tally_keys(summary: Summary, nodes: Mapping[str, ScoreNode]) -> None:
             stack.append(((*above, key), node.children))
 
 
-def _from_json(questions: pa.Table) -> tuple[list[Any], list[Any]]:
-    """Predictions, with None where there is none, and references."""
-    given = [json.loads(text or b"null") for text in questions["prediction"].to_pylist()]
-    return given, [json.loads(text) for text in questions["answers"].to_pylist()]
-
-
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
 class LeaderboardScorer(Scorer):
-    """Scores as a composite protocol does; its answer types are a column of the questions."""
+    """Scores as a leaderboard does; the answer types are a column of the questions."""
 
-    def __init__(self, protocol: str) -> None:
-        self.board = get_leaderboard(protocol)
+    rules: Leaderboard
 
-    def stored(self, values: Any, side: str, where: _Where, with_ids: bool) -> pa.Array:
-        """Texts and lists as JSON text."""
-        listed = as_list(read_column(values, side))
-        return stored_trees(listed, side.removesuffix("s"), where, PROTOCOLS["anls_star"])
-
-    def read(self, questions: pa.Table) -> tuple[list[Any], list[Any]]:
-        """Texts and lists."""
-        return _from_json(questions)
+    def open_references(self, references: Reader) -> Reader:
+        """Return a reader without variants of the answers, which the scripts of leaderboards ignore."""
+        return references.without_variants()
 
     def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, dict[str, pa.Array]]:
         """Score questions; the details are the predictions and references."""
         missing = as_bools(questions["is_missing"].combine_chunks())
         predictions, references = self.read(questions)
         types = None
-        if self.board.answer_types:
+        if self.rules.answer_types:
             labels = questions["answer_type"].to_pylist() if "answer_type" in questions.column_names else [[]]
             if not labels[0]:
                 raise ValueError(
-                    f"protocol {self.board.name!r} needs the answer type of each question, one of "
-                    f"{', '.join(self.board.answer_types)}; name its column with columns={{'answer_type': NAME}}"
+                    f"protocol {self.rules.name!r} needs the answer type of each question, one of "
+                    f"{', '.join(self.rules.answer_types)}; name its column with columns={{'answer_type': NAME}}"
                 )
             types = [own[0] if own else None for own in labels]
-        scores, notes = noted_scores(predictions, references, self.board.name, types)
+        scores, notes = self.rules.score_all(predictions, references, types)
         summary.notes |= dict.fromkeys(notes)
         scores[missing] = 0.0
-        answerable, answered = answerable_scores(scores, predictions, references)
+        answerable, answered = self.rules.tally_answerable(scores, predictions, references)
         summary.count(("answerable",), answerable.counts)
         summary.counts["answered"] += answered
         texts = {"prediction": predictions, "answers": references}
         details = {name: text_column(list(map(_json, values))) for name, values in texts.items()}
         return scores, details if detailed else {}
 
-    def notes(self, summary: Summary) -> list[str]:
-        """What `leaderboard_scores` warns of, which is among the notes of the summary."""
-        return []
-
-    def signature(self, n: int, missing: str) -> str:
-        """The name of the leaderboard in the form of `signature`."""
-        return f"anls|protocol:{self.board.name}|aggregate:mean|missing:{missing}|n:{n}|version:{__version__}"
-
     def figures(self, summary: Summary) -> dict[str, float]:
-        """The accuracy and F1 that the leaderboard reports."""
-        found = summarised(summary.scores, summary.at("answerable"), summary.counts["answered"], self.board)
-        return {name: value for name in ("accuracy", "f1") if (value := getattr(found, name)) is not None}
-
-
-PROTOCOL_NAMES = (*PROTOCOLS, *LEADERBOARDS)
-"""Every protocol that a submission can be scored by."""
+        """Return the accuracy and F1 if the leaderboard reports them."""
+        return self.rules.figures(summary.scores, summary.at("answerable"), summary.counts["answered"])

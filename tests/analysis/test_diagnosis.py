@@ -329,8 +329,8 @@ class TestDiagnosisOfRealRuns:
         assert round(found.standard, 4) == 0.2596
         assert found.causes[0].protocol == "rrc"
         assert found.causes[0].reason == (
-            "It is 0.269135 if the protocol is rrc: the distance is divided by the greater length of the untouched "
-            "texts in capitals, so that surplus blanks raise the score of a wrong answer (padding)."
+            "It is 0.269135 if the protocol is rrc: the distance is divided by the greater length of the raw "
+            "texts in upper case, so extra whitespace raises the score of a wrong answer (padding)."
         )
         assert found.causes[0].reason in found.conclusion
 

@@ -313,10 +313,10 @@ def test_score_and_closest_answer_are_those_of_the_metric(protocol: str) -> None
 def test_reasons_name_the_rule_that_makes_the_difference() -> None:
     found = answer_view.view("ROME", ["Rome"], "due_cased", None, None)
     whys = {own.name: own.why for own in found.protocols}
-    assert whys["due"] == "texts are compared in capitals"
+    assert whys["due"] == "texts are compared in upper case"
     changed = answer_view.view("ab", ["ac"], "standard", 0.6, None)
     own = next(own for own in changed.protocols if own.name == "standard")
-    assert (own.score, own.is_own, own.why) == (0.5, True, "a similarity counts from 0.5 on")
+    assert (own.score, own.is_own, own.why) == (0.5, True, "a similarity counts from 0.5")
 
 
 def test_leaderboards_with_answer_types() -> None:

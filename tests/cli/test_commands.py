@@ -26,7 +26,7 @@ from places import DATA
 from anls_eval.check.check import check_submission
 from anls_eval.cli import commands as cli
 from anls_eval.files import Reader
-from anls_eval.leaderboards.rules import LEADERBOARDS
+from anls_eval.leaderboards import LEADERBOARDS
 from anls_eval.registry import get_protocol, protocol_from_signature, signature
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import explain

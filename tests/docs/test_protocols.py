@@ -3,25 +3,31 @@
 import dataclasses
 import json
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from places import DATA
 
-from anls_eval.leaderboards.rules import LEADERBOARDS
-from anls_eval.protocol_words import BOUNDARY_SHIFTS, DOCUMENT, STEP_WORDS, document, in_words
+import anls_eval
+from anls_eval.analysis.protocol_facts import BOUNDARY_SHIFTS
+from anls_eval.leaderboards import LEADERBOARDS
 from anls_eval.rules.steps import LENGTHS, STEPS
 from anls_eval.rules.table import PROTOCOLS
+from anls_eval.rules.words import STEP_WORDS, in_words
 from anls_eval.scoring import anls_scores
 
 DOCVQA = DATA / "docvqa"
+ROOT = Path(anls_eval.__file__).parent.parent
 
 
 def test_the_document_is_in_step_with_the_registry() -> None:
-    assert DOCUMENT.read_text(encoding="utf-8") == document(), "write it with python -m anls_eval.protocol_words"
+    subprocess.run([sys.executable, "tools/protocols_page.py", "--check"], cwd=ROOT, check=True)
 
 
 def test_the_document_names_every_protocol_alias_leaderboard_and_source() -> None:
-    text = document()
+    text = (ROOT / "docs" / "protocols.md").read_text(encoding="utf-8")
     for rules in PROTOCOLS.values():
         section = text.split(f"### `{rules.name}`\n")[1].split("\n### ")[0]
         for name in (*(f"`{alias}`" for alias in rules.aliases), *rules.leaderboards, rules.source):
@@ -48,24 +54,24 @@ def test_protocols_of_different_rules_have_different_words() -> None:
 @pytest.mark.parametrize(
     ("name", "changes", "topic", "words"),
     [
-        ("standard", {}, "keep", "a similarity counts from 0.5 on"),
+        ("standard", {}, "keep", "a similarity counts from 0.5"),
         ("standard", {"threshold": 0}, "keep", "every similarity counts"),
         (
             "standard",
             {"keep": ">", "threshold": 0.8},
             "keep",
-            "a similarity counts only above 0.8, and exactly 0.8 gives 0",
+            "a similarity counts only above 0.8; exactly 0.8 gives 0",
         ),
         ("unthresholded", {}, "texts", "texts are compared as they are"),
-        ("idefics", {}, "answers", "answers are compared in small letters"),
+        ("idefics", {}, "answers", "answers are compared in lower case"),
         ("mpdocvqa", {}, "special", "a prediction gives 0 if it is 'none'"),
         ("unthresholded", {"substitution_cost": 2}, "substitution", "replacing a character costs 2"),
         (
             "mmpretrain",
             {},
             "length",
-            "the distance is divided by the greater length of the untouched prediction in capitals and the compared "
-            "answer in capitals, so that surplus blanks raise the score of a wrong answer (padding)",
+            "the distance is divided by the greater length of the raw prediction in upper case and the compared "
+            "answer in upper case, so extra whitespace raises the score of a wrong answer (padding)",
         ),
     ],
 )

@@ -17,7 +17,7 @@ import yaml
 from places import ROOT
 
 from anls_eval.cli.commands import app
-from anls_eval.leaderboards.rules import LEADERBOARDS
+from anls_eval.leaderboards import LEADERBOARDS
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import anls_score
 

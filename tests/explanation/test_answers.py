@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reference import TEXT_PROTOCOLS
 
 from anls_eval.explanation.answers import explain_answers
-from anls_eval.leaderboards.rules import LEADERBOARDS
+from anls_eval.leaderboards import LEADERBOARDS
 from anls_eval.registry import get_protocol
 
 

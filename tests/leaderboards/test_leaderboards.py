@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import DATA
 
-from anls_eval.leaderboards.rules import (
+from anls_eval.leaderboards import (
     LEADERBOARDS,
     get_leaderboard,
     leaderboard_score,
@@ -390,9 +390,9 @@ class TestBadInput:
         ("protocol", "message"),
         [
             ("mmesgbnch", "Did you mean 'mmesgbench'"),
-            ("rrc", r"protocol 'rrc' scores texts alone: use anls\.anls_score"),
-            ("DocVQA", r"protocol 'rrc' scores texts alone: use anls\.anls_score"),
-            ("anls_star", r"scores trees: use anls\.anls_star_score"),
+            ("rrc", r"protocol 'rrc' scores texts alone: use anls_eval\.anls_score"),
+            ("DocVQA", r"protocol 'rrc' scores texts alone: use anls_eval\.anls_score"),
+            ("anls_star", r"scores trees: use anls_eval\.anls_star_score"),
             (None, "protocol=None: expected one of 'dude'"),
             ([], r"protocol=\[\]: expected one of 'dude'"),
         ],

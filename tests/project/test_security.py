@@ -75,7 +75,7 @@ def test_a_pickle_is_refused(tmp_path: Path, protocol: int) -> None:
 
 @pytest.mark.parametrize("answer", ["__import__('os').mkdir('owned')", "[__import__('os').mkdir('owned')]"])
 def test_text_that_is_code_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
-    from anls_eval.leaderboards.rules import leaderboard_score
+    from anls_eval.leaderboards import leaderboard_score
 
     monkeypatch.chdir(tmp_path)
     assert leaderboard_score(answer, ["x"], protocol="mmlongbench", answer_type="Str") == 0
@@ -377,7 +377,7 @@ SHAPES = [
 def test_long_texts_of_every_shape_end_soon(tmp_path: Path, text: str) -> None:
     """Each pattern and parser that sees text of others, on 100,000 of what would make it go back and forth."""
     from anls_eval.check.check import check_submission
-    from anls_eval.leaderboards.rules import LEADERBOARDS, leaderboard_score
+    from anls_eval.leaderboards import LEADERBOARDS, leaderboard_score
 
     both = write(tmp_path / "both.csv", f'id,prediction,answers\n1,"{text.replace(chr(34), "")}",x\n')
     started = time.process_time()

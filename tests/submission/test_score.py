@@ -15,7 +15,7 @@ from docvqa_runs import FOLDER, RUNS
 from places import DATA
 
 from anls_eval.files import Reader, open_predictions, open_references
-from anls_eval.leaderboards.rules import LEADERBOARDS
+from anls_eval.leaderboards import LEADERBOARDS
 from anls_eval.metric import ANLS
 from anls_eval.questions import stream as alignment
 from anls_eval.registry import get_protocol

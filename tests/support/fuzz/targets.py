@@ -26,6 +26,7 @@ import reference
 import tree_reference
 from openpyxl.utils.exceptions import IllegalCharacterError
 
+from anls_eval import leaderboards
 from anls_eval.analysis import diagnosis
 from anls_eval.check.check import check_submission
 from anls_eval.check.fix import mend_submission
@@ -33,7 +34,6 @@ from anls_eval.cli import commands as cli
 from anls_eval.explanation.answers import explain_answers
 from anls_eval.files import FORMATS, open_predictions, open_references, write_rows
 from anls_eval.files.documents import read_document
-from anls_eval.leaderboards import rules as leaderboards
 from anls_eval.metric import ANLS
 from anls_eval.registry import protocol_from_signature, signature
 from anls_eval.report import read_system, render_report
@@ -41,12 +41,13 @@ from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import anls_score, anls_scores, anls_star_score, explain
 from anls_eval.submission.score import score_submission
-from anls_eval.submission.scorers import PROTOCOL_NAMES, make_scorer
+from anls_eval.submission.scorers import make_scorer
 from fuzz import draws, files
 from fuzz.invariant import Target, refusal, refusals
 
 _TREES = [name for name, rules in PROTOCOLS.items() if rules.tree]
 _TEXTS = sorted(reference.TEXT_PROTOCOLS)
+_NAMES = (*PROTOCOLS, *leaderboards.LEADERBOARDS)
 _SUFFIXES = ("", ".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".parquet", ".txt", ".gz", ".json.gz", ".JSON")
 
 
@@ -456,7 +457,7 @@ def _submission_tab(random: Random, folder: Path) -> str:
     from anls_eval.app import submission
 
     predictions, references = _uploads(random, folder)
-    name = random.choice(("standard", random.choice(PROTOCOL_NAMES)))
+    name = random.choice(("standard", random.choice(_NAMES)))
     if random.random() < 0.4:
         both = random.choice((references, references, references, None))
         return _endpoint(submission.score_submission, _file_data(random, predictions), _file_data(random, both), name)
@@ -476,7 +477,10 @@ def _compare_tab(random: Random, folder: Path) -> str:
 
     predictions, references = _uploads(random, folder)
     (folder / "other").write_bytes(Path(predictions).read_bytes())
-    paths, name = [predictions, str(folder / "other")], random.choice(("standard", random.choice(PROTOCOL_NAMES)))
+    paths, name = (
+        [predictions, str(folder / "other")],
+        random.choice(("standard", random.choice(_NAMES))),
+    )
     kind = random.random()
     if kind < 0.3:
         files = [_file_data(random, own) for own in paths]
@@ -577,7 +581,7 @@ def datasets(random: Random, folder: Path) -> str:
         cuts = sorted(random.choices(range(rows + 1), k=random.randrange(3)))
         for number, (start, end) in enumerate(zip([0, *cuts], [*cuts, rows], strict=True)):
             hurt |= _write_part(random, folder / side / str(number), table[start:end], wild)
-    options: dict[str, Any] = {"protocol": random.choice(sorted(PROTOCOL_NAMES))}
+    options: dict[str, Any] = {"protocol": random.choice(sorted(_NAMES))}
     if random.random() < 0.5:
         options |= {"missing": "zero", "unknown": "ignore"}
     with _quiet(), refusals() as messages, pytest.MonkeyPatch.context() as patch:
@@ -667,7 +671,7 @@ def _lenient(random: Random) -> list[str]:
 
 
 def _protocol(random: Random) -> list[str]:
-    names = (*PROTOCOLS, *leaderboards.LEADERBOARDS)
+    names = _NAMES
     return ["--protocol", random.choice(names)] if random.random() < 0.5 else []
 
 

@@ -21,7 +21,7 @@ from anls_eval.analysis.thresholds import threshold_sweep
 from anls_eval.check.check import check_submission
 from anls_eval.explanation.answers import explain_answers
 from anls_eval.files import open_predictions, open_references
-from anls_eval.leaderboards.rules import LEADERBOARDS, leaderboard_score, leaderboard_scores, leaderboard_summary
+from anls_eval.leaderboards import LEADERBOARDS, leaderboard_score, leaderboard_scores, leaderboard_summary
 from anls_eval.metric import ANLS
 from anls_eval.report import read_system
 from anls_eval.report.content import collect

@@ -1,0 +1,69 @@
+"""What ``anls protocols`` prints."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from rich.table import Table
+
+from anls_eval.cli.tables import plain_table
+from anls_eval.leaderboards import LEADERBOARDS, Leaderboard
+from anls_eval.registry import get_rules, signature
+from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.table import PROTOCOLS
+from anls_eval.rules.words import in_words
+
+
+def protocol_table() -> Table:
+    """Return all protocols, one in a line."""
+    table = plain_table("protocol", "also", "scores", "keeps", "used by")
+    for name, rules in PROTOCOLS.items():
+        scores = "trees" if rules.tree else "texts"
+        everything = rules.keep == ">=" and not rules.exact_threshold
+        keeps = "all" if everything else f"{rules.keep} {rules.threshold}"
+        table.add_row(name, ", ".join(rules.aliases), scores, keeps, ", ".join(rules.leaderboards))
+    for name, board in LEADERBOARDS.items():
+        scores = "by type" if board.answer_types else "texts"
+        table.add_row(name, ", ".join(board.aliases), scores, "", board.source.partition(",")[0])
+    return table
+
+
+def protocol_text(name: str) -> str:
+    """Return all of one protocol."""
+    rules = get_rules(name)
+    also = [f"also: {', '.join(rules.aliases)}"] if rules.aliases else []
+    about, last = _about_protocol(rules) if isinstance(rules, Protocol) else (_about_leaderboard(rules), [])
+    return "\n".join([rules.name, *also, *about, "", f"source: {rules.source}", *last])
+
+
+def _about_protocol(rules: Protocol) -> tuple[list[str], list[str]]:
+    users = [f"used by: {', '.join(rules.leaderboards)}"] if rules.leaderboards else []
+    return [*users, "", *(f"- {words}" for words in in_words(rules).values())], ["", signature(rules)]
+
+
+def _about_leaderboard(board: Leaderboard) -> list[str]:
+    types = [f"answer types: {', '.join(board.answer_types)}"] if board.answer_types else []
+    return ["", board.description, *types]
+
+
+def protocols_as_json(name: str | None) -> Any:
+    """Return one protocol, or all by their names, as plain JSON values."""
+    if name is not None:
+        return _plain(get_rules(name))
+    return {own: _plain(get_rules(own)) for own in (*PROTOCOLS, *LEADERBOARDS)}
+
+
+def _plain(rules: Protocol | Leaderboard) -> dict[str, Any]:
+    if isinstance(rules, Protocol):
+        plain = dataclasses.asdict(rules) | {"threshold": float(rules.threshold), "signature": signature(rules)}
+        del plain["exact_threshold"]
+        return plain
+    return {
+        "name": rules.name,
+        "aliases": list(rules.aliases),
+        "description": rules.description,
+        "answer_types": list(rules.answer_types),
+        "reports": list(rules.reports),
+        "source": rules.source,
+    }

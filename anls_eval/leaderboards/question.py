@@ -1,0 +1,146 @@
+"""A question of a leaderboard, what its rule finds, and how both sides are read."""
+
+from __future__ import annotations
+
+import ast
+import numbers
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from anls_eval.arrow import Floats
+from anls_eval.inputs.values import describe_value, to_answers, to_text
+from anls_eval.rules.steps import STEPS
+
+
+class Question(NamedTuple):
+    """One prediction and its reference, as the user passed them."""
+
+    prediction: Any
+    reference: Any
+    answer_type: str
+    row: str  # "s[3]" in a batch, else "": what follows "prediction" or "reference" in a message
+
+
+class Pairs(NamedTuple):
+    """Texts to compare, each with the answer at the same position, and how the similarities become the score."""
+
+    texts: list[str]
+    answers: list[str]
+    combine: Callable[[list[float]], float]
+
+    def without_padding(self) -> Pairs:
+        """Return the same pairs without extra whitespace."""
+        collapse = STEPS["collapse"]
+        return self._replace(texts=list(map(collapse, self.texts)), answers=list(map(collapse, self.answers)))
+
+
+Outcome = float | Pairs
+Rule = Callable[[Question], Outcome]
+Similarity = Callable[[list[str], list[str]], Floats]
+
+
+def plain_list(value: Any) -> Any:
+    """Return a NumPy array as a list, and anything else unchanged."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def prediction_text(question: Question) -> str:
+    """Return the prediction as one text."""
+    return to_text(question.prediction, f"prediction{question.row}", "one string") or ""
+
+
+def accepted_answers(question: Question) -> list[str]:
+    """Return the accepted answers as texts."""
+    return to_answers(question.reference, f"reference{question.row}")
+
+
+_MAX_LITERAL = 100_000  # characters; a longer text is never parsed
+
+
+def parse_literal(text: str) -> Any:
+    """Return the value of a Python literal. The text may come from anyone, so it is never executed."""
+    if len(text) > _MAX_LITERAL:
+        raise ValueError(f"it has {len(text)} characters, over the limit of {_MAX_LITERAL}")
+    with warnings.catch_warnings():  # about invalid escapes in the text
+        warnings.simplefilter("ignore")
+        try:
+            value = ast.literal_eval(text)
+            repr(value)  # fails where an integer has too many digits to be written
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+            raise ValueError(str(error) or type(error).__name__) from None
+    return value
+
+
+def read_items(value: Any, where: str, unreadable: Callable[[str, str], list[Any]]) -> list[Any]:
+    """Return the items of a list or of its Python text; any other text is a list of one.
+
+    A text that begins like a list but cannot be parsed is passed to `unreadable`, with the reason.
+    """
+    value = plain_list(value)
+    if isinstance(value, (list, tuple)):
+        _refuse_unwritable(value, where)
+        return list(value)
+    text = to_text(value, where, "a list or one string")
+    if text is None:
+        raise ValueError(f"{where} is {value!r}; expected a list or one string. Write [] for an empty list.")
+    if not text.startswith("["):
+        return [text]
+    try:
+        parsed = parse_literal(text)
+    except ValueError as error:
+        return unreadable(text, str(error))
+    return parsed if isinstance(parsed, list) else [parsed]
+
+
+def _refuse_unwritable(value: Any, where: str) -> None:
+    """Refuse a list whose items cannot be converted to texts."""
+    try:
+        repr(value)
+    except (RecursionError, ValueError):
+        raise ValueError(
+            f"{where} is a list that is nested too deeply, or holds an integer with too many digits, to be read as "
+            "texts; expected a list of texts."
+        ) from None
+
+
+def reference_items(question: Question) -> list[Any]:
+    """Return the items of the reference; refuse a text that cannot be read as a list."""
+    where = f"reference{question.row}"
+
+    def refuse(text: str, reason: str) -> list[Any]:
+        raise ValueError(
+            f"{where} is {describe_value(text)}, which cannot be read as a list ({reason}); "
+            "expected a list, or its text such as \"['White', '10%']\". Correct the text."
+        )
+
+    return read_items(question.reference, where, refuse)
+
+
+def prediction_items(question: Question) -> list[Any]:
+    """Return the items of the prediction; a text that cannot be read as a list is one item."""
+    return read_items(question.prediction, f"prediction{question.row}", lambda text, _: [text])
+
+
+def item_texts(items: list[Any], where: str) -> list[str]:
+    """Return the items of a list as texts; refuse None."""
+    texts = [to_text(item, f"{where}[{index}]", "a string") for index, item in enumerate(items)]
+    if None in texts:
+        raise ValueError(f"{where}[{texts.index(None)}] is {items[texts.index(None)]!r}; expected a string. Remove it.")
+    return [text for text in texts if text is not None]
+
+
+def integer_answers(question: Question) -> list[Any]:
+    """Return the accepted answers of an integer question; a number stays a number, so that 5.0 is 5."""
+    answers = accepted_answers(question)
+    return [question.reference] if isinstance(question.reference, numbers.Real) else answers
+
+
+def as_integer(answer: Any) -> Any:
+    """Return an answer as an integer, or unchanged if it is not one."""
+    try:
+        return int(answer)
+    except (ValueError, OverflowError):
+        return answer

@@ -1,0 +1,50 @@
+"""The leaderboards by name: one file for each, or for each family."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+
+from anls_eval.errors import check_choice
+from anls_eval.leaderboards.base import Leaderboard
+from anls_eval.leaderboards.dude import DUDE
+from anls_eval.leaderboards.icdar2026 import ICDAR2026
+from anls_eval.leaderboards.mmesgbench import MMESGBENCH, MMESGBENCH_DOCUMENTED
+from anls_eval.leaderboards.mmlongbench import MMLONGBENCH
+from anls_eval.leaderboards.ocrbench import OCRBENCH_V2, OCRBENCH_V2_LMMS
+from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.table import PROTOCOLS_BY_NAME_OR_ALIAS, name_key
+
+_BOARDS = (DUDE, MMLONGBENCH, MMESGBENCH, MMESGBENCH_DOCUMENTED, OCRBENCH_V2, OCRBENCH_V2_LMMS, ICDAR2026)
+
+LEADERBOARDS: Mapping[str, Leaderboard] = types.MappingProxyType({board.name: board for board in _BOARDS})
+"""Every leaderboard by its name. `get_leaderboard` also accepts the aliases."""
+
+LEADERBOARDS_BY_NAME_OR_ALIAS = {name: board for board in _BOARDS for name in (board.name, *board.aliases)}
+
+
+def get_leaderboard(protocol: str) -> Leaderboard:
+    """Return the leaderboard with this name or alias.
+
+    Args:
+        protocol: A name in `LEADERBOARDS` or an alias, in lower or upper case.
+
+    Returns:
+        Its rules.
+
+    Raises:
+        ValueError: The name is unknown, or it is that of a protocol for texts or trees (the message says what to use
+            instead).
+
+    Example:
+        >>> get_leaderboard("MMLongBench-Doc").answer_types
+        ('Str', 'Int', 'Float', 'List', 'None')
+    """
+    key = name_key(protocol)
+    other = protocol if isinstance(protocol, Protocol) else PROTOCOLS_BY_NAME_OR_ALIAS.get(key)
+    if other is not None:
+        kinds, function = ("trees", "anls_star_score") if other.tree else ("texts alone", "anls_score")
+        raise ValueError(f"protocol {other.name!r} scores {kinds}: use anls_eval.{function}")
+    if key not in LEADERBOARDS_BY_NAME_OR_ALIAS:
+        check_choice("protocol", protocol, tuple(LEADERBOARDS_BY_NAME_OR_ALIAS))
+    return LEADERBOARDS_BY_NAME_OR_ALIAS[key]
