@@ -85,7 +85,7 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/rules/steps.py
-# What can be done to a text before it is compared, and the lengths that a distance is divided by.
+# The steps that change a text before it is compared, and the lengths that a distance is divided by.
 # ---------------------------------------------------------------------------------------------------
 
 def _without_end_punctuation(text: str) -> str:
@@ -109,7 +109,7 @@ STEPS: Mapping[str, Callable[[str], str]] = types.MappingProxyType(
         "no-end-punctuation": _without_end_punctuation,
     }
 )
-"""What can be done to a text before it is compared, by the name that a protocol and a signature use."""
+"""The steps that change a text before it is compared, by the name that protocols and signatures use."""
 
 LENGTHS: Mapping[str, Callable[[str, str], str]] = types.MappingProxyType(
     {
@@ -119,18 +119,18 @@ LENGTHS: Mapping[str, Callable[[str, str], str]] = types.MappingProxyType(
         "raw-upper": lambda raw, compared: raw.upper(),
     }
 )
-"""The string whose characters are counted for the length that a distance is divided by."""
+"""The string whose length the distance is divided by, from the raw and the compared text."""
 
 
 def apply_steps(steps: Iterable[str], text: str) -> str:
-    """Apply steps to a text."""
+    """Return a text after these steps."""
     for step in steps:
         text = STEPS[step](text)
     return text
 
 
 def needed_steps(steps: tuple[str, ...]) -> list[str]:
-    """The steps without a strip that a collapse soon after it makes idle."""
+    """Return the steps without each strip that a later collapse makes redundant."""
     after = [
         [later for later in steps[number + 1 :] if later not in ("lower", "upper")] for number in range(len(steps))
     ]
@@ -139,7 +139,7 @@ def needed_steps(steps: tuple[str, ...]) -> list[str]:
 
 @functools.lru_cache(maxsize=64)
 def normaliser(steps: tuple[str, ...]) -> Callable[[str], str]:
-    """The steps as one function."""
+    """Return the steps as one function."""
     functions = [STEPS[step] for step in needed_steps(steps)]
 
     def normalise(text: str) -> str:
@@ -366,8 +366,8 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
             "docvqa", "infographicvqa", "lmms_eval", "vlmevalkit", "unitxt", "evalscope", "qwen_vl", "internvl",
         ),
         leaderboards=("DocVQA", "InfographicVQA", "lmms-eval", "VLMEvalKit", "unitxt", "EvalScope"),
-        source="The script at https://rrc.cvc.uab.es/?ch=17&com=downloads. It divides by the length of the raw strings, "
-        "so whitespace around a wrong answer raises its score. VLMEvalKit reports 0 to 100.",
+        source="The script at https://rrc.cvc.uab.es/?ch=17&com=downloads. It divides by the length of the raw "
+        "strings, so whitespace around a wrong answer raises its score. VLMEvalKit reports 0 to 100.",
     ),
     _row(
         "pypi_anls", "strip lower collapse", length="compared-upper", keep=">",
@@ -438,7 +438,7 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
     ),
     _row(
         "lmms_dude", "strip lower collapse", both_empty=0, leaderboards=("lmms-eval dude",),
-        source="EvolvingLMMs-Lab/lmms-eval, tasks/dude/utils.py: an empty answer never scores.",
+        source="EvolvingLMMs-Lab/lmms-eval, tasks/dude/utils.py: an answer without any text never scores.",
     ),
     _row(
         "unthresholded", "", threshold=0.0,

@@ -1,4 +1,4 @@
-"""What can be done to a text before it is compared, and the lengths that a distance is divided by."""
+"""The steps that change a text before it is compared, and the lengths that a distance is divided by."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STEPS: Mapping[str, Callable[[str], str]] = types.MappingProxyType(
         "no-end-punctuation": _without_end_punctuation,
     }
 )
-"""What can be done to a text before it is compared, by the name that a protocol and a signature use."""
+"""The steps that change a text before it is compared, by the name that protocols and signatures use."""
 
 LENGTHS: Mapping[str, Callable[[str, str], str]] = types.MappingProxyType(
     {
@@ -40,18 +40,18 @@ LENGTHS: Mapping[str, Callable[[str, str], str]] = types.MappingProxyType(
         "raw-upper": lambda raw, compared: raw.upper(),
     }
 )
-"""The string whose characters are counted for the length that a distance is divided by."""
+"""The string whose length the distance is divided by, from the raw and the compared text."""
 
 
 def apply_steps(steps: Iterable[str], text: str) -> str:
-    """Apply steps to a text."""
+    """Return a text after these steps."""
     for step in steps:
         text = STEPS[step](text)
     return text
 
 
 def needed_steps(steps: tuple[str, ...]) -> list[str]:
-    """The steps without a strip that a collapse soon after it makes idle."""
+    """Return the steps without each strip that a later collapse makes redundant."""
     after = [
         [later for later in steps[number + 1 :] if later not in ("lower", "upper")] for number in range(len(steps))
     ]
@@ -60,7 +60,7 @@ def needed_steps(steps: tuple[str, ...]) -> list[str]:
 
 @functools.lru_cache(maxsize=64)
 def normaliser(steps: tuple[str, ...]) -> Callable[[str], str]:
-    """The steps as one function."""
+    """Return the steps as one function."""
     functions = [STEPS[step] for step in needed_steps(steps)]
 
     def normalise(text: str) -> str:

@@ -36,8 +36,8 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
             "docvqa", "infographicvqa", "lmms_eval", "vlmevalkit", "unitxt", "evalscope", "qwen_vl", "internvl",
         ),
         leaderboards=("DocVQA", "InfographicVQA", "lmms-eval", "VLMEvalKit", "unitxt", "EvalScope"),
-        source="The script at https://rrc.cvc.uab.es/?ch=17&com=downloads. It divides by the length of the raw strings, "
-        "so whitespace around a wrong answer raises its score. VLMEvalKit reports 0 to 100.",
+        source="The script at https://rrc.cvc.uab.es/?ch=17&com=downloads. It divides by the length of the raw "
+        "strings, so whitespace around a wrong answer raises its score. VLMEvalKit reports 0 to 100.",
     ),
     _row(
         "pypi_anls", "strip lower collapse", length="compared-upper", keep=">",
@@ -108,7 +108,7 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
     ),
     _row(
         "lmms_dude", "strip lower collapse", both_empty=0, leaderboards=("lmms-eval dude",),
-        source="EvolvingLMMs-Lab/lmms-eval, tasks/dude/utils.py: an empty answer never scores.",
+        source="EvolvingLMMs-Lab/lmms-eval, tasks/dude/utils.py: an answer without any text never scores.",
     ),
     _row(
         "unthresholded", "", threshold=0.0,

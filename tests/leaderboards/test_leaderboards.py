@@ -4,6 +4,8 @@ import ast
 import json
 import math
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import DATA
 
+import anls_eval
 from anls_eval.leaderboards import (
     LEADERBOARDS,
     get_leaderboard,
@@ -21,9 +24,10 @@ from anls_eval.leaderboards import (
     leaderboard_scores,
     leaderboard_summary,
 )
-from anls_eval.registry import get_protocol
+from anls_eval.registry import LEADERBOARD_NAMES, get_protocol, get_rules, signature
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import anls_score, anls_scores
+from anls_eval.version import __version__
 
 # Answers that are no integers, padding and None warn: `TestWarnings` looks at these.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -223,7 +227,7 @@ class TestRules:
         for _ in range(100_000):
             deep = [deep]
         for item in (deep, 10**5000):
-            with pytest.raises(ValueError, match="nested too deeply, or holds an integer of too many digits"):
+            with pytest.raises(ValueError, match="nested too deeply, or holds an integer with too many digits"):
                 leaderboard_score([item], ["q"], protocol=protocol, answer_type="List")
 
     def test_odd_escapes_in_a_list_do_not_warn(self) -> None:
@@ -549,6 +553,34 @@ class TestRegistry:
         others = {name for protocol in PROTOCOLS.values() for name in (protocol.name, *protocol.aliases)}
         assert not own & others
         assert set(LEADERBOARDS) == {board.name for board in LEADERBOARDS.values()}
+
+    def test_the_registry_knows_their_names(self) -> None:
+        own = [name for board in LEADERBOARDS.values() for name in (board.name, *board.aliases)]
+        assert sorted(LEADERBOARD_NAMES) == sorted(own)
+        for name in own:
+            assert get_rules(name) is get_leaderboard(name)
+
+    def test_their_names_are_listed_where_all_kinds_are_accepted(self) -> None:
+        with pytest.raises(ValueError, match=r"protocol=.dud.: expected one of .standard., .*dude.* Did you mean .du"):
+            get_rules("dud")
+
+    def test_signature(self) -> None:
+        assert signature("MMLongBench-Doc", n=3, missing="zero") == (
+            f"anls|protocol:mmlongbench|aggregate:mean|missing:zero|n:3|version:{__version__}"
+        )
+        assert signature(LEADERBOARDS["dude"]) == signature("dude")
+
+    def test_they_take_no_threshold(self) -> None:
+        with pytest.raises(ValueError, match="threshold='4/5': protocol 'dude' has its own and takes none"):
+            get_rules("DUDE", "4/5")
+
+    def test_a_file_alone_says_how_to_install_them(self, tmp_path: Path) -> None:
+        source = Path(anls_eval.__file__).parent.parent / "anls.py"
+        (tmp_path / "anls.py").write_bytes(source.read_bytes())
+        hidden = "import sys; sys.modules['anls_eval'] = None; import anls; anls.signature('dude')"
+        done = subprocess.run([sys.executable, "-c", hidden], cwd=tmp_path, capture_output=True, text=True)
+        assert "ValueError: protocol 'dude' needs more than texts" in done.stderr
+        assert "pip install" in done.stderr
 
     def test_all_is_written(self) -> None:
         assert all(board.description and board.source for board in LEADERBOARDS.values())
