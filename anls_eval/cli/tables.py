@@ -18,7 +18,7 @@ from anls_eval.protocol_words import in_words
 from anls_eval.registry import get_protocol, signature
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
-from anls_eval.statistics.intervals import Ranking
+from anls_eval.statistics import Ranking
 from anls_eval.submission.score import SubmissionScore
 from anls_eval.submission.scorers import PROTOCOL_NAMES, is_leaderboard
 from anls_eval.text.characters import aligned_lines

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from anls_eval.files.write import whole_file
-from anls_eval.statistics.intervals import Ranking
+from anls_eval.statistics import Ranking
 from anls_eval.submission.systems import ranking_as_json
 
 COLUMNS = ("rank", "group", "system", "score", "low", "high", "questions")

@@ -28,8 +28,7 @@ from anls_eval.report import System, figures, read_system, render_report, write_
 from anls_eval.report.content import MOST_GROUPS, MOST_ROWS, MOST_WORST, Report, collect
 from anls_eval.report.render import runs, shown
 from anls_eval.scoring import anls_score, anls_scores, explain
-from anls_eval.statistics.calibration import calibration
-from anls_eval.statistics.intervals import confidence_interval, paired_comparison
+from anls_eval.statistics import calibration, confidence_interval, paired_comparison
 from anls_eval.submission.score import score_submission
 
 DATE = datetime.date(2026, 3, 7)
@@ -517,7 +516,7 @@ def test_questions_without_a_prediction_are_counted(tmp_path: Path) -> None:
     assert "<dt>missing predictions</dt><dd>1</dd>" in html
     assert "<dt>unknown predictions</dt><dd>1</dd>" in html
     notes = [own.text for own in find(parse(html), "p", class_="note")]
-    assert notes.count("Too few questions for a reliable interval: 2; expected 10 or more.") == 1
+    assert notes.count("too few questions for a reliable interval: 2; expected at least 10.") == 1
 
 
 @settings(max_examples=25, deadline=None)
