@@ -1,4 +1,4 @@
-"""What the command line shows, as rich tables and text."""
+"""Tables and texts that the command line prints."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _table(*columns: str) -> Table:
 
 
 def protocol_table() -> Table:
-    """All protocols, one in a line."""
+    """Return a table of all protocols."""
     table = _table("protocol", "also", "scores", "keeps", "used by")
     for name, rules in PROTOCOLS.items():
         scores = "trees" if rules.tree else "texts"
@@ -49,7 +49,7 @@ def protocol_table() -> Table:
 
 
 def protocol_text(name: str) -> str:
-    """All of one protocol."""
+    """Return the full description of a protocol."""
     rules = get_protocol_or_leaderboard(name)
     lines = [rules.name]
     if rules.aliases:
@@ -69,14 +69,14 @@ def protocol_text(name: str) -> str:
 
 
 def protocols_as_json(name: str | None) -> Any:
-    """One protocol, or all by their names, as plain JSON values."""
+    """Return one protocol, or all protocols by name, as plain JSON values."""
     if name is not None:
         return _plain(get_protocol_or_leaderboard(name))
     return {own: _plain(get_protocol_or_leaderboard(own)) for own in PROTOCOL_NAMES}
 
 
 def get_protocol_or_leaderboard(name: str) -> Protocol | Leaderboard:
-    """The rules of a name, of either kind."""
+    """Return the protocol or leaderboard with this name."""
     return get_leaderboard(name) if is_leaderboard(name) else get_protocol(name)
 
 
@@ -100,12 +100,12 @@ def _plain(rules: Protocol | Leaderboard) -> dict[str, Any]:
 
 
 def answers_text(found: AnswersExplanation) -> str:
-    """The score, and each answer with its alignment, the closest marked."""
+    """Return the score and the alignment with each answer, the closest one marked."""
     lines = [f"score {found.score:.6g}"]
     if found.rule:
         lines += ["", textwrap.fill(f"{found.protocol}: {found.rule}", 100)]
     for number, own in enumerate(found.comparisons):
-        mark = " (the closest)" if number == found.closest and len(found.comparisons) > 1 else ""
+        mark = " (closest)" if number == found.closest and len(found.comparisons) > 1 else ""
         answer, prediction, marks = aligned_lines(own.compared_answer, own.compared_prediction)
         lines += ["", f"{own.answer}{mark}", f"  {own.sentence}"]
         if own.distance:
@@ -117,7 +117,7 @@ def answers_text(found: AnswersExplanation) -> str:
 
 
 def submission_table(result: SubmissionScore) -> Table:
-    """The score, what it is of, and its breakdowns."""
+    """Return a table of the score, the counts and the breakdowns."""
     table = _table("", "")
     table.add_row("ANLS*" if result.metric == "anls_star_score" else "ANLS", f"{result.score:.6f}")
     interval = result.interval
@@ -162,21 +162,21 @@ _SHOWN_CAUSES = 10
 
 
 def diagnosis_text(found: Diagnosis) -> str:
-    """The conclusion, and the causes from the simplest on."""
+    """Return the conclusion and the possible causes, simplest first."""
     lines = [found.conclusion, ""]
     for number, cause in enumerate(found.causes[:_SHOWN_CAUSES], start=1):
         lines.append(f"{number}. {cause.reason}")
         if cause.also:
-            lines.append(f"   The same by {', '.join(cause.also)}.")
+            lines.append(f"   Same score: {', '.join(cause.also)}.")
     if len(found.causes) > _SHOWN_CAUSES:
-        lines.append(f"and {len(found.causes) - _SHOWN_CAUSES} more, which --json gives")
+        lines.append(f"and {len(found.causes) - _SHOWN_CAUSES} more; --json lists all")
     return "\n".join(
-        [*lines, "", f"{found.n} questions, {found.tried:,} ways tried, standard gives {found.standard:.6f}."]
+        [*lines, "", f"{found.n:,} questions; {found.tried:,} ways tried; standard gives {found.standard:.6f}."]
     )
 
 
 def diagnosis_as_json(found: Diagnosis) -> dict[str, Any]:
-    """The same as plain JSON values."""
+    """Return the diagnosis as plain JSON values."""
     plain = dataclasses.asdict(found)
     for cause in plain["causes"]:
         cause["threshold"] = float(cause["threshold"])
@@ -187,7 +187,7 @@ def diagnosis_as_json(found: Diagnosis) -> dict[str, Any]:
 
 
 def ranking_table(ranking: Ranking) -> Table:
-    """The systems, best first."""
+    """Return a table of the systems, best first."""
     table = _table("rank", "group", "system", "score", "95% interval")
     names = shortened(own.name for own in ranking.systems)
     for own in ranking.systems:
@@ -197,8 +197,8 @@ def ranking_table(ranking: Ranking) -> Table:
 
 
 def comparison_table(ranking: Ranking) -> Table:
-    """Each pair of systems, side by side."""
-    table = _table("", "difference", "95% interval", "p", "p, Holm", "wins", "losses", "ties")
+    """Return a table of the pairs of systems."""
+    table = _table("", "difference", "95% interval", "p", "p (Holm)", "wins", "losses", "ties")
     names = shortened(own.name for own in ranking.systems)
     for pair in ranking.comparisons:
         own = pair.comparison
@@ -219,15 +219,15 @@ _FEW = 5  # problems of one code that are printed
 
 
 def check_text(report: CheckReport) -> str:
-    """The problems by their code, the severest first, with the first rows of each, and the verdict."""
+    """Return the problems by code, most severe first, with the first rows of each, and the verdict."""
     if not report.is_readable:
         return report.problems[0].found
-    rules = f"by the rules of the portal {report.portal}" if report.portal else "without the rules of a portal"
+    rules = f"against the rules of the portal {report.portal}" if report.portal else "without portal rules"
     lines = [f"{report.path}: {report.format}, {report.n:,} rows, checked {rules}"]
     for code, count in report.counts.items():
         own = [problem for problem in report.problems if problem.code == code]
         mendable = report.mendable.get(code, 0)
-        by_fix = "" if not mendable else ", --fix mends it" if mendable == count else f", --fix mends {mendable:,}"
+        by_fix = "" if not mendable else ", fixed by --fix" if mendable == count else f", {mendable:,} fixed by --fix"
         lines += ["", f"{own[0].severity}: {code}, {count:,}{by_fix}. {own[0].remedy}"]
         for problem in own[:_FEW]:
             where = (problem.place, None if problem.question_id is None else f"question_id {problem.question_id}")
@@ -238,14 +238,15 @@ def check_text(report: CheckReport) -> str:
 
 
 def mended_text(before: CheckReport, after: CheckReport) -> str:
-    """What was mended, and what is left."""
+    """Return what was fixed and what remains."""
     left = ", ".join(f"{code} {count:,}" for code, count in after.counts.items())
-    mended = f"{after.path}: written with {sum(before.mendable.values()):,} mends"
-    return f"{mended}. {_verdict(after)}{f' Left: {left}.' if left else ''}"
+    fixes = sum(before.mendable.values())
+    mended = f"{after.path}: written with {fixes:,} {'fix' if fixes == 1 else 'fixes'}"
+    return f"{mended}. {_verdict(after)}{f' Remaining: {left}.' if left else ''}"
 
 
 def _verdict(report: CheckReport) -> str:
     judge = "The portal" if report.portal else "`anls score`"
     if report.refused:
-        return f"{judge} would refuse it."
-    return f"{judge} would take it." if report.counts else "Nothing is wrong with it."
+        return f"{judge} would reject this file."
+    return f"{judge} would accept this file." if report.counts else "No problems found."

@@ -182,7 +182,7 @@ def test_breakdown_keeps_the_largest_groups(tmp_path: Path) -> None:
     assert {own.value for own in pages.groups} == {str(row) for row in rows if row >= 5}
     html = html_of(of_rows(tmp_path, predictions, references, by=("page",)))
     assert "The 30 largest groups are shown; 5 smaller ones are not." in html
-    assert "* Too few questions, or all with the same score: the interval is not reliable." in html  # two questions each
+    assert "* Too few questions, or all with the same score: the interval is not reliable." in html
 
 
 def test_documents_widen_the_intervals(tmp_path: Path) -> None:
