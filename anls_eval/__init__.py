@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from anls_eval.rules.protocol import Protocol
     from anls_eval.rules.table import PROTOCOLS
     from anls_eval.scoring import anls_score, anls_scores, anls_star_score, anls_star_scores, explain
-    from anls_eval.statistics.intervals import confidence_interval, paired_comparison, rank_systems
+    from anls_eval.statistics import confidence_interval, paired_comparison, rank_systems
     from anls_eval.submission.score import score_submission
     from anls_eval.submission.systems import score_systems
     from anls_eval.tree.nodes import one_of
@@ -42,7 +42,7 @@ _HOMES = {
     "anls_star_scores": "scoring",
     "check_submission": "check.check",
     "compare_protocols": "analysis.diagnosis",
-    "confidence_interval": "statistics.intervals",
+    "confidence_interval": "statistics",
     "diagnose": "analysis.diagnosis",
     "explain": "scoring",
     "explain_answers": "explanation.answers",
@@ -52,9 +52,9 @@ _HOMES = {
     "one_of": "tree.nodes",
     "open_predictions": "files",
     "open_references": "files",
-    "paired_comparison": "statistics.intervals",
+    "paired_comparison": "statistics",
     "protocol_from_signature": "registry",
-    "rank_systems": "statistics.intervals",
+    "rank_systems": "statistics",
     "score_dataset": "cluster.run",
     "score_submission": "submission.score",
     "score_systems": "submission.systems",

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from anls_eval.scoring import anls_scores
-from anls_eval.statistics.intervals import confidence_interval, paired_comparison
+from anls_eval.statistics import confidence_interval, paired_comparison
 from benchmarks.measuring import Contender, alone, arguments, cpu_seconds, peak_megabytes, positive, workload
 from benchmarks.questions import docvqa_questions
 from benchmarks.render import section_text

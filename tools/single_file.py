@@ -84,12 +84,14 @@ def header(modules: list[str]) -> str:
             elif node.module != "__future__" and not str(node.module).startswith("anls_eval."):
                 parts.setdefault(str(node.module), set()).update(alias.name for alias in node.names)
     lines = [(name, f"import {name}") for name in sorted(whole)]
-    lines += [
-        (name, f"from {name} import {', '.join(sorted(parts[name], key=lambda own: (own.islower(), own)))}")
-        for name in sorted(parts)
-    ]
+    lines += [(name, f"from {name} import {', '.join(sorted(parts[name], key=rank))}") for name in sorted(parts)]
     sections = [[line for name, line in lines if is_standard(name) == own] for own in (True, False)]
     return "\n\n".join("\n".join(section) for section in sections) + "\n"
+
+
+def rank(name: str) -> tuple[bool, bool, str]:
+    """Return the place of an imported name: constants first, then classes, then functions."""
+    return not name.isupper(), name.islower(), name
 
 
 def is_standard(name: str) -> bool:

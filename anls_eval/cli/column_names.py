@@ -1,4 +1,4 @@
-"""The names in one column of a table on a terminal: of files, systems or groups, and as long as these are."""
+"""Long names of files, systems and groups, shortened to fit a column on a terminal."""
 
 from __future__ import annotations
 
@@ -10,22 +10,16 @@ from rich.cells import cell_len
 
 from anls_eval.cli.control_characters import escaped
 
-_WIDEST = 80  # cells of a terminal
-_BEFORE = 16  # characters that are shown before the first that tells names apart
-_UNIT = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|[nr])|.", re.DOTALL)  # an escape that is written out is never cut
+_MAX_WIDTH = 80  # terminal cells
+_CONTEXT = 16  # characters shown before the first that differs
+_UNIT = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|[nr])|.", re.DOTALL)  # escapes are never cut
 
 
 def shortened(names: Iterable[str]) -> dict[str, str]:
-    """Give each name of a column as one line, a long one without its middle, and different lines to different names.
+    """Return each name of a column as one line, so that different names have different lines.
 
-    Where long names would look the same, they lose what they begin with in common; if that does not help, they stay
-    long.
-
-    Args:
-        names: The names. Nothing in them is markup.
-
-    Returns:
-        The lines by name.
+    Long names lose their middle. Names that would then look alike lose their common beginning instead, or stay long
+    if that does not help.
 
     Example:
         >>> for line in shortened([f"{'runs/' * 30}model-{own}/{'predictions' * 9}" for own in "ab"]).values():
@@ -35,17 +29,17 @@ def shortened(names: Iterable[str]) -> dict[str, str]:
     """
     units = {name: _UNIT.findall(escaped(name).replace("\n", "\\n")) for name in names}
     whole = {name: "".join(own) for name, own in units.items()}
-    lines = {name: _without_middle(own, _WIDEST) for name, own in units.items()}
+    lines = {name: _without_middle(own, _MAX_WIDTH) for name, own in units.items()}
     for group in _alike(lines):
-        start = max(_in_common([units[name] for name in group]) - _BEFORE, 0)
+        start = max(_in_common([units[name] for name in group]) - _CONTEXT, 0)
         for name in group:
             if lines[name] != whole[name]:
-                lines[name] = f"…{_without_middle(units[name][start:], _WIDEST - 1)}"
+                lines[name] = f"…{_without_middle(units[name][start:], _MAX_WIDTH - 1)}"
     return lines | {name: whole[name] for group in _alike(lines) for name in group}
 
 
 def _alike(lines: dict[str, str]) -> list[list[str]]:
-    """The names that have one line with others."""
+    """Return groups of names that have the same line."""
     groups: dict[str, list[str]] = {}
     for name, line in lines.items():
         groups.setdefault(line, []).append(name)
@@ -53,20 +47,20 @@ def _alike(lines: dict[str, str]) -> list[list[str]]:
 
 
 def _in_common(lines: Iterable[Sequence[str]]) -> int:
-    """How many units all lines begin with."""
+    """Return the number of units with which all lines begin."""
     return sum(1 for _ in takewhile(lambda own: len(set(own)) == 1, zip(*lines, strict=False)))
 
 
-def _without_middle(units: Sequence[str], widest: int) -> str:
-    """Both ends of a line, as many cells as there may be; what takes none, such as an accent, counts as one."""
+def _without_middle(units: Sequence[str], width: int) -> str:
+    """Return both ends of a line, up to a number of cells; zero-width characters such as accents count as one."""
     widths = [max(cell_len(own), 1) for own in units]
-    if sum(widths) <= widest:
+    if sum(widths) <= width:
         return "".join(units)
-    head = _fitting(widths, widest // 2)
-    tail = _fitting(widths[::-1], widest - widest // 2 - 1)
+    head = _fitting(widths, width // 2)
+    tail = _fitting(widths[::-1], width - width // 2 - 1)
     return f"{''.join(units[:head])}…{''.join(units[len(units) - tail :])}"
 
 
 def _fitting(widths: Sequence[int], cells: int) -> int:
-    """How many of the first fit."""
+    """Return how many of the first units fit."""
     return sum(end <= cells for end in accumulate(widths))

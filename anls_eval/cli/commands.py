@@ -429,13 +429,13 @@ def leaderboard(
 ) -> None:
     """Rank all systems of a folder; files that cannot be scored are listed with the reason."""
     from anls_eval.cli import tables as terminal
-    from anls_eval.report.ranking import leaderboard_as_json, leaderboard_form, write_leaderboard
+    from anls_eval.report.ranking import leaderboard_as_json, leaderboard_format, write_leaderboard
     from anls_eval.submission.systems import score_systems
 
     paths = _systems_in(folder, references)
     _check_output(out_file, *paths, references)
     if out_file is not None:
-        leaderboard_form(out_file)
+        leaderboard_format(out_file)
     of_references, open_system = _open_sides(references, format_name, columns, quiet=True)
     found = score_systems(
         paths,

@@ -1,4 +1,4 @@
-"""What the command line shows, as rich tables and text."""
+"""Tables and texts that the command line prints."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anls_eval.analysis.diagnosis import Diagnosis
 from anls_eval.check.check import CheckReport
 from anls_eval.cli.column_names import shortened
 from anls_eval.explanation.answers import AnswersExplanation
-from anls_eval.statistics.intervals import Ranking
+from anls_eval.statistics import Ranking
 from anls_eval.submission.score import SubmissionScore
 from anls_eval.text.characters import aligned_lines
 
@@ -30,12 +30,12 @@ def plain_table(*columns: str) -> Table:
 
 
 def answers_text(found: AnswersExplanation) -> str:
-    """The score, and each answer with its alignment, the closest marked."""
+    """Return the score and the alignment with each answer, the closest one marked."""
     lines = [f"score {found.score:.6g}"]
     if found.rule:
         lines += ["", textwrap.fill(f"{found.protocol}: {found.rule}", 100)]
     for number, own in enumerate(found.comparisons):
-        mark = " (the closest)" if number == found.closest and len(found.comparisons) > 1 else ""
+        mark = " (closest)" if number == found.closest and len(found.comparisons) > 1 else ""
         answer, prediction, marks = aligned_lines(own.compared_answer, own.compared_prediction)
         lines += ["", f"{own.answer}{mark}", f"  {own.sentence}"]
         if own.distance:
@@ -47,7 +47,7 @@ def answers_text(found: AnswersExplanation) -> str:
 
 
 def submission_table(result: SubmissionScore) -> Table:
-    """The score, what it is of, and its breakdowns."""
+    """Return a table of the score, the counts and the breakdowns."""
     table = plain_table("", "")
     table.add_row("ANLS*" if result.metric == "anls_star_score" else "ANLS", f"{result.score:.6f}")
     interval = result.interval
@@ -92,21 +92,21 @@ _SHOWN_CAUSES = 10
 
 
 def diagnosis_text(found: Diagnosis) -> str:
-    """The conclusion, and the causes from the simplest on."""
+    """Return the conclusion and the possible causes, simplest first."""
     lines = [found.conclusion, ""]
     for number, cause in enumerate(found.causes[:_SHOWN_CAUSES], start=1):
         lines.append(f"{number}. {cause.reason}")
         if cause.also:
-            lines.append(f"   The same by {', '.join(cause.also)}.")
+            lines.append(f"   Same score: {', '.join(cause.also)}.")
     if len(found.causes) > _SHOWN_CAUSES:
-        lines.append(f"and {len(found.causes) - _SHOWN_CAUSES} more, which --json gives")
+        lines.append(f"and {len(found.causes) - _SHOWN_CAUSES} more; --json lists all")
     return "\n".join(
-        [*lines, "", f"{found.n} questions, {found.tried:,} ways tried, standard gives {found.standard:.6f}."]
+        [*lines, "", f"{found.n:,} questions; {found.tried:,} ways tried; standard gives {found.standard:.6f}."]
     )
 
 
 def diagnosis_as_json(found: Diagnosis) -> dict[str, Any]:
-    """The same as plain JSON values."""
+    """Return the diagnosis as plain JSON values."""
     plain = dataclasses.asdict(found)
     for cause in plain["causes"]:
         cause["threshold"] = float(cause["threshold"])
@@ -117,7 +117,7 @@ def diagnosis_as_json(found: Diagnosis) -> dict[str, Any]:
 
 
 def ranking_table(ranking: Ranking) -> Table:
-    """The systems, best first."""
+    """Return a table of the systems, best first."""
     table = plain_table("rank", "group", "system", "score", "95% interval")
     names = shortened(own.name for own in ranking.systems)
     for own in ranking.systems:
@@ -127,8 +127,8 @@ def ranking_table(ranking: Ranking) -> Table:
 
 
 def comparison_table(ranking: Ranking) -> Table:
-    """Each pair of systems, side by side."""
-    table = plain_table("", "difference", "95% interval", "p", "p, Holm", "wins", "losses", "ties")
+    """Return a table of the pairs of systems."""
+    table = plain_table("", "difference", "95% interval", "p", "p (Holm)", "wins", "losses", "ties")
     names = shortened(own.name for own in ranking.systems)
     for pair in ranking.comparisons:
         own = pair.comparison
@@ -149,15 +149,15 @@ _FEW = 5  # problems of one code that are printed
 
 
 def check_text(report: CheckReport) -> str:
-    """The problems by their code, the severest first, with the first rows of each, and the verdict."""
+    """Return the problems by code, most severe first, with the first rows of each, and the verdict."""
     if not report.is_readable:
         return report.problems[0].found
-    rules = f"by the rules of the portal {report.portal}" if report.portal else "without the rules of a portal"
+    rules = f"against the rules of the portal {report.portal}" if report.portal else "without portal rules"
     lines = [f"{report.path}: {report.format}, {report.n:,} rows, checked {rules}"]
     for code, count in report.counts.items():
         own = [problem for problem in report.problems if problem.code == code]
         mendable = report.mendable.get(code, 0)
-        by_fix = "" if not mendable else ", --fix mends it" if mendable == count else f", --fix mends {mendable:,}"
+        by_fix = "" if not mendable else ", fixed by --fix" if mendable == count else f", {mendable:,} fixed by --fix"
         lines += ["", f"{own[0].severity}: {code}, {count:,}{by_fix}. {own[0].remedy}"]
         for problem in own[:_FEW]:
             where = (problem.place, None if problem.question_id is None else f"question_id {problem.question_id}")
@@ -168,14 +168,15 @@ def check_text(report: CheckReport) -> str:
 
 
 def mended_text(before: CheckReport, after: CheckReport) -> str:
-    """What was mended, and what is left."""
+    """Return what was fixed and what remains."""
     left = ", ".join(f"{code} {count:,}" for code, count in after.counts.items())
-    mended = f"{after.path}: written with {sum(before.mendable.values()):,} mends"
-    return f"{mended}. {_verdict(after)}{f' Left: {left}.' if left else ''}"
+    fixes = sum(before.mendable.values())
+    mended = f"{after.path}: written with {fixes:,} {'fix' if fixes == 1 else 'fixes'}"
+    return f"{mended}. {_verdict(after)}{f' Remaining: {left}.' if left else ''}"
 
 
 def _verdict(report: CheckReport) -> str:
     judge = "The portal" if report.portal else "`anls score`"
     if report.refused:
-        return f"{judge} would refuse it."
-    return f"{judge} would take it." if report.counts else "Nothing is wrong with it."
+        return f"{judge} would reject this file."
+    return f"{judge} would accept this file." if report.counts else "No problems found."

@@ -54,7 +54,7 @@ from anls_eval.files import FormatError, Reader
 from anls_eval.files.write import whole_file
 from anls_eval.registry import MISSING, UNKNOWN
 from anls_eval.rules.protocol import Protocol
-from anls_eval.statistics.intervals import confidence_interval
+from anls_eval.statistics import confidence_interval
 from anls_eval.submission.passes import SIDES
 from anls_eval.submission.score import SubmissionScore, sides_with, sum_up
 from anls_eval.submission.totals import Summary

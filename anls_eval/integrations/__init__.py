@@ -1,1 +1,1 @@
-"""ANLS and ANLS* inside other tools: one file a tool, which alone imports it. The numbers are those of `anls`."""
+"""ANLS and ANLS* in other tools, with the same numbers: one module per tool, the only one that imports it."""

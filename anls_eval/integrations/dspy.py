@@ -1,4 +1,4 @@
-"""ANLS as a metric of DSPy, and of other frameworks that call ``metric(example, prediction, trace=None)``."""
+"""ANLS as a metric for DSPy and other frameworks that call ``metric(example, prediction, trace=None)``."""
 
 from __future__ import annotations
 
@@ -22,22 +22,21 @@ def make_metric(
 ) -> Callable[..., float]:
     """Make a metric for ``dspy.Evaluate`` and the optimizers.
 
-    The metric gives the score while an optimizer traces, too. Say there what counts as a success, as in
-    ``BootstrapFewShot(metric=..., metric_threshold=0.9)``: without it every score above 0 does.
+    The metric returns the score during optimization as well. Set the score that counts as a success there, as in
+    ``BootstrapFewShot(metric=..., metric_threshold=0.9)``; otherwise every score above 0 does.
 
     Args:
-        answers_field: The field of the example that holds the accepted answers.
-        prediction_field: The output field of the program.
-        protocol: A name or alias in `PROTOCOLS`, or an `Protocol`. One of trees takes a field that holds a
-            tree or its JSON text.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        answers_field: Field of the example with the accepted answers.
+        prediction_field: Output field of the program.
+        protocol: Name or alias in `PROTOCOLS`, or a `Protocol`. For a tree protocol, the fields hold trees or JSON.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
-        A function ``metric(example, prediction, trace=None)`` of two mappings or objects with these fields, which gives
-        a float from 0 to 1.
+        A function ``metric(example, prediction, trace=None)`` that takes mappings or objects with these fields and
+        returns a float from 0 to 1.
 
     Raises:
-        ValueError: An unknown protocol or a threshold outside 0 to 1; from the metric, a field that is absent.
+        ValueError: The protocol is unknown or the threshold is outside [0, 1]; from the metric, a field is missing.
 
     Example:
         >>> metric = make_metric()
@@ -55,8 +54,8 @@ def make_metric(
 
 
 def _field(owner: Any, name: str, side: str, option: str) -> Any:
-    with contextlib.suppress(KeyError, TypeError):  # before attributes, which for "items" would be a method
+    with contextlib.suppress(KeyError, TypeError):  # before attributes: "items" would be a method
         return owner[name]
     if not hasattr(owner, name):
-        raise ValueError(f"{side} has no field {name!r}; name the right one: make_metric({option}=...)")
+        raise ValueError(f"{side} has no field {name!r}; pass its name: make_metric({option}=...)")
     return getattr(owner, name)

@@ -1,6 +1,6 @@
-"""Tasks of lm-evaluation-harness and lmms-eval: functions that a task's YAML file names.
+"""Functions for the task YAML files of lm-evaluation-harness and lmms-eval.
 
-Both call ``process_results(doc, results)`` for each document and an aggregation over all of its values::
+Both call ``process_results(doc, results)`` for each document and an aggregation over the values of all documents::
 
     process_results: !function anls_eval.integrations.eval_harness.process_results
     metric_list:
@@ -28,19 +28,19 @@ def make_process_results(
     protocol: str | Protocol = "standard",
     threshold: float | Fraction | Decimal | None = None,
 ) -> Callable[[Mapping[str, Any], Sequence[str]], dict[str, float]]:
-    """Make a ``process_results`` for a task whose documents or rules are not the usual ones.
+    """Make a ``process_results`` for another field, protocol or threshold.
 
     Args:
-        answers: The field of a document that holds its accepted answers: a list of strings, one string, or for
-            trees what `model_output.score_output` takes.
-        protocol: A name or alias in `PROTOCOLS`, or an `Protocol`. One of trees reads the output as JSON.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        answers: Field of a document with its accepted answers: a list of strings or one string; for a tree protocol,
+            a list of trees or of JSON texts, or one of these.
+        protocol: Name or alias in `PROTOCOLS`, or a `Protocol`. A tree protocol reads the output as JSON.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
-        A function of a document and of the list with its one output, which gives ``{"anls": score}``.
+        A function of a document and of a list with its one output that returns ``{"anls": score}``.
 
     Raises:
-        ValueError: An unknown protocol or a threshold outside 0 to 1; from the function, a document without the field.
+        ValueError: The protocol is unknown or the threshold is outside [0, 1]; from the function, the field is missing.
 
     Example:
         >>> process = make_process_results(answers="labels", protocol="paper")
@@ -52,8 +52,8 @@ def make_process_results(
     def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:
         if answers not in doc:
             raise ValueError(
-                f"the document has no field {answers!r}, only {', '.join(map(repr, doc))}; name the one with the "
-                "accepted answers: make_process_results(answers=...)"
+                f"the document has no field {answers!r}, only {', '.join(map(repr, doc))}; pass the name of the field "
+                "with the accepted answers: make_process_results(answers=...)"
             )
         return {"anls": score_output(results[0], doc[answers], protocol=rules)}
 
@@ -61,19 +61,19 @@ def make_process_results(
 
 
 process_results = make_process_results()
-"""Scores by ``standard`` against the document's ``answers``."""
+"""The ``process_results`` for the field ``answers`` and the protocol ``standard``."""
 
 
 def mean(scores: Sequence[float]) -> float:
-    """Average the scores of all documents, to the last bit as `evaluate` does.
+    """Return the mean score, to the last bit as the metric in `evaluate` returns it.
 
-    lm-evaluation-harness gives a standard error only for its own ``aggregation: mean``, whose last bit may differ.
+    lm-evaluation-harness reports a standard error only for its own ``aggregation: mean``, whose last bit may differ.
 
     Args:
-        scores: n scores, n at least 1.
+        scores: One score per document, at least one.
 
     Returns:
-        Their mean.
+        The mean, from 0 to 1.
 
     Example:
         >>> mean([1.0, 0.875])

@@ -1,4 +1,4 @@
-"""Scorers for Inspect: ANLS of answers, ANLS* of extracted JSON."""
+"""Scorers for Inspect: ANLS for answers, ANLS* for extracted JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from anls_eval.scoring import explain
 
 @metric
 def mean() -> Metric:
-    """The mean of the samples' scores, to the last bit as `evaluate` gives it."""
+    """Return the mean score of the samples, to the last bit as the metric in `evaluate` returns it."""
 
     def compute(scores: list[SampleScore]) -> float:
         return math.fsum(own.score.as_float() for own in scores) / len(scores) if scores else 0.0
@@ -29,20 +29,20 @@ def mean() -> Metric:
 
 @scorer(metrics=[mean(), stderr()])
 def anls(protocol: str | Protocol = "standard", threshold: float | Fraction | Decimal | None = None) -> Scorer:
-    """Score the completion against the target, which holds the accepted answers.
+    """Score completions against targets, which hold the accepted answers.
 
-    Questions about one document are not independent. With the document's name in the samples' metadata,
-    ``Task(..., metrics=[mean(), stderr(cluster="document")])`` gives the clustered standard error.
+    Questions about the same document are not independent. If the samples' metadata names the document,
+    ``Task(..., metrics=[mean(), stderr(cluster="document")])`` reports the clustered standard error.
 
     Args:
-        protocol: A name or alias in `PROTOCOLS`, or an `Protocol`.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        protocol: Name or alias in `PROTOCOLS`, or a `Protocol`.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
-        A scorer. Its explanation says which answer was closest and which characters differ.
+        A scorer, whose explanation shows the closest answer and the characters that differ.
 
     Raises:
-        ValueError: An unknown protocol, one of trees, or a threshold outside 0 to 1.
+        ValueError: The protocol is unknown or scores trees, or the threshold is outside [0, 1].
     """
     rules = resolve_rules(protocol, threshold, of_trees=False)
     return _scorer(lambda output, target: explain(output, list(target), protocol=rules))
@@ -50,19 +50,19 @@ def anls(protocol: str | Protocol = "standard", threshold: float | Fraction | De
 
 @scorer(metrics=[mean(), stderr()])
 def anls_star(protocol: str | Protocol = "anls_star", threshold: float | Fraction | Decimal | None = None) -> Scorer:
-    """Score the JSON in the completion against the target, the JSON text of the reference; several are alternatives.
+    """Score JSON in completions against targets, which hold the reference as JSON, or several as alternatives.
 
-    A completion that is not JSON is compared as the text that it is.
+    A completion that is not JSON is compared as text.
 
     Args:
-        protocol: ``anls_star``, ``anls_star_paper``, or an `Protocol` made of one of them.
-        threshold: The least similarity of two leaves that counts, from 0 to 1, in place of the protocol's.
+        protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
+        threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
-        A scorer. Its explanation says where each point was lost.
+        A scorer, whose explanation shows where each point was lost.
 
     Raises:
-        ValueError: An unknown protocol, one of texts, or a threshold outside 0 to 1.
+        ValueError: The protocol is unknown or scores texts, or the threshold is outside [0, 1].
     """
     rules = resolve_rules(protocol, threshold, of_trees=True)
 

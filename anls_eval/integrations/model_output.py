@@ -1,4 +1,4 @@
-"""What a model wrote, beside what the reference says: shared by the tools that score one output at a time."""
+"""Model outputs scored one at a time, as text or as JSON: shared by several integrations."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _FENCE = re.compile(r"\A```\w*\n(.*)\n```\Z", re.DOTALL)
 
 
 def read_json(output: Any) -> Any:
-    r"""Read the JSON object or array that an output is, bare or in a fence of Markdown.
+    r"""Read an output that is a JSON object or array, bare or in a Markdown code fence.
 
     Args:
-        output: What a model wrote.
+        output: The output of a model.
 
     Returns:
-        The dict or list; the output as it is if it is something else.
+        The dict or list; any other output unchanged.
 
     Example:
         >>> read_json('```json\n{"total": 17.99}\n```'), read_json("Paris")
@@ -36,7 +36,7 @@ def read_json(output: Any) -> Any:
         return output
     try:
         return json.loads(text)
-    except (ValueError, RecursionError):  # cut off, or nested beyond all measure: scored as the text that it is
+    except (ValueError, RecursionError):  # truncated or nested too deeply: scored as text
         return output
 
 
@@ -47,21 +47,21 @@ def score_output(
     protocol: str | Protocol = "standard",
     threshold: float | Fraction | Decimal | None = None,
 ) -> float:
-    """Score one output by any protocol of `PROTOCOLS`.
+    """Score one output under any protocol.
 
     Args:
-        output: The predicted text; for a protocol of trees, the tree or its JSON text.
-        answers: The accepted answers as `anls_score` takes them. For a protocol of trees a list holds
-            alternatives, as in `evaluate`, each a tree or its JSON text; anything else is one tree.
-        protocol: A name or alias, or an `Protocol`.
-        threshold: The least similarity that counts, in place of the protocol's.
+        output: The predicted text; for a tree protocol, a tree or its JSON text.
+        answers: The accepted answers, as for `anls_score`. For a tree protocol, a list holds alternatives, each a tree
+            or its JSON text; anything else is one tree.
+        protocol: Name or alias in `PROTOCOLS`, or a `Protocol`.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
         The score, from 0 to 1.
 
     Raises:
-        TypeError: An object that is no tree.
-        ValueError: What `anls_score` or `anls_star_score` refuses.
+        TypeError: A value cannot be part of a tree.
+        ValueError: As for `anls_score` or `anls_star_score`.
 
     Example:
         >>> score_output("CocaCola", ["Coca Cola", "Pepsi"])
@@ -76,13 +76,7 @@ def score_output(
 
 
 def read_reference(answers: Any) -> Any:
-    """Give the reference tree of an ``answers`` field, in which a list or tuple holds alternatives.
-
-    Args:
-        answers: Trees or their JSON texts.
-
-    Returns:
-        The tree; a tuple of them where there are alternatives.
+    """Return the reference tree of an ``answers`` field, with the items of a list or tuple as alternatives.
 
     Example:
         >>> read_reference(['{"total": 17.99}', "17.99"])

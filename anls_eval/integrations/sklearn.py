@@ -18,19 +18,19 @@ def mean_anls(
     protocol: str | Protocol = "standard",
     threshold: float | Fraction | Decimal | None = None,
 ) -> float:
-    """Average the scores of n predictions, in the argument order of scikit-learn.
+    """Return the mean score of n predictions, with the argument order of scikit-learn.
 
     Args:
-        y_true: n lists of accepted answers, or n strings.
-        y_pred: n predicted texts.
-        protocol: A name or alias in `PROTOCOLS`, or an `Protocol`.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        y_true: Lists of accepted answers, or one string each; shape (n,).
+        y_pred: Predicted texts; shape (n,).
+        protocol: Name or alias in `PROTOCOLS`, or a `Protocol`.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
-        The mean, from 0 to 1.
+        The mean score, from 0 to 1.
 
     Raises:
-        ValueError: What `anls_scores` refuses, or nothing to score.
+        ValueError: There is nothing to score, or as for `anls_scores`.
 
     Example:
         >>> mean_anls(["Denver Broncos", "12/15/88"], ["Denver Broncos", "12/15/89"])

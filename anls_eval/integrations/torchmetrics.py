@@ -1,6 +1,6 @@
-"""ANLS, ANLS* and the normalized Levenshtein similarity as torchmetrics: in batches, on several devices, exactly.
+"""ANLS, ANLS* and the normalized Levenshtein similarity for torchmetrics, in batches and on several devices.
 
-Sums are kept as integers, so that the value has the last bit of `anls` whatever the batches and processes were.
+Sums are kept as integers, so that batches and processes do not change the value in its last bit.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from anls_eval.scoring import anls_scores, anls_star_scores
 
 _Floats = npt.NDArray[np.float64]
 
-_WORD = 32  # bits: 2**31 questions may be added up before a word of the sum overflows
-_WORDS = 36  # 1 and 35 behind the point: all bits that a float64 can have
+_WORD = 32  # bits: a word of the sum overflows after 2**31 questions
+_WORDS = 36  # one before the binary point and 35 after it: all bits that a float64 can have
 
 
 def _words(scores: _Floats) -> torch.Tensor:
-    """The exact sum of scores as words of a fixed-point number, int64 of shape (_WORDS,)."""
+    """Return the exact sum of scores as words of a fixed-point number, int64 of shape (_WORDS,)."""
     words = np.zeros(_WORDS, dtype=np.int64)
     rest = scores
     for place in range(_WORDS):
@@ -42,13 +42,13 @@ def _words(scores: _Floats) -> torch.Tensor:
 
 
 def _total(words: torch.Tensor) -> float:
-    """The float64 nearest to the sum, as `math.fsum` gives it."""
+    """Return the sum as the nearest float64, as `math.fsum` does."""
     whole = sum(word << (_WORD * (_WORDS - 1 - place)) for place, word in enumerate(words.tolist()))
     return float(Fraction(whole, 1 << (_WORD * (_WORDS - 1))))
 
 
 class _Scores(Metric):
-    """Scores from 0 to 1: their exact sum and number, or every one of them."""
+    """Scores from 0 to 1: their exact sum and number, or all of them."""
 
     is_differentiable = False
     higher_is_better = True
@@ -65,12 +65,12 @@ class _Scores(Metric):
         self._keeps_each = keep_each
         if keep_each:
             self.add_state("scores", default=[], dist_reduce_fx="cat")
-            self.set_dtype(torch.float64)  # of the empty tensor that a process without data sends to the others
+            self.set_dtype(torch.float64)  # of the empty tensor sent by a process without data
         else:
             self.add_state("total", default=torch.zeros(_WORDS, dtype=torch.int64), dist_reduce_fx="sum")
             self.add_state("n", default=torch.tensor(0), dist_reduce_fx="sum")
-        # MetricCollection updates only one of several metrics whose states are about equal after the first batch: the
-        # states of different rules must never be.
+        # After the first batch, MetricCollection merges metrics whose states are nearly equal: the states of different
+        # rules must always differ.
         digest = hashlib.sha256(signature(rules).encode()).digest()
         self.add_state("rules_id", default=torch.tensor(list(digest)), dist_reduce_fx="max")
 
@@ -85,7 +85,7 @@ class _Scores(Metric):
         return torch.tensor(_total(self.total) / divisor, dtype=torch.float64, device=self.total.device)
 
     def plot(self, val: Any = None, ax: Any = None) -> Any:
-        """Plot one value, several, or what `compute` gives; returns a Matplotlib figure and axis."""
+        """Plot one value, several values, or that of `compute`; return a Matplotlib figure and axis."""
         return self._plot(val, ax)
 
 
@@ -94,14 +94,14 @@ class _MeanScore(_Scores):
 
     @property
     def signature(self) -> str:
-        """The line that names every choice behind the value, as `signature` gives it."""
+        """The signature: one line that records every choice."""
         return signature(self.rules, n=int(self.n))
 
     def compute(self) -> torch.Tensor:
-        """Give the mean score, a float64 from 0 to 1.
+        """Return the mean score, a float64 from 0 to 1.
 
         Raises:
-            ValueError: Nothing was added.
+            ValueError: There is nothing to score.
         """
         if not self.n:
             raise ValueError(f"{type(self).__name__} has nothing to score; call update(preds, target) before compute()")
@@ -109,18 +109,18 @@ class _MeanScore(_Scores):
 
 
 class ANLS(_MeanScore):
-    """ANLS: the mean similarity of predictions to their closest accepted answer.
+    """ANLS: the mean similarity of predictions to their closest accepted answers.
 
-    `update` takes ``preds``, n texts, and ``target``, n lists of accepted answers, in any form that `anls_scores`
-    takes. `compute` gives a float64 tensor from 0 to 1.
+    `update` takes ``preds``, n texts, and ``target``, n lists of accepted answers, in any form accepted by
+    `anls_scores`. `compute` returns a float64 tensor from 0 to 1.
 
     Args:
-        protocol: A name or alias in `PROTOCOLS`, or an `Protocol`.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
-        **kwargs: Those of `torchmetrics.Metric`.
+        protocol: Name or alias in `PROTOCOLS`, or a `Protocol`.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        **kwargs: Passed to `torchmetrics.Metric`.
 
     Raises:
-        ValueError: An unknown protocol, one of trees, or a threshold outside 0 to 1.
+        ValueError: The protocol is unknown or scores trees, or the threshold is outside [0, 1].
 
     Example:
         >>> metric = ANLS()
@@ -141,7 +141,7 @@ class ANLS(_MeanScore):
         """Add n predictions and their accepted answers.
 
         Raises:
-            ValueError: What `anls_scores` refuses. Nothing is added.
+            ValueError: As for `anls_scores`; nothing is added.
         """
         self._add(anls_scores(preds, target, protocol=self.rules))
 
@@ -149,16 +149,16 @@ class ANLS(_MeanScore):
 class ANLSStar(_MeanScore):
     """ANLS*: the mean score of n trees, such as extracted JSON.
 
-    `update` takes ``preds``, n trees, and ``target``, n reference trees, as `anls_star_scores` takes them.
-    `compute` gives a float64 tensor from 0 to 1.
+    `update` takes ``preds``, n trees, and ``target``, n reference trees, as for `anls_star_scores`. `compute` returns a
+    float64 tensor from 0 to 1.
 
     Args:
-        protocol: ``anls_star``, ``anls_star_paper``, or an `Protocol` made of one of them.
-        threshold: The least similarity of two leaves that counts, from 0 to 1, in place of the protocol's.
-        **kwargs: Those of `torchmetrics.Metric`.
+        protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
+        threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's.
+        **kwargs: Passed to `torchmetrics.Metric`.
 
     Raises:
-        ValueError: An unknown protocol, one of texts, or a threshold outside 0 to 1.
+        ValueError: The protocol is unknown or scores texts, or the threshold is outside [0, 1].
 
     Example:
         >>> metric = ANLSStar()
@@ -178,8 +178,8 @@ class ANLSStar(_MeanScore):
         """Add n trees and their references.
 
         Raises:
-            TypeError: An object that is no tree, as `anls_star_scores` says it. Nothing is added.
-            ValueError: What `anls_star_scores` refuses. Nothing is added.
+            TypeError: A value cannot be part of a tree; nothing is added.
+            ValueError: As for `anls_star_scores`; nothing is added.
         """
         self._add(anls_star_scores(preds, target, protocol=self.rules))
 
@@ -188,19 +188,19 @@ _REDUCTIONS = ("mean", "sum", "none", None)
 
 
 class NormalizedLevenshteinSimilarity(_Scores):
-    """The similarity ``1 - distance / length`` of pairs of texts as they are, without a threshold.
+    """The similarity ``1 - distance / length`` of pairs of unmodified texts, without a threshold.
 
-    `update` takes ``preds`` and ``target``, each a text or n texts. `compute` gives float64 values from 0 to 1. Two
-    empty texts have the similarity 1. It is 0 where a `substitution_cost` above 1 makes the distance exceed the length.
+    `update` takes ``preds`` and ``target``, each one text or n texts. `compute` returns float64 values from 0 to 1. Two
+    empty texts have similarity 1. If a `substitution_cost` above 1 makes the distance exceed the length, it is 0.
 
     Args:
-        substitution_cost: The cost of replacing a character; inserting and deleting cost 1.
-        reduction: ``"mean"`` or ``"sum"`` over the pairs, or ``"none"`` or None for one value a pair, of shape (n,)
-            (which torchmetrics makes a scalar if n is 1). Without pairs, ``"mean"`` and ``"sum"`` give 0.
-        **kwargs: Those of `torchmetrics.Metric`.
+        substitution_cost: Cost of replacing a character; insertions and deletions cost 1.
+        reduction: ``"mean"`` or ``"sum"`` over the pairs; ``"none"`` or None for one value per pair, shape (n,), which
+            torchmetrics turns into a scalar for a single pair. Without pairs, mean and sum are 0.
+        **kwargs: Passed to `torchmetrics.Metric`.
 
     Raises:
-        ValueError: A reduction that is none of these, or a cost that is not an integer of at least 0.
+        ValueError: The reduction is unknown, or the cost is not a non-negative integer.
 
     Example:
         >>> metric = NormalizedLevenshteinSimilarity(reduction=None)
@@ -210,7 +210,7 @@ class NormalizedLevenshteinSimilarity(_Scores):
         >>> metric(["rain", "lnaguaeg"], ["shine", "language"])
         tensor(0.4500, dtype=torch.float64)
 
-    Source: Z. Yuan, "Implementing ANLS", 2024, a class of this name on top of torchmetrics' EditDistance.
+    Source: Z. Yuan, "Implementing ANLS", 2024: a class of this name based on torchmetrics' EditDistance.
     """
 
     def __init__(self, substitution_cost: int = 1, reduction: str | None = "mean", **kwargs: Any) -> None:
@@ -224,15 +224,15 @@ class NormalizedLevenshteinSimilarity(_Scores):
         """Add pairs of texts.
 
         Raises:
-            ValueError: Sides of different length, or something that is not a text. Nothing is added.
+            ValueError: The numbers of texts differ, or a value is not a text; nothing is added.
         """
         left, right = ([own] if isinstance(own, str) else list(own) for own in (preds, target))
         if len(left) != len(right):
-            raise ValueError(f"preds has {len(left)} texts but target has {len(right)}; expected pairs")
+            raise ValueError(f"preds has {len(left)} texts, but target has {len(right)}; expected pairs")
         self._add(anls_scores(left, [[text] for text in right], protocol=self.rules))
 
     def compute(self) -> torch.Tensor:
-        """Give the similarity as `reduction` says."""
+        """Return the similarity, reduced according to `reduction`."""
         if self._keeps_each:
             if isinstance(self.scores, list) and not self.scores:
                 return torch.zeros(0, dtype=torch.float64, device=self.device)
@@ -246,19 +246,19 @@ def anls(
     protocol: str | Protocol = "standard",
     threshold: float | Fraction | Decimal | None = None,
 ) -> torch.Tensor:
-    """Give the value of `ANLS` for one batch.
+    """Return the value of `ANLS` for one batch.
 
     Args:
         preds: n texts.
         target: n lists of accepted answers.
-        protocol: As in `ANLS`.
-        threshold: As in `ANLS`.
+        protocol: As for `ANLS`.
+        threshold: As for `ANLS`.
 
     Returns:
         A float64 tensor from 0 to 1.
 
     Raises:
-        ValueError: What `ANLS` refuses, or nothing to score.
+        ValueError: There is nothing to score, or as for `ANLS`.
 
     Example:
         >>> anls(["ab", "12 %"], [["ac"], ["12%"]], protocol="paper")
@@ -275,20 +275,20 @@ def anls_star(
     protocol: str | Protocol = "anls_star",
     threshold: float | Fraction | Decimal | None = None,
 ) -> torch.Tensor:
-    """Give the value of `ANLSStar` for one batch.
+    """Return the value of `ANLSStar` for one batch.
 
     Args:
         preds: n trees.
         target: n reference trees.
-        protocol: As in `ANLSStar`.
-        threshold: As in `ANLSStar`.
+        protocol: As for `ANLSStar`.
+        threshold: As for `ANLSStar`.
 
     Returns:
         A float64 tensor from 0 to 1.
 
     Raises:
-        TypeError: An object that is no tree.
-        ValueError: What `ANLSStar` refuses, or nothing to score.
+        TypeError: A value cannot be part of a tree.
+        ValueError: There is nothing to score, or as for `ANLSStar`.
 
     Example:
         >>> anls_star([{"a": "x"}, ["y"]], [{"a": "x", "b": "z"}, ["y"]])
@@ -305,19 +305,19 @@ def normalized_levenshtein_similarity(
     substitution_cost: int = 1,
     reduction: str | None = "mean",
 ) -> torch.Tensor:
-    """Give the value of `NormalizedLevenshteinSimilarity` for one batch.
+    """Return the value of `NormalizedLevenshteinSimilarity` for one batch.
 
     Args:
-        preds: A text, or n texts.
-        target: The same.
-        substitution_cost: As in `NormalizedLevenshteinSimilarity`.
-        reduction: As in `NormalizedLevenshteinSimilarity`.
+        preds: One text, or n texts.
+        target: One text, or n texts.
+        substitution_cost: As for `NormalizedLevenshteinSimilarity`.
+        reduction: As for `NormalizedLevenshteinSimilarity`.
 
     Returns:
-        A float64 tensor, of shape (n,) if the reduction is ``"none"`` or None.
+        A float64 tensor; shape (n,) if the reduction is ``"none"`` or None.
 
     Raises:
-        ValueError: What `NormalizedLevenshteinSimilarity` refuses.
+        ValueError: As for `NormalizedLevenshteinSimilarity`.
 
     Example:
         >>> normalized_levenshtein_similarity("rain", "shine")

@@ -1,4 +1,4 @@
-"""Results as flat dicts, as wandb, MLflow and Trackio log them."""
+"""Results as flat dicts for wandb, MLflow and Trackio."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 
 def metrics(result: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """Give the numbers of a result under flat names, for ``wandb.log``, ``mlflow.log_metrics`` and ``trackio.log``.
+    """Return the numbers of a result by flat name, for ``wandb.log``, ``mlflow.log_metrics`` and ``trackio.log``.
 
     Args:
-        result: What ``compute(...)`` gives, plain or detailed, or `submission.SubmissionScore.to_dict`.
-        prefix: Put before each name, with a slash: ``"val"`` makes ``val/anls_score``.
+        result: From ``compute(...)``, plain or detailed, or from ``score_submission(...).to_dict()``.
+        prefix: Prefix of each name: ``"val"`` gives ``val/anls_score``.
 
     Returns:
-        Each number by its path, the parts joined by slashes. Lists, which hold a value for each question, and None are
-        left out. A character that MLflow refuses in a name becomes ``_``.
+        The numbers by path, with ``/`` between keys and ``_`` for characters that MLflow rejects. Lists, which hold
+        one value per question, and None are skipped.
 
     Raises:
-        ValueError: Two paths become the same name.
+        ValueError: Two numbers would have the same name.
 
     Example:
         >>> metrics({"anls_score": 0.9, "signature": "anls|...", "by": {"type": {"form": {"n": 3, "score": 1.0}}}})
@@ -30,22 +30,20 @@ def metrics(result: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
         if isinstance(value, (int, float)):
             name = "/".join(re.sub(r"[^\w .:-]", "_", part) for part in path)
             if name in named:
-                raise ValueError(
-                    f"two numbers have the name {name!r} once {'/'.join(path)!r} is written so; rename one"
-                )
+                raise ValueError(f"two numbers would be named {name!r}, one of them {'/'.join(path)!r}; rename one")
             named[name] = value
     return named
 
 
 def texts(result: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Give the texts of a result, such as its signature: for ``wandb.config.update`` and ``mlflow.log_params``.
+    """Return the texts of a result, such as its signature, for ``wandb.config.update`` and ``mlflow.log_params``.
 
     Args:
-        result: As in `metrics`.
-        prefix: As in `metrics`.
+        result: As for `metrics`.
+        prefix: As for `metrics`.
 
     Returns:
-        Each text by its path.
+        The texts by path.
 
     Example:
         >>> texts({"anls_score": 0.9, "signature": "anls|protocol:standard"}, prefix="val")

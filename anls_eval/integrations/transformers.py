@@ -1,4 +1,4 @@
-"""ANLS while a model trains: ``compute_metrics`` for `transformers.Trainer` and `Seq2SeqTrainer`."""
+"""ANLS during training: ``compute_metrics`` for `transformers.Trainer` and `Seq2SeqTrainer`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anls_eval.registry import resolve_rules
 from anls_eval.rules.protocol import Protocol
 from anls_eval.scoring import anls_scores
 
-_IGNORED = -100  # the label that the loss leaves out, and the padding of what a Trainer gathers
+_IGNORED = -100  # the label that the loss ignores, and the padding of gathered batches
 
 
 def make_compute_metrics(
@@ -25,24 +25,24 @@ def make_compute_metrics(
     protocol: str | Protocol = "standard",
     threshold: float | Fraction | Decimal | None = None,
 ) -> Callable[[Any], dict[str, float]]:
-    """Make the ``compute_metrics`` of a Trainer, which decodes and scores a whole evaluation.
+    """Make a ``compute_metrics`` for a Trainer, which decodes and scores a whole evaluation set.
 
-    A `Seq2SeqTrainer` with ``predict_with_generate=True`` gives the ids that it needs. A `Trainer` gives logits: pass
-    ``preprocess_logits_for_metrics=`` `greedy_ids` or `greedy_next_ids`, which also saves memory.
+    It needs token ids. A `Seq2SeqTrainer` with ``predict_with_generate=True`` returns them; a `Trainer` returns logits:
+    pass `greedy_ids` or `greedy_next_ids` as its ``preprocess_logits_for_metrics``, which also saves memory.
 
     Args:
-        tokenizer: What decodes ids: a tokenizer, or a processor that has one.
-        answers: The accepted answers of each example of the evaluation set, in its order. None takes the labels, which
-            hold one answer each.
-        protocol: A name or alias in `PROTOCOLS`, or an `Protocol`.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        tokenizer: The tokenizer that decodes the ids, or a processor that has one.
+        answers: The accepted answers of each example, in the order of the evaluation set. Defaults to the decoded
+            labels, one answer each.
+        protocol: Name or alias in `PROTOCOLS`, or a `Protocol`.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
-        A function of an `EvalPrediction` that gives ``{"anls_score": mean}``: what ``metric_for_best_model`` names.
+        A function of an `EvalPrediction` that returns ``{"anls_score": mean}``, for ``metric_for_best_model``.
 
     Raises:
-        ValueError: An unknown protocol, one of trees, or a threshold outside 0 to 1; from the function, predictions
-            that are not ids.
+        ValueError: The protocol is unknown or scores trees, or the threshold is outside [0, 1]; from the function,
+            predictions are not token ids.
     """
     rules = resolve_rules(protocol, threshold, of_trees=False)
     tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
@@ -57,29 +57,29 @@ def make_compute_metrics(
 
 
 def greedy_ids(logits: Any, labels: Any) -> Any:
-    """Take the likeliest token where there is a label: of an encoder-decoder, for ``preprocess_logits_for_metrics``.
+    """Return the most likely tokens of an encoder-decoder model, for ``preprocess_logits_for_metrics``.
 
-    Each token is predicted after the right ones, not after the model's own: the score is above that of generated text.
+    Each token is predicted from the correct previous tokens, so that scores are higher than for generated text.
 
     Args:
-        logits: A tensor of shape (n, length, vocabulary), or a tuple that begins with it.
-        labels: Ids of shape (n, length).
+        logits: Tensor of shape (n, length, vocabulary), or a tuple that starts with it.
+        labels: Token ids of shape (n, length).
 
     Returns:
-        Ids of shape (n, length), -100 where the label is.
+        Token ids of shape (n, length); -100 where the label is -100.
     """
     return _first(logits).argmax(-1).masked_fill(labels == _IGNORED, _IGNORED)
 
 
 def greedy_next_ids(logits: Any, labels: Any) -> Any:
-    """Do the same for a decoder-only model, whose logits at one position are for the label at the next.
+    """Return the most likely tokens of a decoder-only model, whose logits predict the label at the next position.
 
     Args:
-        logits: As in `greedy_ids`.
-        labels: As in `greedy_ids`.
+        logits: As for `greedy_ids`.
+        labels: As for `greedy_ids`.
 
     Returns:
-        As in `greedy_ids`.
+        As for `greedy_ids`.
     """
     return greedy_ids(_first(logits).roll(1, 1), labels)
 
@@ -92,9 +92,9 @@ def _decoded(tokenizer: Any, ids: Any) -> list[str]:
     array: npt.NDArray[Any] = np.asarray(ids[0] if isinstance(ids, tuple) else ids)
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.integer):
         raise ValueError(
-            f"got {array.dtype} of shape {array.shape}; expected token ids of shape (n, length). "
+            f"predictions are {array.dtype} of shape {array.shape}; expected token ids of shape (n, length). "
             "Set predict_with_generate=True, or pass preprocess_logits_for_metrics=greedy_ids"
         )
-    kept = [row[row != _IGNORED].tolist() for row in array]  # not every tokenizer has a padding token to put there
+    kept = [row[row != _IGNORED].tolist() for row in array]  # not every tokenizer has a padding token
     texts: list[str] = tokenizer.batch_decode(kept, skip_special_tokens=True)
     return texts

@@ -1,4 +1,4 @@
-"""The report of a submission, or of two that are compared: one HTML file that needs nothing else."""
+"""Self-contained HTML reports of one submission, or of two compared."""
 
 from anls_eval.report.render import render_report, write_report
 from anls_eval.report.system import System, read_system

@@ -21,10 +21,12 @@ from anls_eval.explanation.result import Match
 from anls_eval.explanation.tree import explain_tree
 from anls_eval.report.system import System
 from anls_eval.rules.table import PROTOCOLS
-from anls_eval.statistics.calibration import Calibration, ReliabilityPoint, calibration
-from anls_eval.statistics.intervals import (
+from anls_eval.statistics import (
+    Calibration,
     Comparison,
     Interval,
+    ReliabilityPoint,
+    calibration,
     confidence_interval,
     minimum_detectable_difference,
     paired_comparison,

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from anls_eval.analysis.thresholds import ThresholdSweep
-from anls_eval.statistics.calibration import ReliabilityPoint, RiskCoveragePoint
+from anls_eval.statistics import ReliabilityPoint, RiskCoveragePoint
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Scores in the form that the Hugging Face Hub shows on a model's page: ``.eval_results/*.yaml``.
+"""Scores as the Hugging Face Hub shows them on a model's page: ``.eval_results/*.yaml``.
 
 Source: https://huggingface.co/docs/hub/eval-results.
 """
@@ -26,25 +26,25 @@ def eval_result(
     date: datetime.date | None = None,
     source_url: str | None = None,
 ) -> EvalResultEntry:
-    """Make an entry of a score.
+    """Return a Hub entry for a score.
 
     Args:
-        result: The score.
-        dataset_id: The data set on the Hub, such as ``"lmms-lab/DocVQA"``.
-        task_id: The task in it, such as ``"docvqa_val"``.
-        date: When it was scored; None means today.
-        source_url: Where the evaluation can be looked at.
+        result: The score, from `score_submission`.
+        dataset_id: Data set on the Hub, such as ``"lmms-lab/DocVQA"``.
+        task_id: Task of that data set, such as ``"docvqa_val"``.
+        date: Date of the evaluation. Defaults to today (UTC).
+        source_url: Link to the evaluation.
 
     Returns:
-        The entry, with the score from 0 to 1 as its value and the signature in its notes.
+        An entry whose value is the score, from 0 to 1, and whose notes are its signature.
 
     Raises:
-        ValueError: A data set that is no ``owner/name``, or an empty task.
+        ValueError: The data set is not of the form ``owner/name``, or the task is empty.
     """
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", dataset_id):
-        raise ValueError(f"dataset_id={shown(dataset_id)}: expected owner/name, as in lmms-lab/DocVQA")
+        raise ValueError(f"dataset_id={shown(dataset_id)}: expected owner/name, such as lmms-lab/DocVQA")
     if not task_id:
-        raise ValueError("task_id is empty; expected the task in the data set, as in docvqa_val")
+        raise ValueError("task_id is empty; expected the task in the data set, such as docvqa_val")
     return EvalResultEntry(
         dataset_id=dataset_id,
         task_id=task_id,
@@ -57,14 +57,14 @@ def eval_result(
 
 
 def write_eval_result(folder: str | os.PathLike[str], entry: EvalResultEntry) -> Path:
-    """Write an entry into a folder that holds, or will hold, the model's repository.
+    """Write an entry to a local copy of the model's repository.
 
     Args:
-        folder: The folder of the repository.
+        folder: Folder of the repository; created if it does not exist.
         entry: From `eval_result`.
 
     Returns:
-        The file, ``.eval_results/DATASET-TASK.yaml`` in the folder. One that is there already is replaced.
+        The path of the file, ``.eval_results/DATASET-TASK.yaml`` in the folder; an existing file is replaced.
 
     Raises:
         ValueError: The file cannot be written.
@@ -79,14 +79,14 @@ def write_eval_result(folder: str | os.PathLike[str], entry: EvalResultEntry) ->
 
 
 def push_eval_result(path: Path, repo_id: str) -> str:
-    """Upload a file of `write_eval_result` to a model on the Hub. This uses the network, with the user's own token.
+    """Upload a file from `write_eval_result` to a model on the Hub, with the user's access token.
 
     Args:
         path: The file.
         repo_id: The model, as ``owner/name``.
 
     Returns:
-        The address of the commit.
+        The URL of the commit.
     """
     commit = HfApi().upload_file(
         path_or_fileobj=path,

@@ -1,4 +1,4 @@
-"""The report as one HTML file that opens anywhere, and asks for nothing else."""
+"""The report as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -19,23 +19,21 @@ from anls_eval.report.content import Report, collect
 from anls_eval.report.system import System
 from anls_eval.text.characters import visible
 
-_MOST_SHOWN = 400  # characters of a text; of one in the table of questions, fewer
+_MAX_CHARACTERS = 400  # of a text; fewer in the table of questions
 _TEMPLATES = resources.files("anls_eval.report") / "templates"
 
-LOSSES = {
+_LOSSES = {
     "exact": "Nothing was lost.",
     "no_answer": "No answer was given.",
-    "refused": "The prediction says that there is no answer, and there is one.",
-    "formatting": "Right to a person: only case, punctuation, signs or the way of writing a date differ.",
-    "partial_or_verbose": "The words of the answer stand in the prediction, or those of the prediction in the answer.",
-    "false_answer": "There is no answer, and the prediction gives one.",
-    "misread": "Another text, close enough to score.",
-    "wrong": "Another text, which scores 0.",
-}
-"""What each class of `losses.LOSS_CLASSES` means, for readers."""
+    "refused": "The prediction says that there is no answer, but there is one.",
+    "formatting": "Right to a human reader: only case, punctuation, symbols or the date format differ.",
+    "partial_or_verbose": "The prediction contains the answer, or the answer contains the prediction.",
+    "false_answer": "There is no answer, but the prediction gives one.",
+    "misread": "Different text, close enough to score.",
+    "wrong": "Different text, which scores 0.",
+}  # the classes of `analysis.losses.LOSS_CLASSES`
 
-
-_COMMON_SIGNS = str.maketrans("␠␉␊", "␣⇥↵")  # of what is common: these are in more fonts than control pictures
+_COMMON_SYMBOLS = str.maketrans("␠␉␊", "␣⇥↵")  # for common whitespace, symbols found in more fonts
 
 
 def write_report(
@@ -45,24 +43,24 @@ def write_report(
     *,
     date: datetime.date | None = None,
 ) -> None:
-    r"""Write the report of a system, or of two that are compared, as one HTML file.
+    r"""Write a self-contained HTML report of one system, or a comparison of two.
 
-    The file is written under another name in the same folder and then renamed, so that a file that was there before
-    stays as it was until the new one is whole.
+    The file is written under a temporary name and then renamed, so that an existing file stays intact until the new
+    one is complete.
 
     Args:
-        path: The file.
-        system: From `systems.read_system`.
-        other: A system to compare it with, scored by the same protocol on the same questions.
-        date: The date to print; by default today's.
+        path: The file to write.
+        system: From `read_system`.
+        other: A system to compare with, scored under the same protocol on the same questions.
+        date: Date to print. Defaults to today.
 
     Raises:
-        ValueError: The two systems were scored by different protocols, or on different questions; or the file cannot
+        ValueError: The two systems were scored under different protocols or on different questions, or the file cannot
             be written.
 
     Example:
         >>> import tempfile
-        >>> from anls_eval.files import open_predictions, open_references
+        >>> from anls_eval import open_predictions, open_references
         >>> from anls_eval.report import read_system
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = (folder / "ours.csv").write_text("id,prediction\n1,Lima\n2,Roma\n")
@@ -84,28 +82,24 @@ def render_report(
     *,
     date: datetime.date | None = None,
 ) -> str:
-    """Give the report as HTML.
+    """Return the report of `write_report` as HTML.
 
     Args:
-        system: As in `write_report`.
-        other: The same.
-        date: The same.
+        system: As for `write_report`.
+        other: As for `write_report`.
+        date: As for `write_report`.
 
     Returns:
         The whole document.
 
     Raises:
-        ValueError: As in `write_report`.
+        ValueError: The two systems were scored under different protocols or on different questions.
     """
     return render(collect(system, other, date=date or datetime.date.today()))
 
 
 def render(report: Report) -> str:
-    """Give the HTML of what `content.collect` found.
-
-    Every text is escaped by the template. The style and the script are the only ones that the browser accepts, by
-    their hashes, and nothing is fetched from anywhere.
-    """
+    """Return the HTML of a report: all texts are escaped, only its own style and script run, and nothing is fetched."""
     style, script = (_TEMPLATES.joinpath(name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
@@ -115,10 +109,10 @@ def render(report: Report) -> str:
     return template.render(
         report=report,
         figures=figures,
-        losses=LOSSES,
+        losses=_LOSSES,
         policy=policy,
-        style=Markup(style),  # noqa: S704 - a file of ours
-        script=Markup(script),  # noqa: S704 - the same
+        style=Markup(style),  # noqa: S704 - our own file
+        script=Markup(script),  # noqa: S704 - our own file
     )
 
 
@@ -127,7 +121,7 @@ def _hash(text: str) -> str:
 
 
 def environment() -> jinja2.Environment:
-    """The templates of the report, with the filters that they use."""
+    """Return the environment of the report's templates, with their filters."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("anls_eval.report"),
         autoescape=True,
@@ -152,27 +146,19 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}\u202f%"
 
 
-def shown(text: str, most: int = _MOST_SHOWN) -> str:
-    r"""Cut a text that is too long, and make all its characters visible.
+def shown(text: str, most: int = _MAX_CHARACTERS) -> str:
+    r"""Truncate a long text and make all of its characters visible.
 
     Example:
         >>> shown("a" * 10, 4), shown("one\ttwo")
         ('aaaa…', 'one⇥two')
     """
-    return visible(text[:most]).translate(_COMMON_SIGNS) + "…" * (len(text) > most)
+    return visible(text[:most]).translate(_COMMON_SYMBOLS) + "…" * (len(text) > most)
 
 
 def runs(comparison: AnswerComparison, side: str) -> list[tuple[str, str]]:
-    """Give the characters of one side in runs that are equal or that one edit changes.
-
-    Args:
-        comparison: Of a prediction with an answer.
-        side: ``"answer"`` or ``"prediction"``.
-
-    Returns:
-        The operation and the characters of each run, in which changed blanks are made visible; cut if too long.
-    """
-    found, left = [], _MOST_SHOWN
+    """Return the operation and text of each run of characters on one side, with changed whitespace made visible."""
+    found, left = [], _MAX_CHARACTERS
     for span in comparison.spans:
         text = getattr(span, side)
         if text:

@@ -1,7 +1,7 @@
-"""Whether confidences mean what they say: calibration, and what is gained by leaving out unsure answers.
+"""Calibration: whether confidences match scores, and what is gained by leaving uncertain questions unanswered.
 
-Graded scores take the place of right and wrong: a system is calibrated if answers with the confidence c have the mean
-score c. Whoever wants right and wrong passes ``scores >= 0.5``, as the evaluation of DUDE counts.
+Graded scores take the place of right and wrong: a system is calibrated if answers with confidence c have the mean
+score c. For right and wrong, pass ``scores >= 0.5``, as the evaluation of DUDE counts.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anls_eval.statistics.checks import check_lengths, checked_scores
-
-Floats = npt.NDArray[np.float64]
+from anls_eval.statistics.resampling import Floats
+from anls_eval.statistics.tally import check_lengths, checked_scores
 
 CURVE_POINTS = 200
 
@@ -25,10 +24,10 @@ CURVE_POINTS = 200
 class ReliabilityPoint:
     """One bin of the reliability diagram.
 
-    Args:
-        confidence: The mean confidence in the bin.
-        score: The mean score.
-        count: The number of questions.
+    Attributes:
+        confidence: Mean confidence in the bin.
+        score: Mean score in the bin.
+        count: Number of questions.
     """
 
     confidence: float
@@ -40,9 +39,9 @@ class ReliabilityPoint:
 class RiskCoveragePoint:
     """One point of the risk-coverage curve.
 
-    Args:
-        coverage: The share of the questions that is answered, the surest first, in (0, 1].
-        risk: What their mean score lacks to 1.
+    Attributes:
+        coverage: Share of the questions that are answered, most confident first, in (0, 1].
+        risk: 1 minus their mean score.
     """
 
     coverage: float
@@ -51,16 +50,16 @@ class RiskCoveragePoint:
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """How confidences and scores agree. Less is better, in every number.
+    """How well confidences match scores. For every number, lower is better.
 
-    Args:
-        ece: The expected calibration error, in [0, 1].
-        brier: The Brier score, in [0, 1].
-        aurc: The area under the risk-coverage curve, in [0, 1].
-        e_aurc: By how much that is more than with the best order of confidences, in [0, 1].
-        n: The number of questions.
-        reliability: The bins, by increasing confidence.
-        risk_coverage: The curve, by increasing coverage, of at most `CURVE_POINTS` points.
+    Attributes:
+        ece: Expected calibration error, in [0, 1].
+        brier: Brier score, in [0, 1].
+        aurc: Area under the risk-coverage curve, in [0, 1].
+        e_aurc: Excess of that area over the best possible order of confidences, in [0, 1].
+        n: Number of questions.
+        reliability: Bins of the reliability diagram, by increasing confidence.
+        risk_coverage: Points of the risk-coverage curve, at most 200, by increasing coverage.
     """
 
     ece: float
@@ -73,31 +72,31 @@ class Calibration:
 
 
 def calibration(scores: npt.ArrayLike, confidences: npt.ArrayLike, *, bins: int = 100) -> Calibration:
-    """Compare confidences with scores.
+    """Measure how well confidences match scores. The order of the questions does not matter.
 
-    - ECE (Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning, 2015): the mean over the
-      questions of how far the mean score of their bin is from its mean confidence. Bins hold equally many questions,
-      100 but fewer than there are questions, as in the evaluation of DUDE (github.com/Jordy-VL/DUDEeval @8bd6dea).
-      Questions of one confidence stay together, in the bin of the middle one.
+    - ECE (Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning, 2015): the absolute difference
+      between mean score and mean confidence of a bin, averaged over the questions. Bins hold equally many questions;
+      there are fewer bins than questions, as in the evaluation of DUDE (github.com/Jordy-VL/DUDEeval @8bd6dea).
+      Questions with equal confidence stay together, in the bin of the middle one.
     - Brier (Verification of Forecasts Expressed in Terms of Probability, 1950): the mean of (confidence - score)².
     - AURC (Geifman et al., Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers, 2019): the mean, over
-      k = 1 to n, of the risk 1 - score of the k surest answers. Among answers of one confidence, chance decides.
-    - E-AURC (there as well): AURC less that of confidences in the order of the scores.
+      k = 1 to n, of the risk (1 - score) of the k most confident answers. Ties in confidence count as in random order.
+    - E-AURC (same source): AURC minus the AURC of confidences in the order of the scores.
 
-    DUDE's own ECE is another number: it counts scores from 0.5 on as 1, and takes a bin's upper edge for its mean
-    confidence.
+    DUDE's own ECE is a different number: it counts scores of at least 0.5 as 1 and uses the upper edge of a bin as its
+    mean confidence.
 
     Args:
-        scores: Of shape (n,), in [0, 1].
-        confidences: Of shape (n,), in [0, 1], in the same order.
-        bins: The greatest number of bins.
+        scores: Shape (n,), in [0, 1].
+        confidences: Shape (n,), in [0, 1], in the same order.
+        bins: Maximum number of bins, at least 1.
 
     Returns:
-        All numbers, and the points of both diagrams. The order of the questions changes nothing.
+        The measures, and the points of both diagrams.
 
     Raises:
-        ValueError: There is no question; a score or confidence is missing or not in [0, 1]; both sides differ in
-            length; there is no bin.
+        ValueError: There are no questions; a score or confidence is missing or not in [0, 1]; the two differ in length;
+            or bins is below 1.
 
     Example:
         >>> found = calibration([1.0, 1.0, 0.5, 0.0], [0.9, 0.8, 0.7, 0.4], bins=2)
@@ -109,19 +108,19 @@ def calibration(scores: npt.ArrayLike, confidences: npt.ArrayLike, *, bins: int 
     scored, confident = checked_scores(scores, "scores"), checked_scores(confidences, "confidences")
     check_lengths({"scores": scored, "confidences": confident})
     if bins < 1:
-        raise ValueError(f"bins: {bins!r}; expected 1 or more")
+        raise ValueError(f"bins={bins!r}: expected at least 1")
     order = np.lexsort((scored, confident))
     scored, confident = scored[order], confident[order]
     reliability = _reliability(scored, confident, max(1, min(bins, len(scored) - 1)))
     risks = _risks(scored, confident)
     best = _risks(np.sort(scored), np.arange(len(scored)))
-    aurc, least = (math.fsum(curve.tolist()) / len(curve) for curve in (risks, best))
+    aurc, lowest = (math.fsum(curve.tolist()) / len(curve) for curve in (risks, best))
     shown = np.unique(np.linspace(1, len(risks), CURVE_POINTS).round().astype(np.int64))
     return Calibration(
         ece=math.fsum(point.count * abs(point.score - point.confidence) for point in reliability) / len(scored),
         brier=math.fsum(((confident - scored) ** 2).tolist()) / len(scored),
         aurc=aurc,
-        e_aurc=max(aurc - least, 0.0),  # rounding may take it below
+        e_aurc=max(aurc - lowest, 0.0),  # rounding can make it negative
         n=len(scored),
         reliability=reliability,
         risk_coverage=tuple(RiskCoveragePoint(k / len(risks), float(risks[k - 1])) for k in shown.tolist()),
@@ -129,7 +128,7 @@ def calibration(scores: npt.ArrayLike, confidences: npt.ArrayLike, *, bins: int 
 
 
 def _reliability(scores: Floats, confidences: Floats, bins: int) -> tuple[ReliabilityPoint, ...]:
-    """Put questions that are sorted by confidence in bins."""
+    """Return the bins of questions sorted by confidence."""
     n = len(scores)
     starts, counts = _ties(confidences)
     numbers = (2 * starts + counts) * bins // (2 * n)
@@ -145,7 +144,7 @@ def _reliability(scores: Floats, confidences: Floats, bins: int) -> tuple[Reliab
 
 
 def _risks(scores: Floats, confidences: npt.NDArray[Any]) -> Floats:
-    """Give the mean risk of the k surest of questions that are sorted by confidence, for k = 1 to n."""
+    """Return the mean risk of the k most confident of n questions sorted by confidence, for k = 1 to n."""
     starts, counts = _ties(confidences)
     expected = np.repeat(np.add.reduceat(1 - scores, starts) / counts, counts)
     risks: Floats = np.cumsum(expected[::-1]) / np.arange(1, len(scores) + 1)
@@ -153,6 +152,6 @@ def _risks(scores: Floats, confidences: npt.NDArray[Any]) -> Floats:
 
 
 def _ties(confidences: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Find where each confidence begins in a sorted array, and how often it occurs."""
+    """Return where each distinct confidence starts in a sorted array, and how often it occurs."""
     _, starts, counts = np.unique(confidences, return_index=True, return_counts=True)
     return starts, counts

@@ -1,33 +1,22 @@
-"""The distribution of scores, which is all that means, intervals and sweeps need, and which adds up exactly."""
+"""Scores by question: checked, counted, and added up without rounding."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-_SCALE = 1074 + 53  # every float64 is a whole number of 2**-1074, and its mantissa one of 2**-53
+_SCALE = 1074 + 53  # every float64 is a multiple of 2**-1074, and its mantissa a multiple of 2**-53
 UNIT = 1 << _SCALE
-"""A sum of scores is held as a whole number of 1 / UNIT, which is exact."""
+"""Exact sums of scores are integers in units of 1 / UNIT."""
 
 
 def exact_units(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64] | int = 1) -> int:
-    """Add up scores without rounding: their order does not matter.
-
-    Args:
-        scores: Of shape (n,).
-        counts: How often each occurs: of shape (n,), or one number for all.
-
-    Returns:
-        The sum times `UNIT`.
-
-    Example:
-        >>> exact_units(np.array([0.5, 0.25]), np.array([2, 4])) == 2 * UNIT
-        True
-    """
+    """Return the exact sum of scores, each times its count, as a multiple of 1 / UNIT; their order does not matter."""
     mantissas, exponents = np.frexp(scores)
     whole = (mantissas * 2**53).astype(np.int64)
     high, low = (whole >> 27) * counts, (whole & (2**27 - 1)) * counts  # so that no sum overflows
@@ -40,12 +29,12 @@ def exact_units(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64] |
 
 @dataclasses.dataclass(frozen=True)
 class Tally:
-    """How often each score occurs.
+    """The number of questions with each score.
 
-    Scores of texts are few: a million DocVQA answers have about 200 of them. Two tallies add up to the tally of both,
-    in any order, to the last bit.
+    Text scores take few values: a million DocVQA answers have about 200. Tallies of parts add up to the tally of the
+    whole, in any order, to the last bit.
 
-    Args:
+    Attributes:
         counts: The number of questions by score.
 
     Example:
@@ -58,14 +47,7 @@ class Tally:
 
     @classmethod
     def of(cls, scores: npt.ArrayLike) -> Tally:
-        """Count scores.
-
-        Args:
-            scores: Of shape (n,).
-
-        Returns:
-            Their tally.
-        """
+        """Return the tally of scores, of shape (n,)."""
         values, counts = np.unique(np.asarray(scores, dtype=np.float64), return_counts=True)
         return cls(Counter(dict(zip(values.tolist(), counts.tolist(), strict=True))))
 
@@ -85,11 +67,44 @@ class Tally:
 
     @property
     def mean(self) -> float:
-        """The mean score, as `evaluate` gives it, to the last bit.
+        """The mean score, to the last bit as `evaluate` returns it.
 
         Raises:
-            ValueError: There is no score.
+            ValueError: The tally is empty.
         """
         if not self.n:
-            raise ValueError("nothing to score: there is no question")
+            raise ValueError("nothing to score: there are no questions")
         return float(self.total) / self.n
+
+
+def checked_scores(scores: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
+    """Return scores, one in [0, 1] per question, as an array, or raise a ValueError that begins with their name."""
+    try:
+        values = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: not numbers; expected one number in [0, 1] per question") from None
+    if values.ndim != 1:
+        raise ValueError(f"{name}: an array of shape {values.shape}; expected shape (n,), one number per question")
+    if not len(values):
+        raise ValueError(f"{name}: nothing to score: there are no questions")
+    check_range(values, name)
+    return values
+
+
+def check_range(values: npt.NDArray[np.float64], name: str) -> None:
+    """Raise a ValueError if a number is outside [0, 1] or NaN."""
+    wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))  # NaN fails both comparisons
+    if len(wrong):
+        more = f", and {len(wrong) - 1} more rows" if len(wrong) > 1 else ""
+        raise ValueError(f"{name}: {float(values[wrong[0]])!r} in row {wrong[0]}{more}; expected numbers in [0, 1]")
+
+
+def check_lengths(arrays: Mapping[str, npt.NDArray[np.float64]]) -> None:
+    """Raise a ValueError unless all arrays have the same length."""
+    (first, expected), *others = ((name, len(values)) for name, values in arrays.items())
+    for name, length in others:
+        if length != expected:
+            raise ValueError(
+                f"{first} has length {expected}, but {name} has length {length}; expected one number per question in "
+                "each, in the same order"
+            )

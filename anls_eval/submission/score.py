@@ -20,7 +20,7 @@ from anls_eval.questions.pairing import unmatched_ids
 from anls_eval.questions.stream import RepeatedIdError
 from anls_eval.registry import MISSING, UNKNOWN
 from anls_eval.rules.protocol import Protocol
-from anls_eval.statistics.intervals import Interval, confidence_interval
+from anls_eval.statistics import Interval, confidence_interval
 from anls_eval.statistics.tally import Tally
 from anls_eval.submission.passes import BY, NO_VALUE, SIDES, Options, Pass, sides_of
 from anls_eval.submission.scorers import Scorer, make_scorer

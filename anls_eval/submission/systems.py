@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from anls_eval.files import Reader, open_predictions
 from anls_eval.rules.protocol import Protocol
-from anls_eval.statistics.intervals import Ranking, rank_systems
+from anls_eval.statistics import Ranking, rank_systems
 from anls_eval.submission.score import ScoredQuestions, check_options, score_questions
 
 _COMPRESSIONS = (".gz", ".zst")

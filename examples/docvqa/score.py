@@ -9,7 +9,7 @@ from pathlib import Path
 
 import evaluate
 
-from anls_eval.statistics.intervals import confidence_interval
+from anls_eval.statistics import confidence_interval
 
 HERE = Path(__file__).resolve().parent
 METRIC = HERE.parent.parent / "anls.py"

@@ -755,21 +755,21 @@ def test_command(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["check", str(run), "-r", str(gold)])
     assert result.exit_code == 1
     assert result.stdout == (
-        f"{run}: rrc, 2 rows, checked by the rules of the portal rrc\n"
+        f"{run}: rrc, 2 rows, checked against the rules of the portal rrc\n"
         "\n"
-        "refused: id-text, 1, --fix mends it. Write the id as an integer, without quotes: this portal takes 7 and "
+        "refused: id-text, 1, fixed by --fix. Write the id as an integer, without quotes: this portal takes 7 and "
         '"7" for two ids.\n'
         "  [0], question_id 1: '1'\n"
         "\n"
         "scored: answer-prefix, 1. Give the answer alone: the words before it count as wrong characters.\n"
         "  [1], question_id 2: 'The answer is'\n"
         "\n"
-        "The portal would refuse it.\n"
+        "The portal would reject this file.\n"
     )
     fixed = CliRunner().invoke(app, ["check", str(run), "-r", str(gold), "--fix", str(tmp_path / "out.json")])
     assert fixed.exit_code == 0
     assert fixed.stdout.endswith(
-        f"{tmp_path / 'out.json'}: written with 1 mends. The portal would take it. Left: answer-prefix 1.\n"
+        f"{tmp_path / 'out.json'}: written with 1 fix. The portal would accept this file. Remaining: answer-prefix 1.\n"
     )
 
 
@@ -795,7 +795,7 @@ def test_command_as_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        ([str(RUN), "-r", str(GOLD)], 0, "The portal would take it."),
+        ([str(RUN), "-r", str(GOLD)], 0, "The portal would accept this file."),
         ([str(GOLD.parent / "nothing.json")], 2, "cannot be opened"),
         ([str(RUN), "-r", str(GOLD), "--columns", "prediction"], 2, "expected ROLE=NAME"),
         ([str(RUN), "-r", "nothing.json"], 2, "cannot be opened"),

@@ -144,7 +144,7 @@ class TestExplain:
         assert found.out == (
             "score 0.888889\n"
             "\n"
-            "Coca Cola (the closest)\n"
+            "Coca Cola (closest)\n"
             "  1 of 9 characters differs: similarity 0.8889, at least the threshold 0.5, so it counts 0.8889.\n"
             "    answer      coca cola\n"
             "    prediction  coca∅cola\n"
@@ -453,7 +453,7 @@ class TestLeaderboard:
         assert "is no folder" in refused(run("leaderboard", GOLD, "-r", GOLD))
         (tmp_path / "empty").mkdir()
         assert "holds no files" in refused(run("leaderboard", tmp_path / "empty", "-r", GOLD))
-        assert "expected a name in .md, .csv, .html, .json" in refused(
+        assert "unknown file extension; expected one of .md, .csv, .html, .json" in refused(
             run("leaderboard", folder, "-r", GOLD, "--out", tmp_path / "x.txt", "-q")
         )
         (tmp_path / "empty" / "a.json").write_text("[")

@@ -150,7 +150,7 @@ class TestNormalizedLevenshteinSimilarity:
 
     def test_sides_of_different_length(self) -> None:
         metric = NormalizedLevenshteinSimilarity()
-        with pytest.raises(ValueError, match="preds has 1 texts but target has 2"):
+        with pytest.raises(ValueError, match="preds has 1 texts, but target has 2"):
             metric.update("a", ["a", "b"])
         assert metric.n == 0
 

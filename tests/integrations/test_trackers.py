@@ -78,5 +78,5 @@ def test_submission_with_groups(tmp_path: Path) -> None:
 
 
 def test_names_that_become_the_same() -> None:
-    with pytest.raises(ValueError, match=r"two numbers have the name 'by/a_b' once 'by/a\*b' is written so"):
+    with pytest.raises(ValueError, match=r"two numbers would be named 'by/a_b', one of them 'by/a\*b'"):
         trackers.metrics({"by": {"a/b": 1, "a*b": 2}})

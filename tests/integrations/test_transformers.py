@@ -108,7 +108,7 @@ def test_tokenizer_of_a_processor() -> None:
 
 def test_logits_are_refused() -> None:
     logits = np.zeros((2, 3, 384), dtype=np.float32)
-    with pytest.raises(ValueError, match=r"got float32 of shape \(2, 3, 384\); expected token ids .*greedy_ids"):
+    with pytest.raises(ValueError, match=r"predictions are float32 of shape \(2, 3, 384\); .*greedy_ids"):
         make_compute_metrics(TOKENIZER)(EvalPrediction(logits, padded(["ab"], 0)))
 
 

@@ -25,7 +25,7 @@ from anls_eval.files import FormatError, open_predictions, open_references, writ
 from anls_eval.report import read_system, render_report
 from anls_eval.report.ranking import write_leaderboard
 from anls_eval.scoring import anls_score
-from anls_eval.statistics.intervals import rank_systems
+from anls_eval.statistics import rank_systems
 
 SOURCES = [ROOT / "anls.py", ROOT / "app.py", *sorted((ROOT / "anls_eval").rglob("*.py"))]
 

@@ -25,8 +25,7 @@ from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import LENGTHS, apply_steps
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import anls_score, anls_scores, anls_star_score, anls_star_scores, explain
-from anls_eval.statistics import resampling
-from anls_eval.statistics.intervals import rank_systems
+from anls_eval.statistics import rank_systems, resampling
 from anls_eval.submission.score import score_questions, score_submission
 from anls_eval.text.closest import closest_pairs, measure
 from anls_eval.text.similarity import kept_similarity
@@ -405,7 +404,7 @@ class TestStatistics:
         draws: Any = _Draws()
         units = resampling.units_of_histogram(0.5, values, np.ones(len(values), dtype=np.int64))
         resampling.bootstrap_deviations(units, 1_000, draws)
-        assert draws.drawn <= 1_000 * resampling.MOST_VALUES, "a draw takes a step for each of very many scores"
+        assert draws.drawn <= 1_000 * resampling.MAX_VALUES, "a draw takes a step for each of very many scores"
 
     def test_flips_are_drawn_by_size(self) -> None:
         differences = FIRST - SECOND

@@ -28,8 +28,7 @@ from anls_eval.report import System, figures, read_system, render_report, write_
 from anls_eval.report.content import MOST_GROUPS, MOST_ROWS, MOST_WORST, Report, collect
 from anls_eval.report.render import runs, shown
 from anls_eval.scoring import anls_score, anls_scores, explain
-from anls_eval.statistics.calibration import calibration
-from anls_eval.statistics.intervals import confidence_interval, paired_comparison
+from anls_eval.statistics import calibration, confidence_interval, paired_comparison
 from anls_eval.submission.score import score_submission
 
 DATE = datetime.date(2026, 3, 7)
@@ -182,8 +181,8 @@ def test_breakdown_keeps_the_largest_groups(tmp_path: Path) -> None:
     assert pages.left_out == 5
     assert {own.value for own in pages.groups} == {str(row) for row in rows if row >= 5}
     html = html_of(of_rows(tmp_path, predictions, references, by=("page",)))
-    assert "The 30 largest groups; 5 smaller ones are left out." in html
-    assert "* Too few, or all of the same score: not a reliable interval." in html  # two questions each
+    assert "The 30 largest groups are shown; 5 smaller ones are not." in html
+    assert "* Too few questions, or all with the same score: the interval is not reliable." in html
 
 
 def test_documents_widen_the_intervals(tmp_path: Path) -> None:
@@ -198,7 +197,7 @@ def test_documents_widen_the_intervals(tmp_path: Path) -> None:
     assert found.submission.interval.high - found.submission.interval.low > 2 * (
         alone.submission.interval.high - alone.submission.interval.low
     )
-    assert "over 20 documents whose questions are not independent" in html_of(system)
+    assert "over 20 documents, whose questions are not independent" in html_of(system)
 
 
 def test_confidences_are_calibrated_on_those_that_have_one(tmp_path: Path) -> None:
@@ -427,7 +426,7 @@ def test_report_of_many_long_questions_stays_bounded(tmp_path: Path) -> None:
     pairs = [("word " * 100 + str(row), ["other " * 100]) for row in range(MOST_ROWS + 500)]
     html = html_of(of_pairs(tmp_path, pairs))
     assert len(html.encode()) < 2_000_000
-    assert "The 2,000 questions with the lowest scores; 500 are left out." in html
+    assert "The 2,000 questions with the lowest scores are shown; 500 are not." in html
     assert "--per-question" in html
     assert html.count("<tr data-loss=") == MOST_ROWS
 
@@ -517,7 +516,7 @@ def test_questions_without_a_prediction_are_counted(tmp_path: Path) -> None:
     assert "<dt>missing predictions</dt><dd>1</dd>" in html
     assert "<dt>unknown predictions</dt><dd>1</dd>" in html
     notes = [own.text for own in find(parse(html), "p", class_="note")]
-    assert notes.count("Too few questions for a reliable interval: 2; expected 10 or more.") == 1
+    assert notes.count("Too few questions for a reliable interval: 2; expected at least 10.") == 1
 
 
 @settings(max_examples=25, deadline=None)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anls_eval.statistics.calibration import CURVE_POINTS, Calibration, ReliabilityPoint, calibration
+from anls_eval.statistics import Calibration, ReliabilityPoint, calibration
+from anls_eval.statistics.calibration import CURVE_POINTS
 
 UNIT = st.sampled_from([0.0, 0.25, 0.5, 0.9, 1.0])
 ROWS = st.lists(st.tuples(UNIT, UNIT), min_size=1, max_size=6)
@@ -133,13 +134,13 @@ def test_confidences_that_mean_what_they_say() -> None:
     [
         ([], [], {}, "scores: nothing to score"),
         ([1.0, 0.5], [0.9, None], {}, "confidences: nan in row 1"),
-        ([1.0, 0.5], [0.9, 1.1], {}, r"confidences: 1\.1 in row 1, and 0 more that are not in \[0, 1\]"),
-        ([1.0, 0.5], [-1, -1], {}, r"confidences: -1\.0 in row 0, and 1 more"),
+        ([1.0, 0.5], [0.9, 1.1], {}, r"confidences: 1\.1 in row 1; expected numbers in \[0, 1\]"),
+        ([1.0, 0.5], [-1, -1], {}, r"confidences: -1\.0 in row 0, and 1 more rows"),
         ([1.0, 0.5], [90, 80], {}, r"confidences: 90\.0 in row 0"),
         ([2.0], [1.0], {}, r"scores: 2\.0 in row 0"),
-        ([1.0], [1.0, 0.5], {}, "scores: 1 but confidences: 2"),
+        ([1.0], [1.0, 0.5], {}, "scores has length 1, but confidences has length 2"),
         ([1.0], [[1.0]], {}, r"confidences: an array of shape \(1, 1\)"),
-        ([1.0], [1.0], {"bins": 0}, "bins: 0; expected 1 or more"),
+        ([1.0], [1.0], {"bins": 0}, "bins=0: expected at least 1"),
     ],
 )
 def test_bad_input(scores: Any, confidences: Any, options: dict[str, int], message: str) -> None:

@@ -35,5 +35,5 @@ def test_the_least_and_the_greatest() -> None:
 
 def test_nothing() -> None:
     assert Tally().n == 0
-    with pytest.raises(ValueError, match="no question"):
+    with pytest.raises(ValueError, match="there are no questions"):
         _ = Tally().mean

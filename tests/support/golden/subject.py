@@ -25,8 +25,7 @@ from anls_eval.leaderboards import LEADERBOARDS, leaderboard_score, leaderboard_
 from anls_eval.metric import ANLS
 from anls_eval.report import read_system
 from anls_eval.report.content import collect
-from anls_eval.statistics.calibration import calibration
-from anls_eval.statistics.intervals import confidence_interval, paired_comparison, rank_systems
+from anls_eval.statistics import calibration, confidence_interval, paired_comparison, rank_systems
 from anls_eval.submission.score import score_questions, score_submission
 from anls_eval.submission.systems import score_systems
 

@@ -1,0 +1,91 @@
+"""Rankings: ranks, groups, and p-values adjusted for all pairs."""
+
+import math
+
+import numpy as np
+import pytest
+from docvqa_runs import docvqa_scores
+
+from anls_eval.statistics import confidence_interval, holm, paired_comparison, rank_systems
+
+
+def test_the_six_runs_are_ranked() -> None:
+    ranking = rank_systems(docvqa_scores())
+    assert [(system.name, system.rank, system.rank_group) for system in ranking.systems] == [
+        ("llama_maverick", 1, 1),
+        ("qwen2_vl_7b_instruct", 2, 2),
+        ("llama_nemotron", 3, 2),
+        ("qwen2_vl_2b_instruct", 4, 3),
+        ("llama_scout", 5, 4),
+        ("qwen2_vl_7b", 6, 5),
+    ]
+    assert ranking.systems[0].interval == confidence_interval(docvqa_scores()["llama_maverick"])
+    assert len(ranking.comparisons) == 15
+    first = ranking.comparisons[0]
+    assert (first.a, first.b) == ("llama_maverick", "qwen2_vl_7b_instruct")
+    assert first.comparison == paired_comparison(docvqa_scores()[first.a], docvqa_scores()[first.b])
+    adjusted = holm([pair.comparison.p_value for pair in ranking.comparisons])
+    assert [pair.p_adjusted for pair in ranking.comparisons] == adjusted.tolist()
+
+
+def test_equal_scores_share_a_rank() -> None:
+    half = [1.0, 0.0] * 20
+    ranking = rank_systems({"d": [0.0] * 40, "c": half[::-1], "b": half, "a": [1.0] * 40})
+    assert [(system.name, system.rank, system.rank_group) for system in ranking.systems] == [
+        ("a", 1, 1),
+        ("b", 2, 2),
+        ("c", 2, 2),
+        ("d", 4, 3),
+    ]
+
+
+def test_a_group_is_separable_from_its_first_system_only() -> None:
+    """The first differs from the third but not from the second, which does not differ from the third."""
+    best = np.ones(100)
+    second, third = best.copy(), best.copy()
+    second[:5], third[:10] = 0, 0
+    ranking = rank_systems({"third": third, "second": second, "best": best})
+    assert [system.rank_group for system in ranking.systems] == [1, 1, 2]
+    p_values = {(pair.a, pair.b): pair.p_adjusted for pair in ranking.comparisons}
+    assert p_values["best", "third"] <= 0.05 < min(p_values["best", "second"], p_values["second", "third"])
+
+
+def test_one_system() -> None:
+    ranking = rank_systems({"alone": [1.0, 0.5]})
+    assert [system.rank for system in ranking.systems] == [1]
+    assert ranking.comparisons == ()
+
+
+def test_many_systems_can_be_significant() -> None:
+    """With 1,000 flips the least p-value is 0.001, and 15 times that is not significant at 0.01."""
+    systems = {str(number): np.arange(60) < 10 * number for number in range(6)}
+    ranking = rank_systems(systems, alpha=0.01, resamples=1_000)
+    assert ranking.comparisons[4].p_adjusted < 0.01
+    assert ranking.systems[-1].rank_group > 1
+
+
+@pytest.mark.parametrize(
+    ("p_values", "adjusted"),
+    [
+        ([], []),
+        ([0.2], [0.2]),
+        ([0.01, 0.02, 0.03, 0.04, 0.05], [0.05, 0.08, 0.09, 0.09, 0.09]),  # R's p.adjust, method "holm"
+        ([0.05, 0.01, 0.5, 0.01], [0.1, 0.04, 0.5, 0.04]),
+        ([0.6, 0.7], [1.0, 1.0]),
+    ],
+)
+def test_holm(p_values: list[float], adjusted: list[float]) -> None:
+    assert holm(p_values).tolist() == pytest.approx(adjusted)
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ValueError, match="there are no systems"):
+        rank_systems({})
+    with pytest.raises(ValueError, match="scores of 'x' has length 1, but scores of 'y' has length 2"):
+        rank_systems({"x": [1], "y": [1, 0]})
+    with pytest.raises(ValueError, match="scores of 'y': nan in row 0"):
+        rank_systems({"x": [1], "y": [math.nan]})
+    with pytest.raises(ValueError, match="alpha=0: expected a number between 0 and 1"):
+        rank_systems({"x": [1]}, alpha=0)
+    with pytest.raises(ValueError, match=r"p_values: 1\.5 in row 1"):
+        holm([0.1, 1.5])
