@@ -14,8 +14,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from scipy import special
+
+from anls_eval.inputs.values import is_missing_value
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -155,14 +156,16 @@ def cluster_codes(clusters: npt.ArrayLike, n: int) -> Integers:
     if names.shape != (n,):
         given = f"{len(names)} names" if names.ndim == 1 else f"an array of shape {names.shape}"
         raise ValueError(f"clusters: {given} for {n} scores; expected the name of a document for each question")
-    codes, _ = pd.factorize(names)
-    missing = np.flatnonzero(codes < 0)
+    numbers: dict[object, int] = {}
+    codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int64, n)
+    unnamed = [number for name, number in numbers.items() if is_missing_value(name)]
+    missing = np.flatnonzero(np.isin(codes, unnamed))
     if len(missing):
         raise ValueError(
             f"clusters: no name in row {missing[0]} and {len(missing) - 1} more; expected the document of each "
             "question. Name each question without a document by its question_id to make it a cluster of its own."
         )
-    return np.asarray(codes, dtype=np.int64)
+    return codes
 
 
 def pooled(values: Floats, sizes: Floats, counts: Integers) -> tuple[Floats, Floats, Integers]:
