@@ -262,7 +262,6 @@ def score(
     quiet: Quiet = False,
 ) -> None:
     """Score a submission: JSON, JSON Lines, CSV, Parquet and more, detected by their content."""
-    from anls_eval.cli import tables as terminal
     from anls_eval.submission.score import score_submission
 
     for path in (per_question, report):
@@ -327,6 +326,8 @@ def score(
     if as_json:
         _print_json(dataset or result.to_dict())
     else:
+        from anls_eval.cli import tables as terminal
+
         _print_table(terminal.submission_table(result))
         _say(f"\n{result.signature}")
 

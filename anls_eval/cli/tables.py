@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
-from anls_eval.analysis.diagnosis import Diagnosis
-from anls_eval.check.check import CheckReport
 from anls_eval.cli.column_names import shortened
-from anls_eval.explanation.answers import AnswersExplanation
 from anls_eval.leaderboards.rules import LEADERBOARDS, Leaderboard, get_leaderboard
-from anls_eval.protocol_words import in_words
 from anls_eval.registry import get_protocol, signature
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
-from anls_eval.statistics.intervals import Ranking
-from anls_eval.submission.score import SubmissionScore
 from anls_eval.submission.scorers import PROTOCOL_NAMES, is_leaderboard
 from anls_eval.text.characters import aligned_lines
+
+if TYPE_CHECKING:  # what the other commands show is not imported
+    from anls_eval.analysis.diagnosis import Diagnosis
+    from anls_eval.check.check import CheckReport
+    from anls_eval.explanation.answers import AnswersExplanation
+    from anls_eval.statistics.intervals import Ranking
+    from anls_eval.submission.score import SubmissionScore
 
 
 def _table(*columns: str) -> Table:
@@ -50,6 +51,8 @@ def protocol_table() -> Table:
 
 def protocol_text(name: str) -> str:
     """All of one protocol."""
+    from anls_eval.protocol_words import in_words
+
     rules = get_protocol_or_leaderboard(name)
     lines = [rules.name]
     if rules.aliases:

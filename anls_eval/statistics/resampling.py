@@ -14,9 +14,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from anls_eval.inputs.values import is_missing_value
+from anls_eval.statistics.quantiles import normal_cdf, normal_quantile, student_quantile
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -243,14 +243,14 @@ def bca_bounds(units: Units, deviations: Floats, level: float) -> tuple[float, f
         The least and the greatest mean.
     """
     n = units.effective_number
-    wanted = math.sqrt(n / (n - 1)) * special.stdtrit(n - 1, (1 + level) / 2)
+    wanted = math.sqrt(n / (n - 1)) * student_quantile(n - 1, (1 + level) / 2)
     below = np.count_nonzero(deviations < -SAME) + np.count_nonzero(np.abs(deviations) <= SAME) / 2
-    bias = special.ndtri(below / len(deviations))
+    bias = normal_quantile(below / len(deviations))
     shifted = bias + np.array([-wanted, wanted])
     slowed = 1 - units.acceleration * shifted
     # With hardly any units and a high level, the formula has passed its pole: the bound is the outermost resample.
     corrected = np.where(slowed > 0, bias + shifted / np.where(slowed > 0, slowed, 1), np.copysign(np.inf, shifted))
-    low, high = units.mean + np.quantile(deviations, special.ndtr(corrected))
+    low, high = units.mean + np.quantile(deviations, list(map(normal_cdf, corrected.tolist())))
     return float(low), float(high)
 
 
