@@ -181,12 +181,13 @@ def explain(
     from anls_eval import scoring
     from anls_eval.cli import tables as terminal
     from anls_eval.explanation.answers import explain_answers
-    from anls_eval.files.documents import read_document
     from anls_eval.submission.scorers import exact_threshold
 
     if (json_file is None) == (prediction is None) or (prediction is not None and not answers):
         raise ValueError("expected a PREDICTION with at least one ANSWER, or --json-file FILE")
     if json_file is not None:
+        from anls_eval.files.documents import read_document
+
         given, expected = read_document(json_file)
         document = scoring.explain(
             given, expected, protocol=protocol or "anls_star", threshold=exact_threshold(threshold)
