@@ -33,6 +33,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import datasets
@@ -646,17 +647,96 @@ TEXTS = pa.large_string()
 
 TEXT_LISTS = pa.large_list(TEXTS)
 
+BYTES = pa.large_binary()  # UTF-8 that may hold lone surrogates, which Arrow's texts cannot
+
 Floats = npt.NDArray[np.float64]
 
 
+# Where pandas is installed, pyarrow imports it for `pa.array` of lists and NumPy arrays, `pa.scalar`, Python values
+# given to compute functions, and `to_numpy`: 0.3 s and 40 MB for nothing. These functions use buffers instead.
+
+
+def text_array(texts: Sequence[str | Any]) -> pa.LargeStringArray:
+    """Return texts as an Arrow array; TypeError if some are not texts, UnicodeEncodeError for lone surrogates."""
+    is_null = None
+    try:
+        joined = "".join(texts)
+    except TypeError:
+        is_null = np.fromiter((text is None for text in texts), bool, len(texts))
+        texts = ["" if text is None else text for text in texts]
+        joined = "".join(texts)
+    data = joined.encode()
+    starts = _list_starts(texts)
+    if starts[-1] != len(joined):
+        raise TypeError("a subclass of str with a length that is not its own")
+    if len(data) != len(joined):  # not ASCII: find the bytes that begin a character
+        starts = np.append(np.flatnonzero(np.frombuffer(data, np.int8) >= -64), len(data))[starts]
+    buffers = [_validity(is_null), pa.py_buffer(starts), pa.py_buffer(data)]
+    return pa.Array.from_buffers(TEXTS, len(texts), buffers)
+
+
+def text_list_array(lists: Sequence[Sequence[str | Any]]) -> pa.LargeListArray:
+    """Return lists of texts as an Arrow array, with the errors of `text_array`."""
+    texts = text_array(list(chain.from_iterable(lists)))
+    return pa.Array.from_buffers(TEXT_LISTS, len(lists), [None, pa.py_buffer(_list_starts(lists))], children=[texts])
+
+
+def bytes_array(values: Sequence[bytes | None]) -> pa.LargeBinaryArray:
+    """Return byte strings as an Arrow array."""
+    is_null = np.fromiter((value is None for value in values), bool, len(values))
+    present = [b"" if value is None else value for value in values]
+    buffers = [_validity(is_null), pa.py_buffer(_list_starts(present)), pa.py_buffer(b"".join(present))]
+    return pa.Array.from_buffers(BYTES, len(values), buffers)
+
+
+def bytes_list_array(lists: Sequence[Sequence[bytes | None]]) -> pa.LargeListArray:
+    """Return lists of byte strings as an Arrow array."""
+    values = bytes_array(list(chain.from_iterable(lists)))
+    return pa.Array.from_buffers(
+        pa.large_list(BYTES), len(lists), [None, pa.py_buffer(_list_starts(lists))], children=[values]
+    )
+
+
+def number_array(values: npt.NDArray[Any], is_null: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """Return numbers or booleans as an Arrow array of their type, without a copy of numbers."""
+    data = np.packbits(values, bitorder="little") if values.dtype == bool else np.ascontiguousarray(values)
+    return pa.Array.from_buffers(
+        pa.from_numpy_dtype(values.dtype), len(values), [_validity(is_null), pa.py_buffer(data)]
+    )
+
+
+def _list_starts(items: Sequence[Any]) -> npt.NDArray[np.int64]:
+    """Return the offsets at which items begin and end in what they are joined to."""
+    starts = np.zeros(len(items) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, items), np.int64, len(items)), out=starts[1:])
+    return starts
+
+
+def _validity(is_null: npt.NDArray[np.bool_] | None) -> pa.Buffer | None:
+    return None if is_null is None else pa.py_buffer(np.packbits(~is_null, bitorder="little"))
+
+
 def as_bools(array: pa.BooleanArray) -> npt.NDArray[np.bool_]:
-    """Return an Arrow array of booleans as a NumPy array."""
-    return np.array(array.to_numpy(zero_copy_only=False), dtype=bool)
+    """Return an Arrow array of booleans as a NumPy array; null is False."""
+    if array.null_count:
+        array = pc.and_kleene(array, array.is_valid())
+    begin, end = array.offset, array.offset + len(array)
+    data = np.frombuffer(array.buffers()[1] or b"", np.uint8)[begin // 8 : -(-end // 8)]
+    return np.unpackbits(data, bitorder="little")[begin % 8 :][: len(array)].view(np.bool_)
 
 
 def as_ints(array: pa.Array) -> npt.NDArray[np.int64]:
-    """Return an Arrow array of numbers as a NumPy array of int64."""
-    return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.int64)
+    """Return an Arrow array of integers as a NumPy array; null is 0."""
+    array = array.cast(pa.int64())
+    values = np.frombuffer(array.buffers()[1] or b"", np.int64)[array.offset :][: len(array)]
+    return np.where(as_bools(array.is_valid()), values, 0) if array.null_count else values
+
+
+def as_objects(texts: pa.Array) -> npt.NDArray[np.object_]:
+    """Return an Arrow array of texts as a NumPy array of Python objects."""
+    objects = np.empty(len(texts), dtype=object)
+    objects[:] = texts.to_pylist()
+    return objects
 
 
 def text_starts(texts: pa.LargeStringArray) -> npt.NDArray[np.int64]:
@@ -672,8 +752,7 @@ def text_bytes(texts: pa.LargeStringArray) -> npt.NDArray[np.uint8]:
 
 def has_no_gap(answers: pa.LargeListArray) -> bool:
     """Return whether no answer is null and no list of answers is null or empty."""
-    counts = pc.fill_null(pc.list_value_length(answers), 0)
-    return not answers.flatten().null_count and pc.min(counts).as_py() != 0
+    return not answers.flatten().null_count and bool(as_ints(pc.list_value_length(answers)).all())
 
 
 def arrow_type(given: pa.DataType) -> pa.DataType | None:
@@ -695,9 +774,6 @@ def as_array(block: pa.Array | pa.ChunkedArray) -> pa.Array:
 def as_list(column: Any) -> list[Any]:
     """Return a column as a Python list."""
     return column if isinstance(column, list) else column.to_pylist()
-
-
-BYTES = pa.large_binary()  # UTF-8 that may hold lone surrogates, which Arrow's texts cannot
 
 
 def encode_texts(value: Any) -> Any:
@@ -817,20 +893,20 @@ def to_answers(value: Any, where: str) -> list[str]:
 def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
     """The texts, null where there is none; raises UnicodeEncodeError for a lone surrogate, which Arrow cannot hold."""
     try:
-        return pa.array(values, TEXTS)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # not all are texts: look at each
-        return pa.array(each_prediction(values, where), TEXTS)
+        return text_array(values)
+    except TypeError:  # not all are texts: look at each
+        return text_array(each_prediction(values, where))
 
 
 def answer_texts(values: list[Any], where: Where) -> pa.LargeListArray:
     """The lists of answers, none of them empty; raises UnicodeEncodeError as above."""
-    # Arrow would take a bare string as a list of characters.
+    # A bare string would be taken as a list of characters.
     if operator.countOf(map(type, values), list) == len(values) or set(map(type, values)) <= {list, tuple}:
-        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError):
-            answers = pa.array(values, TEXT_LISTS)
+        with contextlib.suppress(TypeError):
+            answers = text_list_array(values)
             if has_no_gap(answers):
                 return answers
-    return pa.array(each_answers(values, where), TEXT_LISTS)
+    return text_list_array(each_answers(values, where))
 
 
 def each_prediction(values: list[Any], where: Where) -> list[str | None]:
@@ -947,8 +1023,8 @@ def prepare_texts(texts: pa.LargeStringArray, steps: tuple[str, ...], length: st
                 compared = _ASCII_STEPS[step](compared)
         sizes = np.diff(text_starts(compared))  # bytes, which are characters in ASCII
         if not in_arrow.all():
-            others = [apply_steps(steps, text) for text in texts.filter(pa.array(~in_arrow)).to_pylist()]
-            compared = pc.replace_with_mask(compared, pa.array(~in_arrow), pa.array(others, TEXTS))
+            others = [apply_steps(steps, text) for text in texts.filter(number_array(~in_arrow)).to_pylist()]
+            compared = pc.replace_with_mask(compared, number_array(~in_arrow), text_array(others))
             sizes[~in_arrow] = list(map(len, others))
     else:
         sizes = as_ints(pc.utf8_length(compared))
@@ -958,7 +1034,7 @@ def prepare_texts(texts: pa.LargeStringArray, steps: tuple[str, ...], length: st
         source = compared if counted == "compared" else texts
         wide = ~_is_ascii(source)
         lengths = lengths.copy()
-        lengths[wide] = [len(text.upper()) for text in source.filter(pa.array(wide)).to_pylist()]
+        lengths[wide] = [len(text.upper()) for text in source.filter(number_array(wide)).to_pylist()]
     return PreparedTexts(compared, sizes, lengths)
 
 
@@ -994,8 +1070,8 @@ def equal_answers(
     equal = np.zeros(len(owner), dtype=bool)
     same_size = np.flatnonzero(np.diff(text_starts(predictions))[owner] == np.diff(text_starts(answers)))
     # Only on what `take` made: Arrow's ASCII case kernels are wrong on a cast slice, whose offsets do not begin at 0.
-    pair = [predictions.take(pa.array(owner[same_size])), answers.take(pa.array(same_size))]
-    equal[same_size] = as_bools(pc.fill_null(pc.equal(*map(pc.ascii_lower, pair) if fold else pair), False))
+    pair = [predictions.take(number_array(owner[same_size])), answers.take(number_array(same_size))]
+    equal[same_size] = as_bools(pc.equal(*map(pc.ascii_lower, pair) if fold else pair))
     return equal
 
 
@@ -1097,8 +1173,8 @@ def _score_texts(
     rows, of_open = np.flatnonzero(is_open), is_open[owner]
     offsets = np.flatnonzero(of_open)
     owner = (np.cumsum(is_open) - 1)[owner[of_open]]
-    left = prepare_texts(predictions.filter(pa.array(is_open)), rules.prediction_steps, rules.prediction_length)
-    right = prepare_texts(flat.filter(pa.array(of_open)), rules.answer_steps, rules.answer_length)
+    left = prepare_texts(predictions.filter(number_array(is_open)), rules.prediction_steps, rules.prediction_length)
+    right = prepare_texts(flat.filter(number_array(of_open)), rules.answer_steps, rules.answer_length)
     lengths = np.maximum(left.lengths[owner], right.lengths)
     open_scores = np.zeros(len(rows))
 
@@ -1114,10 +1190,10 @@ def _score_texts(
         pairs = np.flatnonzero(~settled[owner] & (kept_similarity(least_distance, lengths, rules) > 0))
 
     begins = np.diff(owner[pairs], prepend=-1) > 0  # a prediction is held once, however many answers it meets
-    texts = left.compared.take(pa.array(owner[pairs][begins])).to_numpy(zero_copy_only=False)
+    texts = as_objects(left.compared.take(number_array(owner[pairs][begins])))
     distances = cpdist(
         texts[np.cumsum(begins) - 1],
-        right.compared.take(pa.array(pairs)).to_numpy(zero_copy_only=False),
+        as_objects(right.compared.take(number_array(pairs))),
         scorer=Levenshtein.distance,
         scorer_kwargs={"weights": edit_costs(rules)},
         dtype=np.int32,
@@ -1125,7 +1201,7 @@ def _score_texts(
     np.maximum.at(open_scores, owner[pairs], kept_similarity(distances, lengths[pairs], rules).astype(np.float64))
     if rules.zero_predictions:
         held = [text for text in rules.zero_predictions if not re.search("[\ud800-\udfff]", text)]
-        zero = pc.is_in(left.compared, value_set=pa.array(held, TEXTS))
+        zero = pc.is_in(left.compared, value_set=text_array(held))
         open_scores[as_bools(zero)] = 0.0
     scores[rows] = open_scores
 
@@ -1186,7 +1262,7 @@ def padding_gains(texts: Any, options: Any, scores: Floats, rules: Protocol) -> 
         return []
     partial = np.flatnonzero((scores > 0) & (scores < 1))  # blanks cannot raise 0 to 0 or anything above 1
     if isinstance(texts, pa.Array):
-        texts, options = texts.take(pa.array(partial)), options.take(pa.array(partial))
+        texts, options = texts.take(number_array(partial)), options.take(number_array(partial))
         pairs = list(zip(texts.to_pylist(), options.to_pylist(), partial.tolist(), strict=True))
     else:
         pairs = [(texts[row], options[row], row) for row in partial.tolist()]
@@ -2238,11 +2314,11 @@ class _Documents:
 def _normalised(texts: list[str], steps: tuple[str, ...]) -> tuple[Any, npt.NDArray[np.int64]]:
     """Texts after the steps, and their lengths."""
     try:
-        prepared = prepare_texts(pa.array(texts, TEXTS), steps, "compared")
+        prepared = prepare_texts(text_array(texts), steps, "compared")
     except UnicodeEncodeError:  # Arrow has no lone surrogates
         done = list(map(normaliser(steps), texts))
         return done, np.array(list(map(len, done)), np.int64)
-    return prepared.compared.to_numpy(zero_copy_only=False), prepared.sizes
+    return as_objects(prepared.compared), prepared.sizes
 
 
 def _exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:
@@ -3044,7 +3120,7 @@ def stored_texts(values: list[Any], where: Where) -> pa.Array:
     try:
         return prediction_texts(values, where).cast(BYTES)
     except UnicodeEncodeError:
-        return pa.array(encode_texts(each_prediction(values, where)), BYTES)
+        return bytes_array(encode_texts(each_prediction(values, where)))
 
 
 def stored_answers(values: list[Any], where: Where) -> pa.Array:
@@ -3052,7 +3128,7 @@ def stored_answers(values: list[Any], where: Where) -> pa.Array:
     try:
         return answer_texts(values, where).cast(pa.large_list(BYTES))
     except UnicodeEncodeError:
-        return pa.array(encode_texts(each_answers(values, where)), pa.large_list(BYTES))
+        return bytes_list_array(encode_texts(each_answers(values, where)))
 
 
 def stored_trees(trees: list[Any], side: str, where: Where, rules: Protocol) -> pa.Array:
@@ -3070,7 +3146,7 @@ def stored_trees(trees: list[Any], side: str, where: Where, rules: Protocol) -> 
             raise ValueError(
                 f"{where(row)}: nested more deeply than JSON can be written here; score it with anls_star_score"
             ) from None
-    return pa.array(texts, BYTES)
+    return bytes_array(texts)
 
 
 def _is_plain_json(tree: Any) -> bool:
@@ -3114,7 +3190,7 @@ def stored_table(batches: list[dict[str, Side]], schema: pa.Schema) -> pa.Table:
 def stored_side(table: pa.Table, side: str) -> tuple[pa.Array, pa.Array]:
     """Return the ids and values of one side, without the padding."""
     chunks = [chunk for chunk in table[side].chunks if len(chunk)]
-    column = pa.concat_arrays(chunks) if chunks else pa.array([], table[side].type)
+    column = pa.concat_arrays(chunks) if chunks else pa.nulls(0, table[side].type)
     column = column.filter(column.is_valid()) if column.null_count else column
     return column.field(0), column.field(1)
 
@@ -3163,7 +3239,7 @@ def align_questions(
     surplus = prediction_ids[:0]
     if len(prediction_ids) > len(reference_ids) - len(lacking):
         surplus = prediction_ids.filter(pc.invert(pc.is_in(prediction_ids, value_set=reference_ids)))
-    notes += unmatched_ids(reference_ids.take(pa.array(lacking)), surplus, len(answers), missing, unknown)
+    notes += unmatched_ids(reference_ids.take(number_array(lacking)), surplus, len(answers), missing, unknown)
     if not len(answers):
         raise ValueError("nothing to score: references are empty")
     return Aligned(reference_ids, texts.take(positions), answers, lacking.tolist(), len(surplus), notes)
@@ -3204,12 +3280,12 @@ def drop_repeats(
         first = first_of.setdefault(id_, row)
         if not same(contents[first], contents[row]):
             kind = TEXT_TYPES["references" if pa.types.is_large_list(values.type) else "predictions"]
-            given, again = (as_list(decode_texts(values.take([at]), kind))[0] for at in (first, row))
+            given, again = (as_list(decode_texts(values[at : at + 1], kind))[0] for at in (first, row))
             raise ValueError(
                 f"duplicate question_id {id_list(ids[row : row + 1])[0]!r} in {side} with different content: "
                 f"{given!r} and {again!r}; expected each question_id once. Remove one of them."
             )
-    kept = pa.array(list(first_of.values()))
+    kept = number_array(np.array(list(first_of.values())))
     notes.append(f"{len(ids) - len(kept)} repeated rows of {side} (same question_id, same content): left out")
     return ids.take(kept), values.take(kept)
 

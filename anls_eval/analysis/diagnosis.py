@@ -12,10 +12,9 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from anls_eval.arrow import TEXT_LISTS, TEXTS, as_bools, as_ints, as_list
+from anls_eval.arrow import TEXT_LISTS, TEXTS, as_bools, as_ints, as_list, text_array
 from anls_eval.errors import short_repr
 from anls_eval.inputs.columns import read_block, read_column
 from anls_eval.registry import resolve_rules
@@ -393,7 +392,7 @@ def _answerable(options: Any) -> npt.NDArray[np.bool_]:
         return np.array([not own <= set(NOT_ANSWERABLE) for own in said])
     said = prepare_texts(options.flatten(), ("strip", "lower", "no-final-dot"), "compared").compared
     counts = as_ints(pc.list_value_length(options))
-    answerable = ~as_bools(pc.is_in(said, value_set=pa.array(NOT_ANSWERABLE, said.type)))
+    answerable = ~as_bools(pc.is_in(said, value_set=text_array(NOT_ANSWERABLE)))
     return np.logical_or.reduceat(answerable, np.cumsum(counts) - counts)
 
 

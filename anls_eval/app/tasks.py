@@ -165,7 +165,8 @@ def report(
     name = system_name(predictions)
     system = read_system(*sides, name=name, by=options.by, per_question=rows, **options.rules)
     score = system.scored.submission
-    write_rows(target / "per_question.csv", pq.read_table(rows))
+    with pq.ParquetFile(rows) as table:  # `read_table` would import pandas
+        write_rows(target / "per_question.csv", table.read())
     files = [target / "per_question.csv", rows, target / "report.html"]
     if hub is not None:
         entry = eval_result(score, dataset_id=hub[0], task_id=hub[1])

@@ -181,11 +181,12 @@ def explain(
     from anls_eval import scoring
     from anls_eval.cli import tables as terminal
     from anls_eval.explanation.answers import explain_answers
-    from anls_eval.files.documents import read_document
 
     if (json_file is None) == (prediction is None) or (prediction is not None and not answers):
         raise ValueError("expected a PREDICTION with at least one ANSWER, or --json-file FILE")
     if json_file is not None:
+        from anls_eval.files.documents import read_document
+
         given, expected = read_document(json_file)
         document = scoring.explain(given, expected, protocol=protocol or "anls_star", threshold=threshold)
         shown, plain = str(document), document.to_dict()
@@ -259,7 +260,6 @@ def score(
     quiet: Quiet = False,
 ) -> None:
     """Score a submission: JSON, JSON Lines, CSV, Parquet and more, detected by their content."""
-    from anls_eval.cli import tables as terminal
     from anls_eval.submission.score import score_submission
 
     for path in (per_question, report):
@@ -324,6 +324,8 @@ def score(
     if as_json:
         _print_json(dataset or result.to_dict())
     else:
+        from anls_eval.cli import tables as terminal
+
         _print_table(terminal.submission_table(result))
         _say(f"\n{result.signature}")
 

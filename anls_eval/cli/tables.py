@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
-from anls_eval.analysis.diagnosis import Diagnosis
-from anls_eval.check.check import CheckReport
 from anls_eval.cli.column_names import shortened
-from anls_eval.explanation.answers import AnswersExplanation
-from anls_eval.statistics import Ranking
-from anls_eval.submission.score import SubmissionScore
 from anls_eval.text.characters import aligned_lines
+
+if TYPE_CHECKING:  # what the other commands show is not imported
+    from anls_eval.analysis.diagnosis import Diagnosis
+    from anls_eval.check.check import CheckReport
+    from anls_eval.explanation.answers import AnswersExplanation
+    from anls_eval.statistics import Ranking
+    from anls_eval.submission.score import SubmissionScore
 
 
 def plain_table(*columns: str) -> Table:

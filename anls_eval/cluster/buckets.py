@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from anls_eval.arrow import number_array
 from anls_eval.files import FormatError, Reader
 from anls_eval.files.write import whole_file
 from anls_eval.questions.stream import fingerprints_of
@@ -68,7 +69,7 @@ def _cut(rows: pa.Table, buckets: int, reader: Reader) -> _Cut:
     if rows["question_id"].null_count:
         raise FormatError(reader.detected.path, "", "no question_ids. Expected them in every file, or in none.")
     own = (fingerprints_of(rows["question_id"]) % np.uint64(buckets)).astype(np.min_scalar_type(buckets))
-    order = pa.array(np.argsort(own, kind="stable"))  # 16 bits and fewer are sorted by their digits, in no time
+    order = number_array(np.argsort(own, kind="stable"))  # 16 bits and fewer are sorted by their digits, in no time
     [batch] = rows.combine_chunks().take(order).combine_chunks().to_batches()
     ends = np.cumsum(np.bincount(own, minlength=buckets))
     return [batch.slice(start, end - start) for start, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)]

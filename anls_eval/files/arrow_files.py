@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from anls_eval.arrow import as_bools, number_array
 from anls_eval.files.errors import FormatError, listed, repeated
 from anls_eval.files.files import File
 from anls_eval.files.source import Block, Source, from_row
@@ -139,11 +140,9 @@ def _is_view(kind: pa.DataType) -> bool:
 def _lengths(texts: pa.Array) -> pa.Array:
     """The bytes of each text."""
     if not _is_view(texts.type) or not len(texts):
-        return pc.binary_length(texts) if len(texts) else pa.array([], pa.int32())
+        return pc.binary_length(texts) if len(texts) else pa.nulls(0, pa.int32())
     views = np.frombuffer(texts.buffers()[1], np.int32)[::4]  # a view begins with the length
-    return pa.array(
-        views[texts.offset : texts.offset + len(texts)], mask=texts.is_null().to_numpy(zero_copy_only=False)
-    )
+    return number_array(views[texts.offset : texts.offset + len(texts)], as_bools(texts.is_null()))
 
 
 def _plain(column: pa.Array) -> pa.Array:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv
 
+from anls_eval.arrow import text_array
 from anls_eval.files.errors import FormatError
 from anls_eval.files.values import is_text
 
@@ -139,7 +140,8 @@ def _count_formulas(column: pa.Array) -> int:
 
 def _json_texts(column: pa.Array) -> pa.Array:
     values = column.to_pylist()
-    return pa.array([None if value is None else json.dumps(value, ensure_ascii=False) for value in values], pa.string())
+    texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
+    return text_array(texts).cast(pa.string())
 
 
 def _write_json_lines(stream: Any, _: pa.Schema, batches: _Batches) -> int:

@@ -10,27 +10,27 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
-from anls_eval.arrow import TEXT_LISTS, TEXTS, arrow_type, as_array, as_list, has_no_gap
+from anls_eval.arrow import arrow_type, as_array, as_list, has_no_gap, text_array, text_list_array
 from anls_eval.inputs.values import Where, describe_value, to_answers, to_text
 
 
 def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
     """The texts, null where there is none; raises UnicodeEncodeError for a lone surrogate, which Arrow cannot hold."""
     try:
-        return pa.array(values, TEXTS)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # not all are texts: look at each
-        return pa.array(each_prediction(values, where), TEXTS)
+        return text_array(values)
+    except TypeError:  # not all are texts: look at each
+        return text_array(each_prediction(values, where))
 
 
 def answer_texts(values: list[Any], where: Where) -> pa.LargeListArray:
     """The lists of answers, none of them empty; raises UnicodeEncodeError as above."""
-    # Arrow would take a bare string as a list of characters.
+    # A bare string would be taken as a list of characters.
     if operator.countOf(map(type, values), list) == len(values) or set(map(type, values)) <= {list, tuple}:
-        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError):
-            answers = pa.array(values, TEXT_LISTS)
+        with contextlib.suppress(TypeError):
+            answers = text_list_array(values)
             if has_no_gap(answers):
                 return answers
-    return pa.array(each_answers(values, where), TEXT_LISTS)
+    return text_list_array(each_answers(values, where))
 
 
 def each_prediction(values: list[Any], where: Where) -> list[str | None]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from anls_eval.arrow import BYTES, TEXT_LISTS, TEXTS, as_list, decode_texts, encode_texts
+from anls_eval.arrow import BYTES, TEXT_LISTS, TEXTS, as_list, bytes_array, bytes_list_array, decode_texts, encode_texts
 from anls_eval.inputs.columns import answer_texts, each_answers, each_prediction, prediction_texts
 from anls_eval.inputs.values import Where
 from anls_eval.rules.protocol import Protocol
@@ -44,7 +44,7 @@ def stored_texts(values: list[Any], where: Where) -> pa.Array:
     try:
         return prediction_texts(values, where).cast(BYTES)
     except UnicodeEncodeError:
-        return pa.array(encode_texts(each_prediction(values, where)), BYTES)
+        return bytes_array(encode_texts(each_prediction(values, where)))
 
 
 def stored_answers(values: list[Any], where: Where) -> pa.Array:
@@ -52,7 +52,7 @@ def stored_answers(values: list[Any], where: Where) -> pa.Array:
     try:
         return answer_texts(values, where).cast(pa.large_list(BYTES))
     except UnicodeEncodeError:
-        return pa.array(encode_texts(each_answers(values, where)), pa.large_list(BYTES))
+        return bytes_list_array(encode_texts(each_answers(values, where)))
 
 
 def stored_trees(trees: list[Any], side: str, where: Where, rules: Protocol) -> pa.Array:
@@ -70,7 +70,7 @@ def stored_trees(trees: list[Any], side: str, where: Where, rules: Protocol) -> 
             raise ValueError(
                 f"{where(row)}: nested more deeply than JSON can be written here; score it with anls_star_score"
             ) from None
-    return pa.array(texts, BYTES)
+    return bytes_array(texts)
 
 
 def _is_plain_json(tree: Any) -> bool:
@@ -114,7 +114,7 @@ def stored_table(batches: list[dict[str, Side]], schema: pa.Schema) -> pa.Table:
 def stored_side(table: pa.Table, side: str) -> tuple[pa.Array, pa.Array]:
     """Return the ids and values of one side, without the padding."""
     chunks = [chunk for chunk in table[side].chunks if len(chunk)]
-    column = pa.concat_arrays(chunks) if chunks else pa.array([], table[side].type)
+    column = pa.concat_arrays(chunks) if chunks else pa.nulls(0, table[side].type)
     column = column.filter(column.is_valid()) if column.null_count else column
     return column.field(0), column.field(1)
 

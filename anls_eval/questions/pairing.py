@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anls_eval.arrow import as_bools, as_list, decode_texts
+from anls_eval.arrow import as_bools, as_list, decode_texts, number_array
 from anls_eval.questions.columns import TEXT_TYPES, id_list, stored_side
 
 
@@ -49,7 +49,7 @@ def align_questions(
     surplus = prediction_ids[:0]
     if len(prediction_ids) > len(reference_ids) - len(lacking):
         surplus = prediction_ids.filter(pc.invert(pc.is_in(prediction_ids, value_set=reference_ids)))
-    notes += unmatched_ids(reference_ids.take(pa.array(lacking)), surplus, len(answers), missing, unknown)
+    notes += unmatched_ids(reference_ids.take(number_array(lacking)), surplus, len(answers), missing, unknown)
     if not len(answers):
         raise ValueError("nothing to score: references are empty")
     return Aligned(reference_ids, texts.take(positions), answers, lacking.tolist(), len(surplus), notes)
@@ -90,11 +90,11 @@ def drop_repeats(
         first = first_of.setdefault(id_, row)
         if not same(contents[first], contents[row]):
             kind = TEXT_TYPES["references" if pa.types.is_large_list(values.type) else "predictions"]
-            given, again = (as_list(decode_texts(values.take([at]), kind))[0] for at in (first, row))
+            given, again = (as_list(decode_texts(values[at : at + 1], kind))[0] for at in (first, row))
             raise ValueError(
                 f"duplicate question_id {id_list(ids[row : row + 1])[0]!r} in {side} with different content: "
                 f"{given!r} and {again!r}; expected each question_id once. Remove one of them."
             )
-    kept = pa.array(list(first_of.values()))
+    kept = number_array(np.array(list(first_of.values())))
     notes.append(f"{len(ids) - len(kept)} repeated rows of {side} (same question_id, same content): left out")
     return ids.take(kept), values.take(kept)

@@ -6,27 +6,31 @@ its other side. Of each id that has passed, only a fingerprint of 8 bytes is kep
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anls_eval.arrow import BYTES
+from anls_eval.arrow import BYTES, text_bytes, text_starts
 from anls_eval.questions.pairing import drop_repeats, unmatched_ids
 
 WAITING_ROWS = 262_144
 """How many rows of a side wait before the other side is looked through; up to so many, the order does not matter."""
 
-_NO_PREDICTIONS = pa.table({"question_id": pa.array([], BYTES), "value": pa.array([], BYTES)})
+_NO_PREDICTIONS = pa.table({"question_id": pa.nulls(0, BYTES), "value": pa.nulls(0, BYTES)})
 
 
 _CHECKED_AT_ONCE = 1 << 20  # fingerprints, 8 MB
 
 _Fingerprints = npt.NDArray[np.uint64]
 _NO_FINGERPRINTS: _Fingerprints = np.zeros(0, dtype=np.uint64)
+
+_WORD = 8  # bytes
+_FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(_WORD + 1)], np.uint64)  # masks
+_LONG = 1024  # bytes of an id, from which on each is hashed by itself
 
 
 class RepeatedIdError(Exception):
@@ -63,7 +67,7 @@ class Alignment:
         self._options = missing, unknown
         self._passed: list[_Fingerprints] = []  # of questions: both sides have the same id
         self._rows = [0, 0]
-        self.lacking = self.surplus = pa.array([], BYTES)
+        self.lacking = self.surplus = pa.nulls(0, BYTES)
 
     def __iter__(self) -> Iterator[pa.Table]:
         waiting: list[pa.Table | None] = [None, None]
@@ -137,8 +141,28 @@ class Alignment:
 
 def fingerprints_of(ids: pa.ChunkedArray) -> _Fingerprints:
     """Hash question_ids to 64 bits, in every process and on every machine to the same."""
-    hashes: _Fingerprints = pd.util.hash_array(ids.to_numpy(), categorize=False)
+    column = ids.combine_chunks()
+    starts = text_starts(column) - text_starts(column)[0]
+    sizes = np.diff(starts)
+    data = np.concatenate([text_bytes(column), np.zeros(_WORD, np.uint8)])
+    words = np.ndarray(len(data) - _WORD + 1, "<u8", data, strides=(1,))  # of eight bytes, from each byte on
+    hashes: _Fingerprints = sizes.astype(np.uint64)
+    rows = np.flatnonzero((sizes > 0) & (sizes <= _LONG))
+    for place in range(0, int(sizes[rows].max(initial=0)), _WORD):
+        rows = rows[sizes[rows] > place]
+        word = words[starts[rows] + place] & _FIRST_BYTES[np.minimum(sizes[rows] - place, _WORD)]
+        hashes[rows] = _mixed(hashes[rows] ^ word)
+    for row in np.flatnonzero(sizes > _LONG).tolist():
+        digest = hashlib.blake2b(data[starts[row] : starts[row + 1]].tobytes(), digest_size=_WORD).digest()
+        hashes[row] = int.from_bytes(digest, "little")
     return hashes
+
+
+def _mixed(values: _Fingerprints) -> _Fingerprints:
+    """Spread each bit over all 64, as the last step of SplitMix64 does, which maps no two values to one."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
 
 
 def _has_repeats(blocks: list[_Fingerprints]) -> bool:

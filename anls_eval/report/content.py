@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from anls_eval.analysis.confusions import Confusion, character_confusions
 from anls_eval.analysis.diagnosis import COMMON_THRESHOLDS, Disagreement, compare_protocols
 from anls_eval.analysis.losses import LossClass, LossReport, loss_report
 from anls_eval.analysis.thresholds import ThresholdSweep, sweep_pairs
+from anls_eval.arrow import number_array
 from anls_eval.explanation.answers import AnswerComparison, explain_answers
 from anls_eval.explanation.result import Match
 from anls_eval.explanation.tree import explain_tree
@@ -546,7 +546,11 @@ def _board(scored: ScoredQuestions) -> str:
 
 
 def _taken(column: Any, rows: list[int]) -> Any:
-    return [column[row] for row in rows] if isinstance(column, list) else column.take(pa.array(rows))
+    return (
+        [column[row] for row in rows]
+        if isinstance(column, list)
+        else column.take(number_array(np.array(rows, dtype=np.int64)))
+    )
 
 
 def _versus(systems: tuple[System, System], texts: tuple[_Texts | None, _Texts | None]) -> Versus:

@@ -13,7 +13,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anls_eval.arrow import BYTES, TEXTS, as_bools, as_ints, as_list, decode_texts
+from anls_eval.arrow import (
+    BYTES,
+    TEXTS,
+    as_bools,
+    as_ints,
+    as_list,
+    decode_texts,
+    number_array,
+    text_array,
+    text_list_array,
+)
 from anls_eval.files import Batch, Reader
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.questions.columns import id_list, stored_ids
@@ -21,7 +31,6 @@ from anls_eval.questions.stream import Alignment, without_repeats
 from anls_eval.submission.scorers import Scorer, escaped_surrogates, text_column
 from anls_eval.submission.totals import Summary
 
-_LABELS = pa.large_list(pa.large_string())
 BY = "by "  # before the names of columns to group by, which can be any
 NO_VALUE = "no value in "  # before them, in the counts of a summary
 
@@ -124,7 +133,7 @@ class Pass:
             self.summary.tally(("score",), scores)
             for name in self._options.by:
                 labels = questions[BY + name].combine_chunks()
-                lengths = as_ints(pc.fill_null(pc.list_value_length(labels), 0))
+                lengths = as_ints(pc.list_value_length(labels))
                 self.summary.counts[NO_VALUE + name] += int(np.count_nonzero(lengths == 0))
                 for value, counts in _grouped(labels, scores):
                     self.summary.count(("by", name, value), counts)
@@ -140,7 +149,7 @@ class Pass:
         """Score block by block, and give the rows for a file."""
         for questions, scores, details in self.scored(detailed, on_progress):
             ids = decode_texts(questions["question_id"].combine_chunks(), TEXTS)
-            columns = {"question_id": text_column(ids), **details, "score": pa.array(scores)}
+            columns = {"question_id": text_column(ids), **details, "score": number_array(scores)}
             for name in self._options.by:
                 columns[BY + name if name in columns else name] = _shown_labels(questions[BY + name])
             yield pa.record_batch(columns)
@@ -201,9 +210,9 @@ def _labels(column: Any) -> pa.Array:
         with contextlib.suppress(pa.ArrowException):  # durations, bytes and others, of which Python makes texts
             texts = column.cast(pa.large_string())
             ends = np.cumsum(np.concatenate([[0], as_bools(texts.is_valid())]))
-            return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), texts.drop_null())
+            return pa.LargeListArray.from_arrays(number_array(ends), texts.drop_null())
     values = as_list(column)
-    return pa.array([list(map(_text, own)) if isinstance(own, list) else _label(own) for own in values], _LABELS)
+    return text_list_array([list(map(_text, own)) if isinstance(own, list) else _label(own) for own in values])
 
 
 def _label(value: Any) -> list[str]:
@@ -226,13 +235,15 @@ def _one_label(questions: pa.Table, name: str) -> list[str]:
 
 def _shown_labels(labels: pa.ChunkedArray) -> pa.Array:
     shown = [None if not own else own[0] if len(own) == 1 else json.dumps(own) for own in labels.to_pylist()]
-    return pa.array(shown, pa.large_string())
+    return text_array(shown)
 
 
 def _grouped(labels: pa.Array, scores: Any) -> Iterator[tuple[str, dict[float, int]]]:
     """The number of questions by label and score."""
-    owners = pc.list_parent_indices(labels)
-    table = pa.table({"label": labels.flatten(), "score": pa.array(scores).take(owners)})
-    counted = table.group_by(["label", "score"]).aggregate([([], "count_all")])
-    for label, score, count in zip(*(counted[name].to_pylist() for name in counted.column_names), strict=True):
-        yield label, {score: count}
+    names = labels.flatten().dictionary_encode()
+    # Complex numbers are sorted by label, then by score. Arrow's group_by would import pyarrow.dataset and pandas.
+    pairs = as_ints(names.indices) + 1j * scores[as_ints(pc.list_parent_indices(labels))]
+    found, counts = np.unique(pairs, return_counts=True)
+    known = names.dictionary.to_pylist()
+    for pair, count in zip(found.tolist(), counts.tolist(), strict=True):
+        yield known[int(pair.real)], {pair.imag: count}

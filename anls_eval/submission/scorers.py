@@ -12,7 +12,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from anls_eval.analysis.losses import question_classes
-from anls_eval.arrow import TEXT_LISTS, TEXTS, as_array, as_bools, as_list, decode_texts, has_no_gap
+from anls_eval.arrow import (
+    TEXT_LISTS,
+    TEXTS,
+    as_array,
+    as_bools,
+    as_list,
+    decode_texts,
+    has_no_gap,
+    number_array,
+    text_array,
+)
 from anls_eval.explanation.result import ScoreNode
 from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.files import Reader
@@ -135,10 +145,10 @@ class TextScorer(Scorer):
         return {
             "prediction": text_column(pairs.predictions),
             "closest_reference": text_column(pairs.answers),
-            "distance": pa.array(distances, mask=~measured),
-            "length": pa.array(lengths, mask=~measured),
-            "similarity": pa.array(similarities, mask=~measured),
-            "loss": pa.array(question_classes(pairs, self.rules)),
+            "distance": number_array(distances, ~measured),
+            "length": number_array(lengths, ~measured),
+            "similarity": number_array(similarities, ~measured),
+            "loss": text_array(question_classes(pairs, self.rules)).cast(pa.string()),
         }
 
     def notes(self, summary: Summary) -> list[str]:
@@ -160,7 +170,7 @@ def _note_texts(summary: Summary, scored: Scored, questions: pa.Table) -> None:
 def _note_rows(summary: Summary, what: str, rows: list[int], questions: pa.Table) -> None:
     """Count these rows of a block, and keep the ids of the first ones."""
     if rows:
-        ids = id_list(questions["question_id"].take(rows[:5]).combine_chunks())
+        ids = id_list(questions["question_id"].take(number_array(np.array(rows[:5]))).combine_chunks())
         names = [str(summary.n + row) if own is None else repr(own) for own, row in zip(ids, rows, strict=False)]
         summary.note(what, len(rows), names)
 
@@ -170,9 +180,9 @@ def text_column(values: Sequence[str | None] | pa.Array) -> pa.Array:
     if isinstance(values, pa.Array):
         return values
     try:
-        return pa.array(values, pa.large_string())
+        return text_array(values)
     except UnicodeEncodeError:
-        return pa.array([None if own is None else escaped_surrogates(own) for own in values], pa.large_string())
+        return text_array([None if own is None else escaped_surrogates(own) for own in values])
 
 
 def escaped_surrogates(text: str) -> str:

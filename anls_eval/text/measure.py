@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
-from anls_eval.arrow import TEXTS, Floats, as_bools, as_ints, as_list
+from anls_eval.arrow import Floats, as_bools, as_ints, as_list, as_objects, number_array, text_array
 from anls_eval.inputs.columns import read_block
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import STEPS
@@ -47,8 +47,8 @@ def _score_texts(
     rows, of_open = np.flatnonzero(is_open), is_open[owner]
     offsets = np.flatnonzero(of_open)
     owner = (np.cumsum(is_open) - 1)[owner[of_open]]
-    left = prepare_texts(predictions.filter(pa.array(is_open)), rules.prediction_steps, rules.prediction_length)
-    right = prepare_texts(flat.filter(pa.array(of_open)), rules.answer_steps, rules.answer_length)
+    left = prepare_texts(predictions.filter(number_array(is_open)), rules.prediction_steps, rules.prediction_length)
+    right = prepare_texts(flat.filter(number_array(of_open)), rules.answer_steps, rules.answer_length)
     lengths = np.maximum(left.lengths[owner], right.lengths)
     open_scores = np.zeros(len(rows))
 
@@ -64,10 +64,10 @@ def _score_texts(
         pairs = np.flatnonzero(~settled[owner] & (kept_similarity(least_distance, lengths, rules) > 0))
 
     begins = np.diff(owner[pairs], prepend=-1) > 0  # a prediction is held once, however many answers it meets
-    texts = left.compared.take(pa.array(owner[pairs][begins])).to_numpy(zero_copy_only=False)
+    texts = as_objects(left.compared.take(number_array(owner[pairs][begins])))
     distances = cpdist(
         texts[np.cumsum(begins) - 1],
-        right.compared.take(pa.array(pairs)).to_numpy(zero_copy_only=False),
+        as_objects(right.compared.take(number_array(pairs))),
         scorer=Levenshtein.distance,
         scorer_kwargs={"weights": edit_costs(rules)},
         dtype=np.int32,
@@ -75,7 +75,7 @@ def _score_texts(
     np.maximum.at(open_scores, owner[pairs], kept_similarity(distances, lengths[pairs], rules).astype(np.float64))
     if rules.zero_predictions:
         held = [text for text in rules.zero_predictions if not re.search("[\ud800-\udfff]", text)]
-        zero = pc.is_in(left.compared, value_set=pa.array(held, TEXTS))
+        zero = pc.is_in(left.compared, value_set=text_array(held))
         open_scores[as_bools(zero)] = 0.0
     scores[rows] = open_scores
 
@@ -136,7 +136,7 @@ def padding_gains(texts: Any, options: Any, scores: Floats, rules: Protocol) -> 
         return []
     partial = np.flatnonzero((scores > 0) & (scores < 1))  # blanks cannot raise 0 to 0 or anything above 1
     if isinstance(texts, pa.Array):
-        texts, options = texts.take(pa.array(partial)), options.take(pa.array(partial))
+        texts, options = texts.take(number_array(partial)), options.take(number_array(partial))
         pairs = list(zip(texts.to_pylist(), options.to_pylist(), partial.tolist(), strict=True))
     else:
         pairs = [(texts[row], options[row], row) for row in partial.tolist()]

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
-from anls_eval.arrow import TEXT_LISTS, TEXTS, as_bools, as_ints, as_list
+from anls_eval.arrow import TEXT_LISTS, TEXTS, as_bools, as_ints, as_list, as_objects, number_array, text_array
 from anls_eval.inputs.columns import check_same_length, each_answers, each_prediction, read_block, read_column
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import apply_steps
@@ -153,7 +153,7 @@ def measure(block: Block, protocols: Sequence[Protocol], *, first: bool = False)
         return _measured_by_kind(block, protocols, first)
     settled = _settled(block, protocols)
     rows, rest = np.flatnonzero(settled), np.flatnonzero(~settled)
-    others = Block(block.rows[rest], block.texts.take(pa.array(rest)), block.options.take(pa.array(rest)))
+    others = Block(block.rows[rest], block.texts.take(number_array(rest)), block.options.take(number_array(rest)))
     parts = [part._replace(rows=rest[part.rows]) for part in _measured_by_kind(others, protocols, first)]
     if len(rows):
         equal = Measured(np.zeros(len(rows), dtype=np.int64), np.ones(len(rows), dtype=np.int64))
@@ -169,10 +169,10 @@ def _settled(block: Block, protocols: Sequence[Protocol]) -> _Bools:
     owner, starts = np.repeat(np.arange(len(counts)), counts), np.cumsum(counts) - counts
     equal = equal_answers(block.texts, block.options.flatten(), owner)
     rows = np.flatnonzero(np.logical_or.reduceat(equal, starts))
-    texts = block.texts.take(pa.array(rows))
+    texts = block.texts.take(number_array(rows))
     is_plain = as_bools(pc.match_substring_regex(texts, _PLAIN)) & (as_ints(pc.binary_length(texts)) > 0)
     zero = [text.lower() for rules in protocols for text in rules.zero_predictions if not _SURROGATE.search(text)]
-    is_plain &= ~as_bools(pc.is_in(pc.ascii_lower(texts), value_set=pa.array(zero, TEXTS)))
+    is_plain &= ~as_bools(pc.is_in(pc.ascii_lower(texts), value_set=text_array(zero)))
     settled = np.zeros(len(counts), dtype=bool)
     settled[rows[is_plain]] = True
     return settled
@@ -202,7 +202,7 @@ def _where(block: Block, has: Callable[[pa.LargeStringArray], pa.BooleanArray]) 
     """The questions whose prediction and answers all have a property."""
     each = as_bools(has(block.options.flatten()))
     counts = _counts(block.options)
-    prediction_has = as_bools(pc.fill_null(has(block.texts), False))
+    prediction_has = as_bools(has(block.texts))
     return prediction_has & np.logical_and.reduceat(each, np.cumsum(counts) - counts)
 
 
@@ -281,10 +281,10 @@ class _Compared(NamedTuple):
 
 
 def _measured(block: Block, rows: _Ints, protocols: list[Protocol], first: bool) -> Part:
-    options = block.options.take(pa.array(rows))
+    options = block.options.take(number_array(rows))
     counts = _counts(options)
     owner, starts = np.repeat(np.arange(len(rows)), counts), np.cumsum(counts) - counts
-    pairs = _Pairs(block.texts.take(pa.array(rows)), options.flatten(), owner, starts)
+    pairs = _Pairs(block.texts.take(number_array(rows)), options.flatten(), owner, starts)
 
     @functools.cache
     def prepared(side: int, steps: tuple[str, ...]) -> PreparedTexts:
@@ -363,10 +363,10 @@ def _compare(
         is_open &= ~settled[owner]
     open_pairs = np.flatnonzero(is_open)
     begins = np.diff(owner[open_pairs], prepend=-1) > 0  # a prediction is held once, however many answers it meets
-    texts = left.compared.take(pa.array(owner[open_pairs][begins])).to_numpy(zero_copy_only=False)
+    texts = as_objects(left.compared.take(number_array(owner[open_pairs][begins])))
     distances[open_pairs] = cpdist(
         texts[np.cumsum(begins) - 1],
-        right.compared.take(pa.array(open_pairs)).to_numpy(zero_copy_only=False),
+        as_objects(right.compared.take(number_array(open_pairs))),
         scorer=Levenshtein.distance,
         scorer_kwargs={"weights": edit_costs(rules)},
         dtype=np.int32,
@@ -384,7 +384,7 @@ def _is_zero(compared: pa.LargeStringArray, rules: Protocol) -> _Bools:
     if not rules.zero_predictions:
         return np.zeros(len(compared), dtype=bool)
     held = [text for text in rules.zero_predictions if not _SURROGATE.search(text)]
-    return as_bools(pc.is_in(compared, value_set=pa.array(held, TEXTS)))
+    return as_bools(pc.is_in(compared, value_set=text_array(held)))
 
 
 def _of_questions(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anls_eval.arrow import TEXTS, as_bools, as_ints, text_bytes, text_starts
+from anls_eval.arrow import as_bools, as_ints, number_array, text_array, text_bytes, text_starts
 from anls_eval.rules.steps import apply_steps, needed_steps
 
 
@@ -59,8 +59,8 @@ def prepare_texts(texts: pa.LargeStringArray, steps: tuple[str, ...], length: st
                 compared = _ASCII_STEPS[step](compared)
         sizes = np.diff(text_starts(compared))  # bytes, which are characters in ASCII
         if not in_arrow.all():
-            others = [apply_steps(steps, text) for text in texts.filter(pa.array(~in_arrow)).to_pylist()]
-            compared = pc.replace_with_mask(compared, pa.array(~in_arrow), pa.array(others, TEXTS))
+            others = [apply_steps(steps, text) for text in texts.filter(number_array(~in_arrow)).to_pylist()]
+            compared = pc.replace_with_mask(compared, number_array(~in_arrow), text_array(others))
             sizes[~in_arrow] = list(map(len, others))
     else:
         sizes = as_ints(pc.utf8_length(compared))
@@ -70,7 +70,7 @@ def prepare_texts(texts: pa.LargeStringArray, steps: tuple[str, ...], length: st
         source = compared if counted == "compared" else texts
         wide = ~_is_ascii(source)
         lengths = lengths.copy()
-        lengths[wide] = [len(text.upper()) for text in source.filter(pa.array(wide)).to_pylist()]
+        lengths[wide] = [len(text.upper()) for text in source.filter(number_array(wide)).to_pylist()]
     return PreparedTexts(compared, sizes, lengths)
 
 
@@ -106,6 +106,6 @@ def equal_answers(
     equal = np.zeros(len(owner), dtype=bool)
     same_size = np.flatnonzero(np.diff(text_starts(predictions))[owner] == np.diff(text_starts(answers)))
     # Only on what `take` made: Arrow's ASCII case kernels are wrong on a cast slice, whose offsets do not begin at 0.
-    pair = [predictions.take(pa.array(owner[same_size])), answers.take(pa.array(same_size))]
-    equal[same_size] = as_bools(pc.fill_null(pc.equal(*map(pc.ascii_lower, pair) if fold else pair), False))
+    pair = [predictions.take(number_array(owner[same_size])), answers.take(number_array(same_size))]
+    equal[same_size] = as_bools(pc.equal(*map(pc.ascii_lower, pair) if fold else pair))
     return equal

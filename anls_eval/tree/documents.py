@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
-from anls_eval.arrow import TEXTS, Floats
+from anls_eval.arrow import Floats, as_objects, text_array
 from anls_eval.inputs.values import NOT_GIVEN, is_missing_value
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import normaliser
@@ -147,11 +146,11 @@ class _Documents:
 def _normalised(texts: list[str], steps: tuple[str, ...]) -> tuple[Any, npt.NDArray[np.int64]]:
     """Texts after the steps, and their lengths."""
     try:
-        prepared = prepare_texts(pa.array(texts, TEXTS), steps, "compared")
+        prepared = prepare_texts(text_array(texts), steps, "compared")
     except UnicodeEncodeError:  # Arrow has no lone surrogates
         done = list(map(normaliser(steps), texts))
         return done, np.array(list(map(len, done)), np.int64)
-    return prepared.compared.to_numpy(zero_copy_only=False), prepared.sizes
+    return as_objects(prepared.compared), prepared.sizes
 
 
 def _exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:
