@@ -4,7 +4,7 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from anls_eval.files.errors import shown
+from anls_eval.errors import short_repr
 from anls_eval.text.formatting import is_refusal
 
 _TAGS = (
@@ -71,14 +71,16 @@ def answer_faults(text: str, accepted: Sequence[str] | None) -> list[AnswerFault
     faults = []
     if not text.strip():
         empty_is_right = accepted is not None and any(not own.strip() or is_refusal(own) for own in accepted)
-        return [] if empty_is_right else [AnswerFault("answer-empty", shown(text))]
+        return [] if empty_is_right else [AnswerFault("answer-empty", short_repr(text))]
     if _SUSPICIOUS.search(text):
         whole = "\n".join(accepted or ()).lower()
         if text != text.strip():
-            faults.append(AnswerFault("answer-blanks", shown(text), certain=True))
+            faults.append(AnswerFault("answer-blanks", short_repr(text), certain=True))
         repaired = _decoded_again(text)
         if repaired is not None and text.strip().lower() not in whole:
-            faults.append(AnswerFault("answer-mojibake", f"{shown(text)} for {shown(repaired)}", certain=True))
+            faults.append(
+                AnswerFault("answer-mojibake", f"{short_repr(text)} for {short_repr(repaired)}", certain=True)
+            )
         for code, pattern in (("answer-markup", _MARKUP.search(text)), ("answer-prefix", _PREFIX.match(text))):
             part = "" if pattern is None else pattern[0].strip()
             if part and part.lower() not in whole:
@@ -87,10 +89,10 @@ def answer_faults(text: str, accepted: Sequence[str] | None) -> list[AnswerFault
         buried = len(text) >= LONG
     else:
         if is_refusal(text) and not any(is_refusal(own) or not own.strip() for own in accepted):
-            faults.append(AnswerFault("answer-refusal", shown(text)))
+            faults.append(AnswerFault("answer-refusal", short_repr(text)))
         buried = _is_buried(text, accepted)
     if buried and not {"answer-markup", "answer-prefix"} & {fault.code for fault in faults}:
-        faults.append(AnswerFault("answer-long", f"{len(text):,} characters: {shown(text)}"))
+        faults.append(AnswerFault("answer-long", f"{len(text):,} characters: {short_repr(text)}"))
     return faults
 
 

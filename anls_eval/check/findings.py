@@ -11,7 +11,7 @@ from anls_eval.check.answers import answer_faults, mended
 from anls_eval.check.ids import check_ids, is_rounded
 from anls_eval.check.portals import Portal
 from anls_eval.check.rows import References, Rows
-from anls_eval.files.errors import shown
+from anls_eval.errors import short_repr
 from anls_eval.files.source import ABSENT
 from anls_eval.inputs.values import is_missing_value
 
@@ -133,7 +133,7 @@ def _of_repeats(texts: Sequence[str | None], answers: Sequence[Any], can_be_roun
                 "id-digits", row, f"{text}, which row {first[text]} has too, is what a float makes of its like"
             )
         else:
-            yield Finding("id-conflict", row, f"{shown(own)}, but {shown(other)} in row {first[text]}")
+            yield Finding("id-conflict", row, f"{short_repr(own)}, but {short_repr(other)} in row {first[text]}")
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -175,9 +175,9 @@ def _of_answer(answer: Any, accepted: Sequence[str] | None, portal: Portal | Non
     if portal is None or not portal.lists:
         if isinstance(answer, list):
             if len(answer) != 1 or not isinstance(answer[0], str):
-                return [("answer-list", shown(answer), False)], answer
+                return [("answer-list", short_repr(answer), False)], answer
             faults, right = _of_text(answer[0], accepted)
-            return [("answer-list", shown(answer), True), *faults], right
+            return [("answer-list", short_repr(answer), True), *faults], right
         return _of_text(answer, accepted)
     if isinstance(answer, list):
         if not answer:
@@ -186,7 +186,7 @@ def _of_answer(answer: Any, accepted: Sequence[str] | None, portal: Portal | Non
         return [fault for faults, _ in parts for fault in faults], [right for _, right in parts]
     faults, right = _of_text(answer, accepted)
     if isinstance(answer, str):
-        faults = [("answer-text", shown(answer), True), *faults]
+        faults = [("answer-text", short_repr(answer), True), *faults]
     return faults, [right]
 
 
@@ -202,7 +202,7 @@ def _of_text(answer: Any, accepted: Sequence[str] | None) -> tuple[_Faults, Any]
     if isinstance(answer, (int, float)):
         is_number = not isinstance(answer, bool)
         return [("answer-number", repr(answer), is_number)], str(answer) if is_number else answer
-    return [("answer-list" if isinstance(answer, list) else "answer-object", shown(answer), False)], answer
+    return [("answer-list" if isinstance(answer, list) else "answer-object", short_repr(answer), False)], answer
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -219,4 +219,4 @@ def _of_confidences(rows: Rows) -> Iterator[Finding]:
     for row, value in enumerate(rows.confidences):
         numbers = value if isinstance(value, list) and value else [value]
         if not all(isinstance(own, (int, float)) and 0 <= own <= 1 for own in numbers) and not rows.is_unreadable(row):
-            yield Finding("confidence", row, shown(value))
+            yield Finding("confidence", row, short_repr(value))

@@ -16,8 +16,8 @@ from anls_eval.check.check import MOST_SHOWN, CheckReport, examine
 from anls_eval.check.findings import Finding
 from anls_eval.check.ids import as_integer
 from anls_eval.check.rows import Rows, read_references
+from anls_eval.errors import short_repr
 from anls_eval.files import FormatError
-from anls_eval.files.errors import shown
 from anls_eval.files.source import ABSENT
 from anls_eval.files.values import listed_column
 from anls_eval.files.write import whole_file
@@ -170,7 +170,7 @@ def _dumped(value: Any) -> str:
 
 
 def _refuse(value: Any) -> None:
-    raise ValueError(f"{shown(value)}: a {type(value).__name__} cannot be written as JSON. Leave its column out.")
+    raise ValueError(f"{short_repr(value)}: a {type(value).__name__} cannot be written as JSON. Leave its column out.")
 
 
 _WRITERS: dict[str, Callable[[_Objects, Sequence[str]], Iterator[str]]] = {

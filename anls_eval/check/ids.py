@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
 from typing import Any
 
-from anls_eval.files.errors import shown
+from anls_eval.errors import short_repr
 from anls_eval.files.source import ABSENT
 
 _INTEGER = re.compile(r"0|[1-9][0-9]*")
@@ -132,7 +132,7 @@ def _read(
     if isinstance(value, float):
         return _read_number(Decimal(value) if math.isfinite(value) else None, repr(value), known, in_cells)
     if isinstance(value, bool) or not isinstance(value, (int, str)):
-        return None, ("id-type", shown(value), False)
+        return None, ("id-type", short_repr(value), False)
     if isinstance(value, int):
         return str(value), None
     if known is not None and value in known:

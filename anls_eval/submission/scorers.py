@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from anls_eval.analysis.losses import question_classes
 from anls_eval.arrow import TEXT_LISTS, TEXTS, as_array, as_bools, as_list, decode_texts, has_no_gap
+from anls_eval.errors import AnlsError, Remedy
 from anls_eval.explanation.result import ScoreNode
 from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.files import Reader
@@ -264,9 +265,10 @@ class LeaderboardScorer(Scorer):
         if self.rules.answer_types:
             labels = questions["answer_type"].to_pylist() if "answer_type" in questions.column_names else [[]]
             if not labels[0]:
-                raise ValueError(
+                raise AnlsError(
                     f"protocol {self.rules.name!r} needs the answer type of each question, one of "
-                    f"{', '.join(self.rules.answer_types)}; name its column with columns={{'answer_type': NAME}}"
+                    f"{', '.join(self.rules.answer_types)}.",
+                    remedies=[Remedy("columns", {"answer_type": "NAME"}, "name its column")],
                 )
             types = [own[0] if own else None for own in labels]
         scores, notes = self.rules.score_all(predictions, references, types)

@@ -31,6 +31,7 @@ from anls_eval.analysis import diagnosis
 from anls_eval.check.check import check_submission
 from anls_eval.check.fix import mend_submission
 from anls_eval.cli import commands as cli
+from anls_eval.errors import located
 from anls_eval.explanation.answers import explain_answers
 from anls_eval.files import FORMATS, open_predictions, open_references, write_rows
 from anls_eval.files.documents import read_document
@@ -411,13 +412,12 @@ def space(random: Random, folder: Path) -> str:
 
 
 def _in_this_process(task: Callable[..., Any], *arguments: Any, seconds: float, on_progress: Any = None) -> Any:
-    from anls_eval.app.child import RefusedError
-
     arguments = pickle.loads(pickle.dumps(arguments))
     try:
         return pickle.loads(pickle.dumps(task(*arguments, lambda share, what: None)))
     except (ValueError, TypeError) as error:
-        raise RefusedError(refusal(error)) from None
+        refusal(error)
+        raise located("", error) from None
 
 
 def _answer_tab(random: Random, folder: Path) -> str:
