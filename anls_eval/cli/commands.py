@@ -556,29 +556,29 @@ def check(
     format_name: Format = None,
     columns: Columns = None,
     fix: Annotated[
-        Path | None, typer.Option(help="Write the submission with the mends that are certain: .json, .jsonl or .csv.")
+        Path | None, typer.Option(help="Write the submission with all safe fixes applied: .json, .jsonl or .csv.")
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object, with every problem and not only the first of a kind.")
     ] = False,
 ) -> None:
     """Find what a portal would refuse in a submission, and what costs points; exit status 1 if it would be refused."""
-    from anls_eval.check.check import MOST_SHOWN, check_submission
-    from anls_eval.check.fix import mend_submission
+    from anls_eval.check.check import MAX_SHOWN, check_submission
+    from anls_eval.check.fix import fix_submission
     from anls_eval.cli import tables as terminal
 
     _check_output(fix, predictions, references)
     roles = dict(_role(text) for text in columns or [])
-    asked: dict[str, Any] = {"format": format_name, "columns": roles, "most": None if as_json else MOST_SHOWN}
+    asked: dict[str, Any] = {"format": format_name, "columns": roles, "most": None if as_json else MAX_SHOWN}
     report = left = check_submission(predictions, references, **asked)
     shown = _fields(report)
     if not as_json:
         _say(terminal.check_text(report))
     if fix is not None and report.is_readable:
-        left = mend_submission(predictions, fix, references, **asked)
+        left = fix_submission(predictions, fix, references, **asked)
         shown["mended"] = left
         if not as_json:
-            _say(f"\n{terminal.mended_text(report, left)}")
+            _say(f"\n{terminal.fixed_text(report, left)}")
     if as_json:
         _print_json(shown)
     if left.refused:
