@@ -61,8 +61,107 @@ __version__ = "0.1.0"
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/errors.py
-# Values in messages, and the check of an option that is one of a few words.
+# Errors that keep their message in parts, so that Python, the command line and the app each name options their way.
+#
+# * Explained: the parts of a message: place, refused option and value, problem, remedies
+#   * AnlsError(ValueError): the input or an option is wrong
+#     * FormatError: a file cannot be read or written
+#     * FilesError: several files cannot be scored
+#       * BadPartsError: parts of a data set cannot be scored
+#   * LostWorkersError(ChildProcessError): the cluster failed, not the input
+#   * InterruptedRunError(KeyboardInterrupt): Ctrl-C; what was finished is kept
 # ---------------------------------------------------------------------------------------------------
+
+Words = Callable[[str, object], "str | None"]
+"""Names an option with its value; None where the interface does not have it."""
+
+
+def python_words(option: str, value: object) -> str:
+    """Return an option as Python passes it: ``missing="zero"``."""
+    return f"{option}={value!r}".replace("'", '"')
+
+
+@dataclasses.dataclass(frozen=True)
+class Remedy:
+    """An option that helps; the message says "To (purpose), pass (option)=(value)" in the words of the interface.
+
+    Args:
+        option: Its name in Python.
+        value: The value to pass.
+        purpose: What it does, as a verb phrase.
+    """
+
+    option: str
+    value: object
+    purpose: str
+
+
+class Explained(BaseException):
+    """An error whose message is made of parts; ``str(error)`` says them in the words of Python.
+
+    Args:
+        problem: What is wrong and what was expected, in sentences that name no option.
+        option: The option whose value is refused; empty if it is none.
+        value: That value.
+        remedies: Options that help.
+        where: The file, row or system; empty if the problem says it.
+
+    Example:
+        >>> remedy = Remedy("missing", "zero", "count missing predictions as 0")
+        >>> print(AnlsError("2 questions without a prediction.", remedies=[remedy]))
+        2 questions without a prediction. To count missing predictions as 0, pass missing="zero".
+        >>> print(AnlsError("expected a number from 0 to 1", option="threshold", value="7/5"))
+        threshold='7/5': expected a number from 0 to 1
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        option: str = "",
+        value: object = None,
+        remedies: Sequence[Remedy] = (),
+        where: str = "",
+    ) -> None:
+        super().__init__(problem)
+        self.problem, self.option, self.remedies, self.where = problem, option, tuple(remedies), where
+        self.refused = f"{option}={short_repr(value)}" if option else ""
+        # Any other value may not survive the way to another process.
+        self.value = value if value is None or type(value) in (str, bool, int, float) else short_repr(value)
+
+    def told(self, words: Words | None = None, verb: str = "pass") -> str:
+        """Return the message with options in the words of an interface; without any, in those of Python."""
+        refused = self.refused and ((words and words(self.option, self.value)) or self.refused)
+        named = [(own.purpose, (words or python_words)(own.option, own.value)) for own in self.remedies]
+        ways = [f"To {purpose}, {verb} {option}." for purpose, option in named if option]
+        return " ".join([": ".join(filter(None, (self.where, refused, self.problem))), *ways])
+
+    def __str__(self) -> str:
+        return self.told()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.__dict__)
+
+
+def _restored(kind: type[Explained], parts: Mapping[str, Any]) -> Explained:
+    """Return an error that came from another process."""
+    error = kind.__new__(kind, parts["problem"])
+    error.__dict__.update(parts)
+    return error
+
+
+class AnlsError(Explained, ValueError):
+    """The input or an option is wrong."""
+
+
+def located(where: str, error: Exception) -> AnlsError:
+    """Return an error with a place in front of its message."""
+    if not isinstance(error, AnlsError):
+        return AnlsError(str(error), where=where)
+    found = AnlsError(error.problem, remedies=error.remedies, where=": ".join(filter(None, (where, error.where))))
+    found.option, found.value, found.refused = error.option, error.value, error.refused
+    return found
+
 
 def short_repr(value: object) -> str:
     """A value as Python writes it, for a message: cut short, and its type where Python refuses to write it."""
@@ -76,11 +175,11 @@ def short_repr(value: object) -> str:
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
-    """Return the value of an option, or raise a ValueError that lists the accepted ones."""
+    """Return the value of an option, or raise an AnlsError that lists the accepted ones."""
     if not isinstance(value, (str, int)) or isinstance(value, bool) or value not in choices:
         close = difflib.get_close_matches(value, map(str, choices), n=1) if isinstance(value, str) else []
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"{name}={short_repr(value)}: expected one of {', '.join(map(repr, choices))}.{hint}")
+        raise AnlsError(f"expected one of {', '.join(map(repr, choices))}.{hint}", option=name, value=value)
     return value
 
 
@@ -188,12 +287,10 @@ def read_threshold(threshold: object) -> Fraction:
     return exact
 
 
-def threshold_error(threshold: object) -> ValueError:
+def threshold_error(threshold: object) -> AnlsError:
     """Return the error for a threshold that is not a number from 0 to 1."""
-    return ValueError(
-        f"threshold={short_repr(threshold)}: expected a number from 0 to 1, of at most {_MAX_DIGITS:,} digits. It is "
-        "the minimum similarity that counts."
-    )
+    expected = f"expected a number from 0 to 1, of at most {_MAX_DIGITS:,} digits"
+    return AnlsError(f"{expected}. It is the minimum similarity that counts.", option="threshold", value=threshold)
 
 
 class Rules:
@@ -279,16 +376,15 @@ class Protocol(Rules):
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not re.fullmatch(r"\w[\w.-]*", self.name):
-            raise ValueError(
-                f"name={short_repr(self.name)}: expected letters, digits, '_', '-' and '.', a letter or digit first"
-            )
+            expected = "expected letters, digits, '_', '-' and '.', a letter or digit first"
+            raise AnlsError(expected, option="name", value=self.name)
         for option in ("prediction_steps", "answer_steps", "zero_predictions"):
             value = getattr(self, option)
             items = (
                 tuple(value) if isinstance(value, Iterable) and not isinstance(value, (str, np.ndarray)) else (None,)
             )
             if not all(isinstance(item, str) for item in items):
-                raise ValueError(f"{option}={short_repr(value)}: expected a tuple of strings")
+                raise AnlsError("expected a tuple of strings", option=option, value=value)
             object.__setattr__(self, option, items)
         for option in ("prediction_steps", "answer_steps"):
             for step in getattr(self, option):
@@ -300,7 +396,7 @@ class Protocol(Rules):
             value = getattr(self, option)
             number = -1 if isinstance(value, bool) or not isinstance(value, numbers.Integral) else int(value)
             if not 0 <= number <= 10**_MAX_DIGITS:
-                raise ValueError(f"{option}={short_repr(value)}: expected an integer of at least 0")
+                raise AnlsError("expected an integer of at least 0", option=option, value=value)
             object.__setattr__(self, option, number)
         check_choice("both_empty", self.both_empty, (0, 1))
         check_choice("tree", self.tree, ("", "released", "paper"))
@@ -572,7 +668,7 @@ def signature(
     """
     rules = get_rules(protocol, threshold)
     if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 0 <= int(n) < 2**63):
-        raise ValueError(f"n={short_repr(n)}: expected the number of questions, an integer of at least 0")
+        raise AnlsError("expected the number of questions, an integer of at least 0", option="n", value=n)
     fields = rules.signature_fields() | {
         "aggregate": "mean",
         "missing": check_choice("missing", missing, MISSING),
@@ -3235,31 +3331,34 @@ def align_questions(
         return Aligned(reference_ids, texts, answers, [], 0, notes)
     reference_ids, answers = drop_repeats(reference_ids, answers, "references", notes, same)
     positions = pc.index_in(reference_ids, value_set=prediction_ids)
-    lacking = np.flatnonzero(as_bools(positions.is_null()))
-    surplus = prediction_ids[:0]
-    if len(prediction_ids) > len(reference_ids) - len(lacking):
-        surplus = prediction_ids.filter(pc.invert(pc.is_in(prediction_ids, value_set=reference_ids)))
-    notes += unmatched_ids(reference_ids.take(number_array(lacking)), surplus, len(answers), missing, unknown)
+    missing_rows = np.flatnonzero(as_bools(positions.is_null()))
+    unknown_ids = prediction_ids[:0]
+    if len(prediction_ids) > len(reference_ids) - len(missing_rows):
+        unknown_ids = prediction_ids.filter(pc.invert(pc.is_in(prediction_ids, value_set=reference_ids)))
+    missing_ids = reference_ids.take(number_array(missing_rows))
+    notes += unmatched_ids(missing_ids, unknown_ids, len(answers), missing, unknown)
     if not len(answers):
         raise ValueError("nothing to score: references are empty")
-    return Aligned(reference_ids, texts.take(positions), answers, lacking.tolist(), len(surplus), notes)
+    return Aligned(reference_ids, texts.take(positions), answers, missing_rows.tolist(), len(unknown_ids), notes)
 
 
-def unmatched_ids(lacking: pa.Array, surplus: pa.Array, n: int, missing: str, unknown: str) -> list[str]:
-    """What is said of ids, of n questions, without a prediction and of ids without a question, or the error."""
-    without_prediction = _count_ids(lacking, "without a prediction (missing: {})")
-    without_question = _count_ids(surplus, "in the predictions without a reference (unknown: {})")
-    if (len(lacking) and missing == "error") or (len(surplus) and unknown == "error"):
+def unmatched_ids(missing_ids: pa.Array, unknown_ids: pa.Array, n: int, missing: str, unknown: str) -> list[str]:
+    """Return the notes on ids, of n questions, that are on one side only, or raise the error that they are."""
+    without_prediction = _count_ids(missing_ids, "without a prediction (missing: {})")
+    without_question = _count_ids(unknown_ids, "in the predictions without a reference (unknown: {})")
+    if (len(missing_ids) and missing == "error") or (len(unknown_ids) and unknown == "error"):
         found = " and ".join(filter(None, (without_prediction, without_question)))
-        apart = len(surplus) and n and len(lacking) == n
-        ways = ['missing="zero" scores questions without a prediction 0'] if len(lacking) else []
-        ways += ['unknown="ignore" leaves predictions without a question out'] if len(surplus) else []
-        raise ValueError(
-            f"{found}.{' There is no id in common: are they of another split?' if apart else ''} "
-            f"Expected the same ids on both sides. To score all the same: {', '.join(ways)}."
-        )
-    notes = [f"{without_prediction}: scored 0"] if len(lacking) else []
-    return notes + ([f"{without_question}: left out"] if len(surplus) else [])
+        apart = len(unknown_ids) and n and len(missing_ids) == n
+        remedies = [COUNT_AS_ZERO] if len(missing_ids) else []
+        remedies += [IGNORE_UNKNOWN] if len(unknown_ids) else []
+        hint = " There is no id in common: are they from different splits?" if apart else ""
+        raise AnlsError(f"{found}.{hint} Expected the same ids on both sides.", remedies=remedies)
+    notes = [f"{without_prediction}: scored 0"] if len(missing_ids) else []
+    return notes + ([f"{without_question}: left out"] if len(unknown_ids) else [])
+
+
+COUNT_AS_ZERO = Remedy("missing", "zero", "count missing predictions as 0")
+IGNORE_UNKNOWN = Remedy("unknown", "ignore", "ignore predictions with unknown ids")
 
 
 def _count_ids(ids: pa.Array, what: str) -> str:

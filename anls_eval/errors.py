@@ -1,9 +1,110 @@
-"""Values in messages, and the check of an option that is one of a few words."""
+"""Errors that keep their message in parts, so that Python, the command line and the app each name options their way.
+
+* Explained: the parts of a message: place, refused option and value, problem, remedies
+  * AnlsError(ValueError): the input or an option is wrong
+    * FormatError: a file cannot be read or written
+    * FilesError: several files cannot be scored
+      * BadPartsError: parts of a data set cannot be scored
+  * LostWorkersError(ChildProcessError): the cluster failed, not the input
+  * InterruptedRunError(KeyboardInterrupt): Ctrl-C; what was finished is kept
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+Words = Callable[[str, object], "str | None"]
+"""Names an option with its value; None where the interface does not have it."""
+
+
+def python_words(option: str, value: object) -> str:
+    """Return an option as Python passes it: ``missing="zero"``."""
+    return f"{option}={value!r}".replace("'", '"')
+
+
+@dataclasses.dataclass(frozen=True)
+class Remedy:
+    """An option that helps; the message says "To (purpose), pass (option)=(value)" in the words of the interface.
+
+    Args:
+        option: Its name in Python.
+        value: The value to pass.
+        purpose: What it does, as a verb phrase.
+    """
+
+    option: str
+    value: object
+    purpose: str
+
+
+class Explained(BaseException):
+    """An error whose message is made of parts; ``str(error)`` says them in the words of Python.
+
+    Args:
+        problem: What is wrong and what was expected, in sentences that name no option.
+        option: The option whose value is refused; empty if it is none.
+        value: That value.
+        remedies: Options that help.
+        where: The file, row or system; empty if the problem says it.
+
+    Example:
+        >>> remedy = Remedy("missing", "zero", "count missing predictions as 0")
+        >>> print(AnlsError("2 questions without a prediction.", remedies=[remedy]))
+        2 questions without a prediction. To count missing predictions as 0, pass missing="zero".
+        >>> print(AnlsError("expected a number from 0 to 1", option="threshold", value="7/5"))
+        threshold='7/5': expected a number from 0 to 1
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        option: str = "",
+        value: object = None,
+        remedies: Sequence[Remedy] = (),
+        where: str = "",
+    ) -> None:
+        super().__init__(problem)
+        self.problem, self.option, self.remedies, self.where = problem, option, tuple(remedies), where
+        self.refused = f"{option}={short_repr(value)}" if option else ""
+        # Any other value may not survive the way to another process.
+        self.value = value if value is None or type(value) in (str, bool, int, float) else short_repr(value)
+
+    def told(self, words: Words | None = None, verb: str = "pass") -> str:
+        """Return the message with options in the words of an interface; without any, in those of Python."""
+        refused = self.refused and ((words and words(self.option, self.value)) or self.refused)
+        named = [(own.purpose, (words or python_words)(own.option, own.value)) for own in self.remedies]
+        ways = [f"To {purpose}, {verb} {option}." for purpose, option in named if option]
+        return " ".join([": ".join(filter(None, (self.where, refused, self.problem))), *ways])
+
+    def __str__(self) -> str:
+        return self.told()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.__dict__)
+
+
+def _restored(kind: type[Explained], parts: Mapping[str, Any]) -> Explained:
+    """Return an error that came from another process."""
+    error = kind.__new__(kind, parts["problem"])
+    error.__dict__.update(parts)
+    return error
+
+
+class AnlsError(Explained, ValueError):
+    """The input or an option is wrong."""
+
+
+def located(where: str, error: Exception) -> AnlsError:
+    """Return an error with a place in front of its message."""
+    if not isinstance(error, AnlsError):
+        return AnlsError(str(error), where=where)
+    found = AnlsError(error.problem, remedies=error.remedies, where=": ".join(filter(None, (where, error.where))))
+    found.option, found.value, found.refused = error.option, error.value, error.refused
+    return found
 
 
 def short_repr(value: object) -> str:
@@ -18,9 +119,9 @@ def short_repr(value: object) -> str:
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
-    """Return the value of an option, or raise a ValueError that lists the accepted ones."""
+    """Return the value of an option, or raise an AnlsError that lists the accepted ones."""
     if not isinstance(value, (str, int)) or isinstance(value, bool) or value not in choices:
         close = difflib.get_close_matches(value, map(str, choices), n=1) if isinstance(value, str) else []
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"{name}={short_repr(value)}: expected one of {', '.join(map(repr, choices))}.{hint}")
+        raise AnlsError(f"expected one of {', '.join(map(repr, choices))}.{hint}", option=name, value=value)
     return value

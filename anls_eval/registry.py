@@ -9,7 +9,7 @@ import unicodedata
 import urllib.parse
 from typing import TYPE_CHECKING, Any, cast
 
-from anls_eval.errors import check_choice, short_repr
+from anls_eval.errors import AnlsError, check_choice, short_repr
 from anls_eval.rules.protocol import Protocol, Rules, Threshold, parse_number
 from anls_eval.rules.table import PROTOCOLS, PROTOCOLS_BY_NAME_OR_ALIAS, name_key
 from anls_eval.version import __version__
@@ -116,7 +116,7 @@ def signature(
     """
     rules = get_rules(protocol, threshold)
     if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 0 <= int(n) < 2**63):
-        raise ValueError(f"n={short_repr(n)}: expected the number of questions, an integer of at least 0")
+        raise AnlsError("expected the number of questions, an integer of at least 0", option="n", value=n)
     fields = rules.signature_fields() | {
         "aggregate": "mean",
         "missing": check_choice("missing", missing, MISSING),

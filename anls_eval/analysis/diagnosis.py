@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from anls_eval.arrow import TEXT_LISTS, TEXTS, as_bools, as_ints, as_list, text_array
-from anls_eval.errors import short_repr
+from anls_eval.errors import AnlsError
 from anls_eval.inputs.columns import read_block, read_column
 from anls_eval.registry import resolve_rules
 from anls_eval.rules.protocol import Protocol
@@ -317,17 +317,14 @@ def _read_reported(reported: object, decimals: int | None) -> tuple[float, int]:
     except (InvalidOperation, ValueError):  # ValueError: an integer of thousands of digits
         number = Decimal("nan")
     if not (number.is_finite() and 0 <= number <= 100):
-        raise ValueError(
-            f"reported={short_repr(reported)}: expected a number from 0 to 1, or from 0 to 100 for a percentage, "
-            "such as 0.764 or '76.40'"
-        )
+        expected = "expected a number from 0 to 1, or from 0 to 100 for a percentage, such as 0.764 or '76.40'"
+        raise AnlsError(expected, option="reported", value=reported)
     if decimals is None:
         known = max(0, -int(number.as_tuple().exponent))
         return float(number), min(known, 17)  # a float64 has no more
     if isinstance(decimals, bool) or not isinstance(decimals, int) or not 0 <= decimals <= 17:
-        raise ValueError(
-            f"decimals={short_repr(decimals)}: expected an integer from 0 to 17, or None to count those of reported"
-        )
+        expected = "expected an integer from 0 to 17, or None to count those of reported"
+        raise AnlsError(expected, option="decimals", value=decimals)
     return float(number), decimals
 
 

@@ -8,7 +8,7 @@ import gradio as gr
 from gradio.events import api
 
 from anls_eval.app.answer_view import explain, view
-from anls_eval.app.controls import example_buttons, link, refusals
+from anls_eval.app.controls import example_buttons, in_page_words, link, refusals
 from anls_eval.app.examples import ANSWERS
 from anls_eval.app.page import alert, html
 from anls_eval.leaderboards import LEADERBOARDS
@@ -76,7 +76,7 @@ def card(
         limit = threshold if isinstance(rules, Protocol) else None
         shown = view(prediction or "", _lines(answers or ""), protocol, limit, typed)
     except ValueError as error:
-        return alert(str(error)), ""
+        return alert(in_page_words(error)), ""
     own_link = link("answer", prediction=prediction, answers=answers, protocol=protocol, threshold=threshold)
     return html("answer.html", found=shown.found, link=own_link), html("answer_protocols.html", shown=shown)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from anls_eval.app.limits import ELSEWHERE
+from anls_eval.errors import AnlsError, located
 
 Progress = Callable[[float, str], None]
 """Takes the share that is done, from 0 to 1, and what is being done."""
@@ -23,10 +24,6 @@ _Result = TypeVar("_Result")
 # Each process is forked from one that has only imported this: within milliseconds, and without the app's threads.
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(["anls_eval.app.tree_view", "anls_eval.app.tasks"])
-
-
-class RefusedError(ValueError):
-    """The work cannot be done; the message says why, for users."""
 
 
 def run(
@@ -44,7 +41,7 @@ def run(
         What the task gives.
 
     Raises:
-        RefusedError: The task raised a ValueError, TypeError or OSError, took too long, or broke down.
+        AnlsError: The task raised a ValueError, TypeError or OSError, took too long, or broke down.
     """
     receiving, sending = _processes.Pipe(duplex=False)
     process = _processes.Process(target=_work, args=(sending, task, arguments), daemon=True)
@@ -57,16 +54,16 @@ def run(
             if kind == "done":
                 return value  # type: ignore[no-any-return]
             if kind == "refused":
-                raise RefusedError(value)
+                raise value
             on_progress(*value)
     except EOFError:
-        raise RefusedError(f"this broke off, perhaps for want of memory. {ELSEWHERE}") from None
+        raise AnlsError(f"this stopped, perhaps because it ran out of memory. {ELSEWHERE}") from None
     finally:
         receiving.close()
         process.kill()
         process.join()
         process.close()
-    raise RefusedError(f"this takes more than {seconds:g} seconds, the limit here. {ELSEWHERE}")
+    raise AnlsError(f"this takes more than {seconds:g} seconds, the limit here. {ELSEWHERE}")
 
 
 def _work(sending: Connection, task: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
@@ -74,7 +71,7 @@ def _work(sending: Connection, task: Callable[..., Any], arguments: tuple[Any, .
     try:
         result = task(*arguments, lambda share, what: sending.send(("progress", (share, what))))
     except (ValueError, TypeError, OSError) as error:
-        sending.send(("refused", str(error)))
+        sending.send(("refused", located("", error)))
     else:
         sending.send(("done", result))
 

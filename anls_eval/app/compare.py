@@ -11,7 +11,7 @@ from gradio import FileData
 from gradio.events import api
 
 from anls_eval.app.answer import protocol_choices
-from anls_eval.app.controls import example_buttons, refusals, uploaded, work
+from anls_eval.app.controls import example_buttons, in_page_words, refusals, uploaded, work
 from anls_eval.app.examples import COMPARISONS
 from anls_eval.app.limits import SUBMISSION_SECONDS
 from anls_eval.app.page import alert
@@ -89,7 +89,7 @@ def rank(
                 progress=progress,
             )
         except ValueError as error:
-            yield _without_result(alert(str(error)))
+            yield _without_result(alert(in_page_words(error)))
         else:
             names = found.names
             yield (
@@ -139,7 +139,7 @@ def side_by_side(
                 files=(*pair, references),
             )
         except ValueError as error:
-            yield alert(str(error)), gr.File(value=None, visible=False)
+            yield alert(in_page_words(error)), gr.File(value=None, visible=False)
         else:
             yield shown, gr.File(value=path, visible=True)
 
@@ -163,7 +163,7 @@ def which_number(predictions: list[str] | None, references: str | None, name: st
     try:
         return work(diagnose, path, references, reported or "", seconds=SUBMISSION_SECONDS, files=(path, references))
     except ValueError as error:
-        return alert(str(error))
+        return alert(in_page_words(error))
 
 
 def build(page: gr.Blocks) -> None:

@@ -13,23 +13,53 @@ from gradio.processing_utils import save_base64_to_cache, ssrf_protected_downloa
 from gradio.utils import get_upload_folder
 
 from anls_eval.app import child
+from anls_eval.errors import AnlsError
 
 _LONGEST_LINK = 4_000
 
 _Result = TypeVar("_Result")
 
 
+_LABELS = {"protocol": "Protocol", "threshold": "Threshold", "dataset_id": "Data set on the Hub"}
+
+
+def in_page_words(error: Exception, choices: Mapping[str, str] | None = None) -> str:
+    """Return the message of an error with options as the page labels them, and only remedies that the page has.
+
+    Args:
+        error: The error.
+        choices: The labels of the tab's further controls, by the option that they set.
+    """
+    labels = _LABELS | dict(choices or {})
+
+    def words(option: str, value: object) -> str | None:
+        if option == "columns" and isinstance(value, dict):
+            return _columns_of_file(value)
+        label = labels.get(option)
+        return label and (f"\u201c{label}\u201d" if option in (choices or ()) else f"{label} \u201c{value}\u201d")
+
+    return error.told(words, verb="use") if isinstance(error, AnlsError) else str(error)
+
+
+def _columns_of_file(columns: Mapping[str, str]) -> str:
+    """Return what to do without an option for columns."""
+    [role] = columns
+    return f"a file with only one such column, named \u201c{role.rpartition('.')[2]}\u201d"
+
+
+def _in_words_of_endpoints(option: str, value: object) -> str | None:
+    """Endpoints take what they refuse as Python does, but have no options for missing ids and columns."""
+    return _columns_of_file(value) if option == "columns" and isinstance(value, dict) else None
+
+
 @contextlib.contextmanager
 def refusals() -> Iterator[None]:
-    """Show users of an endpoint what is wrong, in place of a traceback.
-
-    Raises:
-        gr.Error: In place of a ValueError or TypeError.
-    """
+    """Show users of an endpoint the message of a ValueError or TypeError as a gr.Error, without a traceback."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise gr.Error(str(error), print_exception=False) from None
+        message = error.told(_in_words_of_endpoints, verb="use") if isinstance(error, AnlsError) else str(error)
+        raise gr.Error(message, print_exception=False) from None
 
 
 def work(
@@ -39,17 +69,17 @@ def work(
     files: Sequence[str | None] = (),
     progress: gr.Progress | None = None,
 ) -> _Result:
-    """Do some work as `child.run` does; its errors name uploaded files as their users do.
+    """Run a task as `child.run` does; its errors name uploaded files as their users do.
 
     Args:
         task: As in `child.run`.
-        arguments: The same.
-        seconds: The same.
+        arguments: Its arguments.
+        seconds: The time limit.
         files: The paths of uploaded files.
         progress: Shows the progress.
 
     Raises:
-        ValueError: What `child.run` raises.
+        AnlsError: What `child.run` raises.
     """
 
     def show(share: float, what: str) -> None:
@@ -58,11 +88,10 @@ def work(
 
     try:
         return child.run(task, *arguments, seconds=seconds, on_progress=show)
-    except child.RefusedError as error:
-        message = str(error)
+    except AnlsError as error:
         for path in filter(None, files):
-            message = message.replace(path, Path(path).name)
-        raise ValueError(message) from None
+            error.where, error.problem = (part.replace(path, Path(path).name) for part in (error.where, error.problem))
+        raise
 
 
 def uploaded(file: Any, number: int = 1) -> str:

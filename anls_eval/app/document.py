@@ -8,7 +8,7 @@ import gradio as gr
 from gradio.events import api
 
 from anls_eval.app.answer import protocol_choices
-from anls_eval.app.controls import example_buttons, link, refusals, work
+from anls_eval.app.controls import example_buttons, in_page_words, link, refusals, work
 from anls_eval.app.examples import DOCUMENTS
 from anls_eval.app.limits import DOCUMENT_SECONDS, check_tree
 from anls_eval.app.page import alert, html
@@ -67,7 +67,7 @@ def card(prediction: str, reference: str, protocol: str) -> tuple[str, Any]:
     try:
         found = _scored(prediction or "", reference or "", protocol)
     except ValueError as error:
-        return alert(str(error)), gr.skip()
+        return alert(in_page_words(error)), gr.skip()
     own_link = link("document", prediction=prediction, reference=reference, protocol=protocol)
     return found.shown + html("link.html", link=own_link), found.closest
 

@@ -11,7 +11,7 @@ from gradio import FileData
 from gradio.events import api
 
 from anls_eval.app.answer import protocol_choices
-from anls_eval.app.controls import example_buttons, refusals, uploaded, work
+from anls_eval.app.controls import example_buttons, in_page_words, refusals, uploaded, work
 from anls_eval.app.examples import SUBMISSIONS
 from anls_eval.app.limits import SUBMISSION_SECONDS
 from anls_eval.app.page import alert
@@ -66,7 +66,7 @@ def detected(predictions: str | list[str] | None, references: str | None) -> tup
     try:
         found = work(inspect, paths, references, seconds=SUBMISSION_SECONDS, files=(*paths, references))
     except ValueError as error:
-        return alert(str(error)), gr.Dropdown(choices=[], value=[])
+        return alert(in_page_words(error)), gr.Dropdown(choices=[], value=[])
     return found.shown, gr.Dropdown(choices=found.columns)
 
 
@@ -124,18 +124,13 @@ def score_and_report(
                 progress=progress,
             )
         except ValueError as error:
-            yield alert(_in_the_apps_words(str(error))), "", _downloads([])
+            yield alert(in_page_words(error, {"missing": ZERO, "unknown": IGNORE})), "", _downloads([])
         else:
             yield found.summary, found.report, _downloads(found.files)
 
 
 def _downloads(files: list[str]) -> Any:
     return gr.File(value=files or None, visible=bool(files))
-
-
-def _in_the_apps_words(message: str) -> str:
-    """Name the options as the page does."""
-    return message.replace('missing="zero"', f"\u201c{ZERO}\u201d").replace('unknown="ignore"', f"\u201c{IGNORE}\u201d")
 
 
 ZERO = "Count a question without a prediction as 0"

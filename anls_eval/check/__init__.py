@@ -1,1 +1,1 @@
-"""What a portal would refuse in a submission, and what costs points."""
+"""Find what a portal would refuse in a submission, and what costs points; fix what is safe to fix."""

@@ -1,10 +1,12 @@
-"""What is suspicious in the text of one answer, and the mends that are certain."""
+"""What is wrong or suspicious in one answer, and the fixes that are certain."""
 
-import dataclasses
 import re
 from collections.abc import Sequence
+from typing import Any
 
-from anls_eval.files.errors import shown
+from anls_eval.check.problem import Fault
+from anls_eval.errors import short_repr
+from anls_eval.inputs.values import is_missing_value
 from anls_eval.text.formatting import is_refusal
 
 _TAGS = (
@@ -29,76 +31,85 @@ _MOJIBAKE = re.compile("[ÂÃ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ�
 _SUSPICIOUS = re.compile(r"^\s|\s$|[<\\`]|\*\*|!\[|[ÂÃâ]|\banswer\b", re.IGNORECASE)
 
 LONG = 200
-"""Characters from which an answer is long where there are no accepted answers to compare with."""
+"""Characters from which an answer is long where there are no accepted answers to compare it with."""
 
 
-@dataclasses.dataclass(frozen=True)
-class AnswerFault:
-    """Something suspicious in one answer.
+def answer_faults(answer: Any, accepted: Sequence[str] | None, in_lists: bool) -> tuple[list[Fault], Any]:
+    """Return what is wrong with an answer, and the answer with all fixes that are certain."""
+    if not in_lists:
+        if not isinstance(answer, list):
+            return _faults_of_text(answer, accepted)
+        if len(answer) != 1 or not isinstance(answer[0], str):
+            return [("answer-list", short_repr(answer), False)], answer
+        faults, right = _faults_of_text(answer[0], accepted)
+        return [("answer-list", short_repr(answer), True), *faults], right
+    if isinstance(answer, list):
+        if not answer:
+            return _faults_of_text("", accepted)[0], answer
+        parts = [_faults_of_text(own, accepted) for own in answer]
+        return [fault for faults, _ in parts for fault in faults], [right for _, right in parts]
+    faults, right = _faults_of_text(answer, accepted)
+    if isinstance(answer, str):
+        faults = [("answer-text", short_repr(answer), True), *faults]
+    return faults, [right]
 
-    Args:
-        code: As in `submission_check.PROBLEMS`.
-        found: What it is, for a message.
-        certain: Whether `mended` mends it.
-    """
 
-    code: str
-    found: str
-    certain: bool = False
+def _faults_of_text(answer: Any, accepted: Sequence[str] | None) -> tuple[list[Fault], Any]:
+    """Return the faults of what should be one text, and the right text."""
+    if isinstance(answer, str):
+        faults = text_faults(answer, accepted)
+        return faults, fixed_text(answer) if faults else answer
+    if is_missing_value(answer):
+        return [("answer-null", "null", True)], ""
+    if isinstance(answer, (int, float)):
+        is_number = not isinstance(answer, bool)
+        return [("answer-number", repr(answer), is_number)], str(answer) if is_number else answer
+    return [("answer-list" if isinstance(answer, list) else "answer-object", short_repr(answer), False)], answer
 
 
-def answer_faults(text: str, accepted: Sequence[str] | None) -> list[AnswerFault]:
-    r"""Find what is suspicious in an answer.
-
-    What an accepted answer holds, too, is none of it: its tags, its prefix, its refusal.
-
-    Args:
-        text: The prediction.
-        accepted: The accepted answers; None if they are not known.
-
-    Returns:
-        The faults, each code at most once.
+def text_faults(text: str, accepted: Sequence[str] | None) -> list[Fault]:
+    r"""Return what is suspicious in a text, each code at most once; tags, prefixes and refusals that are accepted pass.
 
     Example:
-        >>> for fault in answer_faults(" The answer is **Lima**", ["Lima"]):
-        ...     print(fault.code, fault.found, fault.certain)
+        >>> for fault in text_faults(" The answer is **Lima**", ["Lima"]):
+        ...     print(*fault)
         answer-blanks ' The answer is **Lima**' True
         answer-markup '**Lima**' False
         answer-prefix 'The answer is' False
     """
     if accepted is not None and text in accepted:
         return []
-    faults = []
+    faults: list[Fault] = []
     if not text.strip():
         empty_is_right = accepted is not None and any(not own.strip() or is_refusal(own) for own in accepted)
-        return [] if empty_is_right else [AnswerFault("answer-empty", shown(text))]
+        return [] if empty_is_right else [("answer-empty", short_repr(text), False)]
     if _SUSPICIOUS.search(text):
         whole = "\n".join(accepted or ()).lower()
         if text != text.strip():
-            faults.append(AnswerFault("answer-blanks", shown(text), certain=True))
+            faults.append(("answer-blanks", short_repr(text), True))
         repaired = _decoded_again(text)
         if repaired is not None and text.strip().lower() not in whole:
-            faults.append(AnswerFault("answer-mojibake", f"{shown(text)} for {shown(repaired)}", certain=True))
+            faults.append(("answer-mojibake", f"{short_repr(text)} for {short_repr(repaired)}", True))
         for code, pattern in (("answer-markup", _MARKUP.search(text)), ("answer-prefix", _PREFIX.match(text))):
             part = "" if pattern is None else pattern[0].strip()
             if part and part.lower() not in whole:
-                faults.append(AnswerFault(code, repr(part)))
+                faults.append((code, repr(part), False))
     if accepted is None:
         buried = len(text) >= LONG
     else:
         if is_refusal(text) and not any(is_refusal(own) or not own.strip() for own in accepted):
-            faults.append(AnswerFault("answer-refusal", shown(text)))
+            faults.append(("answer-refusal", short_repr(text), False))
         buried = _is_buried(text, accepted)
-    if buried and not {"answer-markup", "answer-prefix"} & {fault.code for fault in faults}:
-        faults.append(AnswerFault("answer-long", f"{len(text):,} characters: {shown(text)}"))
+    if buried and not {"answer-markup", "answer-prefix"} & {code for code, _, _ in faults}:
+        faults.append(("answer-long", f"{len(text):,} characters: {short_repr(text)}", False))
     return faults
 
 
-def mended(text: str) -> str:
-    """The text without the blanks around it, and decoded rightly where it certainly was not.
+def fixed_text(text: str) -> str:
+    """Return the text without whitespace around it, decoded correctly where it certainly was not.
 
     Example:
-        >>> mended(" cafÃ© "), mended("Ã la carte")
+        >>> fixed_text(" cafÃ© "), fixed_text("Ã la carte")
         ('café', 'Ã la carte')
     """
     repaired = _decoded_again(text)
@@ -106,7 +117,7 @@ def mended(text: str) -> str:
 
 
 def _decoded_again(text: str) -> str | None:
-    """The text that was meant, if this is UTF-8 that was taken for Windows-1252 from its start to its end."""
+    """Return the text that was meant, if this is UTF-8 that was wholly read as Windows-1252."""
     if not _MOJIBAKE.search(text):
         return None
     for encoding in ("cp1252", "latin-1"):
@@ -118,7 +129,7 @@ def _decoded_again(text: str) -> str | None:
 
 
 def _is_buried(text: str, accepted: Sequence[str]) -> bool:
-    """Whether the answer is so long that it scores 0, and an accepted one stands in it, or it is long by itself.
+    """Return whether an answer is so long that it scores 0, and contains an accepted one or is long by itself.
 
     The distance is at least the difference of the lengths: with more than twice the characters of every accepted
     answer, no similarity reaches 0.5.
@@ -130,11 +141,11 @@ def _is_buried(text: str, accepted: Sequence[str]) -> bool:
     answers = [" ".join(own.lower().split()) for own in accepted]
     if len(plain) <= 2 * max(map(len, answers)):
         return False
-    return len(plain) >= LONG or any(own and _stands_in(own, plain) for own in answers)
+    return len(plain) >= LONG or any(own and _contains(plain, own) for own in answers)
 
 
-def _stands_in(part: str, text: str) -> bool:
-    """Whether a text has another in it as whole words."""
+def _contains(text: str, part: str) -> bool:
+    """Return whether a text contains another as whole words."""
     at = text.find(part)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(part) : at + len(part) + 1]

@@ -1,144 +1,24 @@
-"""What is wrong with a submission, before a portal says so: every problem with its row, its id and its remedy."""
+"""Every problem of a submission, before a portal finds it: with its row, its id and its remedy."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
-from anls_eval.check.findings import Finding, find_all
+from anls_eval.check.answers import answer_faults
+from anls_eval.check.ids import check_ids, is_rounded
+from anls_eval.check.problem import KINDS, SEVERITIES, CheckReport, Problem, severities
 from anls_eval.check.rows import References, Rows, read_references, read_rows
+from anls_eval.errors import AnlsError, Remedy, short_repr
 from anls_eval.files import FormatError
+from anls_eval.files.source import ABSENT
 
-MOST_SHOWN = 20
-"""How many problems of one code a report holds if nothing else is asked for; all are counted."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Kind:
-    """One kind of problem.
-
-    Args:
-        at_portal: Its severity where a portal takes the submission.
-        without_portal: Its severity where `submission.score_submission` does.
-        remedy: What to do.
-    """
-
-    at_portal: str
-    without_portal: str
-    remedy: str
-
-
-def _refused(remedy: str, without_portal: str = "refused") -> Kind:
-    return Kind("refused", without_portal, remedy)
-
-
-def _scored(remedy: str) -> Kind:
-    return Kind("scored", "scored", remedy)
-
-
-KINDS = {
-    "unreadable": _refused("Mend the file as the message says."),
-    "structure": _refused("Write a JSON list of rows, not compressed."),
-    "row-unreadable": _refused("Mend the row as the message says."),
-    "wrong-key": _refused("Rename the key."),
-    "id-absent": _refused("Give each row the id of its question."),
-    "id-type": _refused("Write the id as the references do; DocVQA's are integers."),
-    "id-text": _refused('Write the id as an integer, without quotes: this portal takes 7 and "7" for two ids.'),
-    "id-blanks": _refused("Remove the blanks around the id."),
-    "id-float": _refused("Write the id as an integer or as text; pandas keeps it whole when read with dtype=str."),
-    "id-digits": _refused("The id went through a float and lost digits. Take it from the questions again, as text."),
-    "id-zeros": _refused("The id differs from that of the references in leading zeros. Write it as they do, as text."),
-    "id-repeated": _refused("Remove the row: it repeats an earlier one.", "note"),
-    "id-conflict": _refused("Keep one row of each id: these have different answers."),
-    "missing": _refused('Answer each question of the references; write "" where there is no answer.'),
-    "extra": _refused("Remove the row: the references have no such question."),
-    "other-split": _refused("Check that both files are of the same split: no id of one is in the other."),
-    "row-count": _refused("Without ids, answers go by their order: give one for each reference."),
-    "answer-absent": _refused('Give each row an answer; write "" where there is none.'),
-    "answer-null": _refused('Write "" where there is no answer.', "scored"),
-    "answer-list": _refused("Give one text, not a list."),
-    "answer-object": _refused("Give a text; objects are for ANLS*."),
-    "answer-number": _refused("Write the answer as text, in quotes.", "note"),
-    "answer-text": _scored(
-        'Write a list, such as ["Yes"]: where the answer is a list, a text is taken letter by letter.'
-    ),
-    "answer-empty": _scored("Answer the question: an empty answer scores 0 where there is an answer."),
-    "answer-blanks": _scored("Remove the blanks around the answer: rrc and others count them in its length."),
-    "answer-markup": _scored("Take the answer out of the markup, which counts as wrong characters."),
-    "answer-prefix": _scored("Give the answer alone: the words before it count as wrong characters."),
-    "answer-long": _scored("Give the answer alone: with more than twice the characters, it scores 0 at 0.5."),
-    "answer-refusal": _scored("Answer the question: its accepted answers are others."),
-    "answer-mojibake": _scored("Read the text as UTF-8; it was read as Windows-1252."),
-    "confidence": Kind("note", "note", "Give each row one confidence from 0 to 1. ANLS itself does not need it."),
-}
-"""Each kind of problem by its code."""
-
-_UNSURE = {"answer-empty", "answer-long"}  # only notes where the accepted answers are not known
-_SEVERITIES = ("refused", "scored", "note")
-
-
-@dataclasses.dataclass(frozen=True)
-class Problem:
-    """Something wrong or suspicious in a submission.
-
-    Args:
-        code: The kind of problem, of `KINDS`.
-        severity: ``"refused"``: the portal refuses the submission or stops at this row; without a portal,
-            `submission.score_submission` does. ``"scored"``: it is scored, but may cost points. ``"note"``: good to
-            know.
-        row: The number of the row, from 0; None if the problem is in no row.
-        place: The same as the format has it, such as ``"line 3"`` or ``"data[2]"``.
-        question_id: The id as text, where it is known.
-        found: What is there.
-        remedy: What to do.
-        certain: Whether `submission_mend.mend_submission` mends it.
-    """
-
-    code: str
-    severity: str
-    row: int | None
-    place: str
-    question_id: str | None
-    found: str
-    remedy: str
-    certain: bool
-
-
-@dataclasses.dataclass(frozen=True)
-class CheckReport:
-    """What `check_submission` found.
-
-    Args:
-        path: The file of the predictions.
-        format: What it turned out to be; empty if it cannot be read.
-        portal: The name of the portal whose rules were applied, of `portals.PORTALS`, or None.
-        n: The number of rows.
-        counts: The number of problems of each code, the severest first.
-        mendable: The number of those whose mend is certain.
-        refused: The number of problems for which the submission is refused.
-        problems: The first problems of each code, in the same order, up to as many as were asked for.
-    """
-
-    path: str
-    format: str
-    portal: str | None
-    n: int
-    counts: dict[str, int]
-    mendable: dict[str, int]
-    refused: int
-    problems: tuple[Problem, ...]
-
-    @property
-    def is_readable(self) -> bool:
-        """Whether the file could be read."""
-        return "unreadable" not in self.counts
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give it as plain JSON values."""
-        return dataclasses.asdict(self)
+MAX_SHOWN = 20
+"""How many problems of one code a report holds by default; all are counted."""
 
 
 def check_submission(
@@ -147,20 +27,20 @@ def check_submission(
     *,
     format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
-    most: int | None = MOST_SHOWN,
+    most: int | None = MAX_SHOWN,
 ) -> CheckReport:
-    r"""Find every problem of a submission: of its file, its ids and its answers.
+    r"""Find every problem of a submission: in its file, its ids and its answers.
 
     The rules are those of the portal that `format` names, ``rrc`` or ``dude``; without a name, those of the detected
     layout if the file is JSON or JSON Lines. Any other file has no portal.
 
     Args:
         predictions_path: The submission, in any of `formats.FORMATS`.
-        references_path: The references. Without them, nothing is said about missing and extra ids, refusals and
-            answers that are long beside the accepted ones.
-        format: A name in `formats.FORMATS`; None detects it.
-        columns: Columns by role, as for `formats.open_predictions`, of both files.
-        most: How many problems of one code the report is to hold; None for all.
+        references_path: The references. Without them, missing and extra ids, refusals and answers that are long beside
+            the accepted ones are not looked for.
+        format: A name in `formats.FORMATS`. Detected by default.
+        columns: Columns of both files by role, as for `open_predictions`.
+        most: Maximum number of problems of one code in the report; None for all.
 
     Returns:
         The problems. That the predictions cannot be read is one of them.
@@ -186,62 +66,197 @@ def check_submission(
     return examine(os.fspath(predictions_path), references, format, columns or {}, most)[0]
 
 
+@dataclasses.dataclass(frozen=True)
+class Fixes:
+    """The fixes that are certain: right ids and answers by row, and the rows to leave out."""
+
+    rows: Rows
+    ids: dict[int, str | None] = dataclasses.field(default_factory=dict)
+    answers: dict[int, Any] = dataclasses.field(default_factory=dict)
+    left_out: set[int] = dataclasses.field(default_factory=set)
+
+
 def examine(
     path: str,
     references: References | None,
     format_name: str | None,
     columns: Mapping[str, str],
-    most: int | None = MOST_SHOWN,
-) -> tuple[CheckReport, Rows | None, list[Finding]]:
-    """As `check_submission`, with the rows, unless the file cannot be read, and the findings that have a mend."""
+    most: int | None = MAX_SHOWN,
+) -> tuple[CheckReport, Fixes | None]:
+    """Check as `check_submission`, and return the fixes too, unless the file cannot be read."""
     try:
         rows = read_rows(path, format_name, columns)
     except FormatError as error:
-        kind = KINDS["unreadable"]
-        problem = Problem("unreadable", "refused", None, error.place, None, str(error), kind.remedy, certain=False)
-        return CheckReport(path, "", None, 0, {"unreadable": 1}, {}, 1, (problem,)), None, []
+        remedy = KINDS["unreadable"].remedy
+        problem = Problem("unreadable", "refused", None, error.place, None, str(error), remedy, certain=False)
+        return CheckReport(path, "", None, 0, {"unreadable": 1}, {}, 1, (problem,)), None
     if references is not None and references.ids is None and rows.ids is not None:
-        raise ValueError(
-            f"{path} has question ids and the references have none, so that nothing can be compared; name their column "
-            "with columns={'question_id': NAME}"
+        raise AnlsError(
+            f"{path} has question ids and the references have none, so that nothing can be compared.",
+            remedies=[Remedy("columns", {"question_id": "NAME"}, "name their column")],
         )
-    ids, found = find_all(rows, references)
-    sure = references is not None
+    search = _Search(rows, references)
     counts: Counter[str] = Counter()
-    mendable: Counter[str] = Counter()
+    fixable: Counter[str] = Counter()
     refused = 0
     shown: dict[str, list[Problem]] = {}
-    mends = []
-    for own in found:
-        severity = _severity(own, rows.portal is not None, sure)
+    for own in search.problems():
         counts[own.code] += 1
-        refused += severity == "refused"
-        if own.mend is not None:
-            mendable[own.code] += 1
-            mends.append(own)
+        fixable[own.code] += own.certain
+        refused += own.severity == "refused"
         first = shown.setdefault(own.code, [])
         if most is None or len(first) < most:
-            place, question_id = ("", own.question_id) if own.row is None else (rows.place(own.row), ids[own.row])
-            remedy, certain = KINDS[own.code].remedy, own.mend is not None
-            first.append(Problem(own.code, severity, own.row, place, question_id, own.found, remedy, certain))
-    order = sorted(shown, key=lambda code: (_SEVERITIES.index(shown[code][0].severity), list(KINDS).index(code)))
+            first.append(own if own.row is None else search.placed(own, own.row))
+    codes = list(KINDS)
+    order = sorted(shown, key=lambda code: (SEVERITIES.index(shown[code][0].severity), codes.index(code)))
     report = CheckReport(
         path=path,
         format=rows.format,
         portal=rows.portal.name if rows.portal else None,
         n=len(rows.answers),
         counts={code: counts[code] for code in order},
-        mendable={code: mendable[code] for code in order if mendable[code]},
+        mendable={code: fixable[code] for code in order if fixable[code]},
         refused=refused,
         problems=tuple(problem for code in order for problem in shown[code]),
     )
-    return report, rows, mends
+    return report, search.fixes
 
 
-def _severity(finding: Finding, has_portal: bool, has_references: bool) -> str:
-    if finding.severity is not None:
-        return finding.severity
-    if finding.code in _UNSURE and not has_references:
-        return "note"
-    kind = KINDS[finding.code]
-    return kind.at_portal if has_portal else kind.without_portal
+class _Search:
+    """Finds the problems of one submission, and collects the fixes that are certain."""
+
+    def __init__(self, rows: Rows, references: References | None) -> None:
+        self.rows, self.references, self.fixes = rows, references, Fixes(rows)
+        self._severities = severities(rows.portal is not None, references is not None)
+        self._known = None if references is None else references.ids
+        self._ids: Sequence[str | None] = [None] * len(rows.answers)
+
+    def problems(self) -> Iterable[Problem]:
+        """Return every problem: of file, ids, answers and confidences."""
+        of_ids = self._of_ids()  # first: they tell which reference a row has
+        return chain(self._of_file(), of_ids, self._of_answers(), self._of_confidences())
+
+    def placed(self, problem: Problem, row: int) -> Problem:
+        """Return the problem of a row with its place and id."""
+        return dataclasses.replace(problem, place=self.rows.place(row), question_id=self._ids[row])
+
+    def _problem(
+        self,
+        code: str,
+        row: int | None,
+        found: str,
+        certain: bool = False,
+        severity: str = "",
+        question_id: str | None = None,
+    ) -> Problem:
+        severity = severity or self._severities[code]
+        return Problem(code, severity, row, "", question_id, found, KINDS[code].remedy, certain)
+
+    def _of_file(self) -> Iterator[Problem]:
+        rows, portal = self.rows, self.rows.portal
+        if portal is None:
+            if rows.answer_key == "answers":
+                found = "'answers' for the predictions; expected 'prediction'"
+                yield self._problem("wrong-key", None, found, certain=True)
+            return
+        faults = [] if rows.is_json_list else ["not a JSON list"]
+        faults += [f"compressed with {rows.compression}"] if rows.compression else []
+        if faults:
+            found = f"{rows.source.container}, {', '.join(faults)}; expected [{portal.form}, ...]"
+            yield self._problem("structure", None, found, certain=True)
+        if rows.has_keys:
+            for key, wanted in ((rows.id_key, portal.question_id), (rows.answer_key, portal.answer)):
+                if key not in (None, wanted):
+                    yield self._problem("wrong-key", None, f"{key!r}; expected {wanted!r}", certain=True)
+
+    def _of_ids(self) -> list[Problem]:
+        rows, known = self.rows, self._known
+        n = len(rows.answers)
+        if rows.ids is None and rows.portal is None and known is None:
+            expected = n if self.references is None else len(self.references.answers)
+            found = f"{n} predictions for {expected} references"
+            return [] if n == expected else [self._problem("row-count", None, found)]
+        ids = [ABSENT] * n if rows.ids is None else rows.ids
+        integers = rows.portal is not None and rows.portal.integer_ids
+        check = check_ids(ids, known, integers=integers, in_cells=rows.source.in_cells)
+        self._ids = check.texts
+        problems = []
+        for row, (code, found, certain) in check.faults:
+            if rows.is_unreadable(row):
+                problems.append(self._problem("row-unreadable", row, str(rows.faults[rows.place(row)])))
+                continue
+            if certain:
+                self.fixes.ids[row] = check.texts[row]
+            # The portal's script takes 7.0 as 7.
+            is_equal = code == "id-float" and integers and isinstance(ids[row], float)
+            problems.append(self._problem(code, row, found, certain, "scored" if is_equal else ""))
+        extra = check.extra
+        if known and extra and len(check.missing) == len(set(known)):
+            found = f"{check.texts[extra[0]]!r} is the first id here, {known[0]!r} the first of the references"
+            problems.append(self._problem("other-split", None, found))
+        else:
+            problems += [self._problem("missing", None, "no row has this id", question_id=own) for own in check.missing]
+            all_answered = not check.missing  # so that no extra row can be one of them
+            self.fixes.left_out.update(extra if all_answered else ())
+            problems += [self._problem("extra", row, "no reference has this id", all_answered) for row in extra]
+        return [*problems, *self._of_repeats(check.texts)]
+
+    def _of_repeats(self, texts: Sequence[str | None]) -> Iterator[Problem]:
+        if len(set(texts)) == len(texts):
+            return
+        first: dict[str, int] = {}
+        for row, text in enumerate(texts):
+            if text is None or first.setdefault(text, row) == row:
+                continue
+            own, other = self.rows.answers[row], self.rows.answers[first[text]]
+            if type(own) is type(other) and own == other:
+                self.fixes.left_out.add(row)
+                yield self._problem("id-repeated", row, f"identical to row {first[text]}", certain=True)
+            elif self._known is None and is_rounded(text):
+                found = f"{text}, also in row {first[text]}, looks like an id that a float rounded"
+                yield self._problem("id-digits", row, found)
+            else:
+                found = f"{short_repr(own)}, but {short_repr(other)} in row {first[text]}"
+                yield self._problem("id-conflict", row, found)
+
+    def _of_answers(self) -> Iterator[Problem]:
+        rows, in_lists = self.rows, self.rows.portal is not None and self.rows.portal.lists
+        for row, (answer, accepted) in enumerate(zip(rows.answers, self._accepted(), strict=True)):
+            if answer is ABSENT:
+                if not rows.is_unreadable(row):
+                    yield self._problem("answer-absent", row, f"no {rows.answer_key!r}")
+                continue
+            if row in rows.other_keys:
+                found = f"{rows.other_keys[row]!r} in place of {rows.answer_key!r}"
+                yield self._problem("wrong-key", row, found, certain=True)
+            if accepted is None and rows.portal is None:
+                continue  # of a tree, the prediction can be anything
+            faults, right = answer_faults(answer, None if accepted is ABSENT else accepted, in_lists)
+            for code, found, certain in faults:
+                if certain:
+                    self.fixes.answers[row] = right
+                yield self._problem(code, row, found, certain)
+
+    def _accepted(self) -> Sequence[Any]:
+        """Return what `References.answers` holds for each row, and ABSENT where that is not known."""
+        unknown = [ABSENT] * len(self._ids)
+        if self.references is None:
+            return unknown
+        answers = self.references.answers
+        if self._known is None:
+            return answers if len(answers) == len(unknown) else unknown
+        known = dict(zip(self._known, answers, strict=True))
+        return [ABSENT if own is None else known.get(own, ABSENT) for own in self._ids]
+
+    def _of_confidences(self) -> Iterator[Problem]:
+        rows = self.rows
+        if rows.portal is None or rows.portal.confidence is None:
+            return
+        if rows.confidences is None:
+            yield self._problem("confidence", None, f"no row has {rows.portal.confidence!r}")
+            return
+        for row, value in enumerate(rows.confidences):
+            numbers = value if isinstance(value, list) and value else [value]
+            is_right = all(isinstance(own, (int, float)) and 0 <= own <= 1 for own in numbers)
+            if not is_right and not rows.is_unreadable(row):
+                yield self._problem("confidence", row, short_repr(value))

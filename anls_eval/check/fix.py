@@ -1,4 +1,4 @@
-"""A submission written again with the mends that are certain."""
+"""Write a submission with all safe fixes applied."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from anls_eval.check.check import MOST_SHOWN, CheckReport, examine
-from anls_eval.check.findings import Finding
+from anls_eval.check.check import MAX_SHOWN, Fixes, examine
 from anls_eval.check.ids import as_integer
+from anls_eval.check.problem import CheckReport
 from anls_eval.check.rows import Rows, read_references
+from anls_eval.errors import short_repr
 from anls_eval.files import FormatError
-from anls_eval.files.errors import shown
 from anls_eval.files.source import ABSENT
 from anls_eval.files.values import listed_column
 from anls_eval.files.write import whole_file
 
 
-def mend_submission(
+def fix_submission(
     predictions_path: str | os.PathLike[str],
     out_path: str | os.PathLike[str],
     references_path: str | os.PathLike[str] | None = None,
     *,
     format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
-    most: int | None = MOST_SHOWN,
+    most: int | None = MAX_SHOWN,
 ) -> CheckReport:
-    r"""Write a submission in the form that its portal takes, with every mend that is certain and no other.
+    r"""Write a submission in the form that its portal takes, with all safe fixes applied and no others.
 
-    Ids get their right type and lose blanks and ".0"; answers lose the blanks around them, become text and are decoded
-    rightly; rows that repeat the id and the answer of another are left out, and so are rows of unknown questions once
-    all questions are answered. An answer is never guessed, and none is cut out of a sentence. All else in a row stays.
+    Ids get the right type and lose whitespace and ".0"; answers lose the whitespace around them, become text and are
+    decoded correctly; rows that repeat the id and answer of another are left out, and so are rows of unknown questions
+    once all questions are answered. An answer is never guessed or cut out of a sentence. The rest of a row stays.
 
     Args:
-        predictions_path: The submission, as for `submission_check.check_submission`.
-        out_path: The file to write, in ``.json``, the form for the portals, or without a portal also in ``.jsonl`` or
-            ``.csv``. It is written whole or not at all.
-        references_path: The references, with which more is certain.
-        format: A name in `formats.FORMATS`; None detects it.
-        columns: Columns by role, of both files.
-        most: As in `submission_check.check_submission`.
+        predictions_path: The submission, as for `check_submission`.
+        out_path: The file to write: ``.json`` for a portal; without a portal also ``.jsonl`` or ``.csv``. It is written
+            completely or not at all.
+        references_path: The references; with them, more fixes are safe.
+        format: A name in `formats.FORMATS`. Detected by default.
+        columns: Columns of both files by role.
+        most: As in `check_submission`.
 
     Returns:
-        The check of what was written: what is left to mend by hand.
+        The check of the written file: what is left to fix by hand.
 
     Raises:
         FormatError: A file or a row cannot be read, or the file cannot be written.
@@ -59,27 +59,26 @@ def mend_submission(
         >>> folder = pathlib.Path(tempfile.mkdtemp())
         >>> path = folder / "submission.json"
         >>> _ = path.write_text('[{"questionId": "7", "answer": ["Lima "]}, {"questionId": 8, "answer": "Answer: 3"}]')
-        >>> mend_submission(path, folder / "mended.json").counts
+        >>> fix_submission(path, folder / "fixed.json").counts
         {'answer-prefix': 1}
-        >>> (folder / "mended.json").read_text()
+        >>> (folder / "fixed.json").read_text()
         '[\n{"questionId": 7, "answer": "Lima"},\n{"questionId": 8, "answer": "Answer: 3"}\n]\n'
     """
     path, out = os.fspath(predictions_path), Path(out_path)
     references = None if references_path is None else read_references(references_path, format, columns or {})
-    report, rows, mends = examine(path, references, format, columns or {})
-    if rows is None:
-        raise FormatError(path, "", f"cannot be mended: {report.problems[0].found}")
+    report, fixes = examine(path, references, format, columns or {})
+    if fixes is None:
+        raise FormatError(path, "", f"cannot be fixed: {report.problems[0].found}")
+    rows = fixes.rows
     if rows.faults:
         place = next(iter(rows.faults))
-        raise FormatError(
-            path, place, "the row cannot be read, and a mended file would lose it. Mend it by hand first."
-        )
+        raise FormatError(path, place, "the row cannot be read, and a fixed file would lose it. Fix it by hand first.")
     write = _WRITERS.get(out.suffix)
     if write is None or (rows.portal and out.suffix != ".json"):
         raise FormatError(str(out), "", f"expected a name in {'.json' if rows.portal else ', '.join(_WRITERS)}.")
     names = _Names.of(rows)
     with whole_file(out) as unfinished, unfinished.open("wb") as stream:
-        for text in write(_mended(rows, mends, names), [names.new(name) for name in rows.source.names]):
+        for text in write(_fixed(fixes, names), [names.new(name) for name in rows.source.names]):
             # JSON's escape for a lone surrogate, which UTF-8 cannot hold.
             stream.write(text.encode("utf-8", "backslashreplace"))
     roles = {"question_id": names.right[0]} if rows.id_key else {}
@@ -89,7 +88,7 @@ def mend_submission(
 
 @dataclasses.dataclass(frozen=True)
 class _Names:
-    """How the columns of the id and of the answer are called, and are to be called."""
+    """The old and the right names of the columns of ids and answers."""
 
     old: tuple[str | None, str]
     right: tuple[str, str]
@@ -107,30 +106,27 @@ class _Names:
         return dict(zip(self.old, self.right, strict=True)).get(name, name)
 
 
-def _mended(rows: Rows, mends: Iterable[Finding], names: _Names) -> Iterator[dict[str, Any]]:
-    """The rows as objects, with their right keys, ids and answers."""
-    by_part: dict[str, dict[int, Any]] = {part: {} for part in ("id", "answer", "row", "file")}
-    for own in mends:
-        if own.mend is not None and own.row is not None:
-            by_part[own.mend.part][own.row] = own.mend.value
+def _fixed(fixes: Fixes, names: _Names) -> Iterator[dict[str, Any]]:
+    """Yield the rows as objects, with their right keys, ids and answers."""
+    rows = fixes.rows
     # Without a portal, a file with these names is still read as one of the Robust Reading Competition's.
     integers = rows.portal.integer_ids if rows.portal else names.right == ("questionId", "answer")
     for row, fields in enumerate(_objects(rows)):
-        if row in by_part["row"]:
+        if row in fixes.left_out:
             continue
         if row in rows.other_keys:
             fields[rows.answer_key] = fields.pop(rows.other_keys[row])
         if rows.answer_key in fields:
-            fields[rows.answer_key] = by_part["answer"].get(row, rows.answers[row])
+            fields[rows.answer_key] = fixes.answers.get(row, rows.answers[row])
         if rows.id_key is not None and rows.id_key in fields:
-            text = by_part["id"].get(row, fields[rows.id_key])
-            is_text = row in by_part["id"] or rows.source.in_cells
+            text = fixes.ids.get(row, fields[rows.id_key])
+            is_text = row in fixes.ids or rows.source.in_cells
             fields[rows.id_key] = as_integer(text) if integers and is_text else text
         yield {names.new(name): value for name, value in fields.items()}
 
 
 def _objects(rows: Rows) -> Iterator[dict[str, Any]]:
-    """Each row with all its columns."""
+    """Yield each row with all its columns."""
     names = list(rows.source.names)
     for block in rows.source.read(names, 16_384):
         for values in zip(*(listed_column(block.columns[name]) for name in names), strict=True):
@@ -170,7 +166,7 @@ def _dumped(value: Any) -> str:
 
 
 def _refuse(value: Any) -> None:
-    raise ValueError(f"{shown(value)}: a {type(value).__name__} cannot be written as JSON. Leave its column out.")
+    raise ValueError(f"{short_repr(value)}: a {type(value).__name__} cannot be written as JSON. Leave its column out.")
 
 
 _WRITERS: dict[str, Callable[[_Objects, Sequence[str]], Iterator[str]]] = {

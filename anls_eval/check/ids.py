@@ -1,14 +1,14 @@
-"""What is wrong with the ids of a submission: the forms that tools give them, and ids of the references they miss."""
+"""What is wrong with the ids of a submission: how tools changed them, and which ids of the references are missing."""
 
-import dataclasses
 import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
-from anls_eval.files.errors import shown
+from anls_eval.check.problem import Fault
+from anls_eval.errors import short_repr
 from anls_eval.files.source import ABSENT
 
 _INTEGER = re.compile(r"0|[1-9][0-9]*")
@@ -18,71 +18,45 @@ _EXACT = 2**53  # integers from here on lose digits as floats
 _MOST_DIGITS = 300  # that a float can have
 
 
-@dataclasses.dataclass(frozen=True)
-class IdFault:
-    """Something wrong with the id of one row.
-
-    Args:
-        row: The row, from 0.
-        code: As in `submission_check.PROBLEMS`.
-        found: What it is, for a message.
-        certain: Whether the id of the row in `IdCheck.texts` is certainly the one that was meant.
-    """
-
-    row: int
-    code: str
-    found: str
-    certain: bool
-
-
-@dataclasses.dataclass(frozen=True)
-class IdCheck:
+class IdCheck(NamedTuple):
     """The ids of a submission.
 
     Args:
-        texts: The id of each row as text, mended where the row has a fault; None where it cannot be known.
-        faults: What is wrong, by row.
+        texts: The id of each row as text, fixed where the row has a fault; None where it cannot be known.
+        faults: The rows with a fault, and the fault. If its fix is certain, `texts` has the id that was meant.
         missing: Ids of the references that no row has, in their order.
         extra: Rows whose id no reference has.
     """
 
     texts: list[str | None]
-    faults: list[IdFault]
+    faults: list[tuple[int, Fault]]
     missing: list[str]
     extra: list[int]
 
 
 def check_ids(ids: Sequence[Any], references: Collection[str] | None, *, integers: bool, in_cells: bool) -> IdCheck:
-    """Find what is wrong with each id, and what the two sides lack.
+    """Find what is wrong with each id, and which ids are on one side only.
 
-    An id with a fault that tells which one was meant stands for that one, so that no fault is reported twice.
-
-    Args:
-        ids: The ids as the file has them.
-        references: The ids of the references, as text; None if they are not known.
-        integers: Whether the portal takes integers only.
-        in_cells: Whether they come from the cells of a table, which have no types.
-
-    Returns:
-        The ids as text, with what is wrong.
+    A faulty id that tells which one was meant counts as that one, so that no fault is reported twice. `integers` says
+    whether the portal takes integers only, `in_cells` whether the ids come from a table, whose cells have no types.
 
     Example:
         >>> found = check_ids([7, "8.0", " 9", 12], ["7", "8", "9", "10"], integers=False, in_cells=False)
         >>> found.texts, found.missing, found.extra
         (['7', '8', '9', '12'], ['10'], [3])
-        >>> [(fault.row, fault.code, fault.certain) for fault in found.faults]
-        [(1, 'id-float', True), (2, 'id-blanks', True)]
+        >>> found.faults
+        [(1, ('id-float', "'8.0'", True)), (2, ('id-blanks', "' 9'", True))]
     """
     known = None if references is None else dict.fromkeys(references)
     if integers and known is not None:
         integers = all(map(_INTEGER.fullmatch, known))
-    faults: list[IdFault] = []
+    faults: list[tuple[int, Fault]] = []
     if set(map(type, ids)) == {int}:
         texts: list[str | None] = list(map(str, ids))
     else:
         read = _one_by_one(ids, known, integers, in_cells)
         texts = [text for text, _ in read]
-        faults = [IdFault(row, *fault) for row, (_, fault) in enumerate(read) if fault is not None]
+        faults = [(row, fault) for row, (_, fault) in enumerate(read) if fault is not None]
     if known is None:
         return IdCheck(texts, faults, [], [])
     given = set(texts)
@@ -91,7 +65,7 @@ def check_ids(ids: Sequence[Any], references: Collection[str] | None, *, integer
     for code, key, applies in (("id-zeros", _without_zeros, _has_digits), ("id-digits", _as_float, _is_long)):
         found = _meant(texts, missing, extra, key, applies)
         faults += [
-            IdFault(row, code, f"{ids[row]!r} for {' or '.join(map(repr, own[:3]))}", certain)
+            (row, (code, f"{ids[row]!r} for {' or '.join(map(repr, own[:3]))}", certain))
             for row, (own, certain) in found.items()
         ]
         for row, (own, certain) in found.items():
@@ -99,15 +73,12 @@ def check_ids(ids: Sequence[Any], references: Collection[str] | None, *, integer
         explained = {own for group, _ in found.values() for own in group}
         missing = [own for own in missing if own not in explained]
         extra = [row for row in extra if row not in found]
-    return IdCheck(texts, sorted(faults, key=lambda fault: fault.row), missing, extra)
-
-
-_Fault = tuple[str, str, bool]  # the code, what was found, and whether the mend is certain
+    return IdCheck(texts, sorted(faults, key=lambda fault: fault[0]), missing, extra)
 
 
 def _one_by_one(
     ids: Sequence[Any], known: Collection[str] | None, integers: bool, in_cells: bool
-) -> list[tuple[str | None, _Fault | None]]:
+) -> list[tuple[str | None, Fault | None]]:
     if known is None:
         # "3.0" is a number that became a float only among numbers; elsewhere it can be the number of a section.
         has_decimals = any(isinstance(own, str) and "." in own and _DECIMAL.fullmatch(own.strip()) for own in ids)
@@ -125,14 +96,14 @@ def _is_number(value: Any) -> bool:
 
 def _read(
     value: Any, known: Collection[str] | None, integers: bool, in_cells: bool, of_numbers: bool
-) -> tuple[str | None, _Fault | None]:
-    """The id of one row as text, and what is wrong with it."""
+) -> tuple[str | None, Fault | None]:
+    """Return the id of one row as text, and what is wrong with it."""
     if value is None or value is ABSENT or value == "":
         return None, ("id-absent", "no id", False)
     if isinstance(value, float):
         return _read_number(Decimal(value) if math.isfinite(value) else None, repr(value), known, in_cells)
     if isinstance(value, bool) or not isinstance(value, (int, str)):
-        return None, ("id-type", shown(value), False)
+        return None, ("id-type", short_repr(value), False)
     if isinstance(value, int):
         return str(value), None
     if known is not None and value in known:
@@ -153,8 +124,8 @@ def _read(
 
 def _read_number(
     number: Decimal | None, written: str, known: Collection[str] | None, in_cells: bool
-) -> tuple[str | None, _Fault | None]:
-    """The integer that was written as a float, exact up to 2^53 unless digits were cut with an exponent."""
+) -> tuple[str | None, Fault | None]:
+    """Return the integer that was written as a float: exact up to 2^53 unless an exponent cut digits."""
     if number is None or number != number.to_integral_value() or number.adjusted() > _MOST_DIGITS:
         return None, ("id-digits", written, False)
     text = str(int(number))
@@ -172,7 +143,7 @@ def _meant(
     key: Callable[[str], Any],
     applies: Callable[[str], bool],
 ) -> dict[int, tuple[list[str], bool]]:
-    """For rows whose id no reference has: the missing ids that have the same key, and whether that is the only way."""
+    """Return the missing ids whose key equals that of a row with an unknown id, and whether the match is unique."""
     by_key = defaultdict(list)
     for own in missing:
         if applies(own):
@@ -195,17 +166,17 @@ def _as_float(text: str) -> float:
 
 
 def _is_long(text: str) -> bool:
-    """Whether digits can have been lost, in a number that is a float still."""
+    """Return whether a number is so long that a float can have lost digits, and not too long for a float."""
     return _has_digits(text) and 16 <= len(text) <= _MOST_DIGITS
 
 
 def is_rounded(text: str) -> bool:
-    """Whether this is an integer that a float can hold but is too long to have come through one whole."""
+    """Return whether an integer is one that a float holds, but so long that it may have been rounded to it."""
     return _is_long(text) and int(text) >= _EXACT and int(float(text)) == int(text)
 
 
 def as_integer(value: Any) -> Any:
-    """The integer that a text writes without leading zeros, or that a cell holds as a float; else the value."""
+    """Return the integer that a text writes without leading zeros or a cell holds as a float; else the value."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     is_integer = isinstance(value, str) and _INTEGER.fullmatch(value) and len(value) <= _MOST_DIGITS

@@ -5,7 +5,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Portal:
-    """The form of a submission.
+    """The form that a portal takes.
 
     Args:
         name: A layout of `formats.FORMATS`.
@@ -53,4 +53,4 @@ PORTALS = {
         ),
     )
 }
-"""By the name of the layout. Both take a JSON list with a row for each question of the references, and no other."""
+"""The portals by layout. Both take a JSON list with one row for each question of the references, and no other."""

@@ -1,4 +1,4 @@
-"""The rows of a submission as its file has them, good or bad, and its references."""
+"""Read the rows of a submission, valid or not, and its references."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ANSWER_KEYS = ("answer", "prediction", "prediction_text", "pred", "response", "
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a submission as the file has them, good or bad.
+    """The rows of a submission as the file has them, valid or not.
 
     Args:
         path: The file.
@@ -29,13 +29,13 @@ class Rows:
         compression: ``"gzip"``, ``"zstd"`` or None.
         is_json_list: Whether the file is a JSON list.
         portal: The portal whose rules apply.
-        format: The most telling name of its format.
+        format: The most specific name of its format.
         id_key: The column of the ids, or None.
         answer_key: The column of the answers.
-        ids: The ids; None if there is no column of them.
-        answers: The answers, of rows that have none in their column those of another.
-        other_keys: The keys of those, by row.
-        confidences: The confidences, where the portal wants some and the file has them.
+        ids: The ids; None if there is no such column.
+        answers: The answers; of rows without one in the usual column, that of another.
+        other_keys: The keys of those answers, by row.
+        confidences: The confidences, where the portal takes some and the file has them.
         faults: Rows that cannot be read, by their place.
     """
 
@@ -57,15 +57,15 @@ class Rows:
 
     @property
     def has_keys(self) -> bool:
-        """Whether each row is an object with keys of its own."""
+        """Whether each row is an object with its own keys."""
         return self.source.container in ("json", "jsonl") and self.source.layout is None
 
     def is_unreadable(self, row: int) -> bool:
-        """Whether the row has neither id nor answer since it cannot be read."""
+        """Return whether a row has neither id nor answer because it cannot be read."""
         return bool(self.faults) and self.answers[row] is ABSENT and self.place(row) in self.faults
 
     def place(self, row: int) -> str:
-        """The place of a row in the words of the format."""
+        """Return the place of a row as its format counts it."""
         block = bisect.bisect_right(self._starts, row) - 1
         return self._places[block](row - self._starts[block])
 
@@ -84,16 +84,7 @@ class References:
 
 
 def read_references(path: str | os.PathLike[str], format_name: str | None, columns: Mapping[str, str]) -> References:
-    """Read the references of a submission.
-
-    Args:
-        path: The file.
-        format_name: A name in `formats.FORMATS`; None detects it.
-        columns: Columns of both files by role.
-
-    Raises:
-        FormatError: The file cannot be read.
-    """
+    """Read the references of a submission."""
     own = {role: name for role, name in columns.items() if role != "prediction"}
     reader = open_references(path, format=format_name, columns=own)
     ids: list[str] = []
@@ -114,19 +105,7 @@ def _accepted(reference: Any) -> tuple[str, ...] | None:
 
 
 def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) -> Rows:
-    """Read a submission without a check of its rows.
-
-    Args:
-        path: The file.
-        format_name: A name in `formats.FORMATS`; None detects it.
-        columns: Columns of both files by role.
-
-    Returns:
-        All rows, those that cannot be read without values.
-
-    Raises:
-        FormatError: The file as a whole cannot be read, or none of its columns can hold the answers.
-    """
+    """Read all rows of a submission, checking none; those that cannot be read have no values."""
     faults: dict[str, FormatError] = {}
     source, compression = open_source(path, format_name, None, faults)
     layout = source.layout or (format_name if format_name in LAYOUTS else None)
@@ -183,7 +162,7 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
 
 
 def _columns(source: Source, layout: str | None, given: Mapping[str, str], path: str) -> Found:
-    """The columns, with ``answers`` for the predictions if that is the only name that a file has for them."""
+    """Return the columns, with ``answers`` for the predictions if the file has no other name for them."""
     try:
         return find_columns(source.names, "prediction", layout=layout, given=given, by=(), path=path)
     except FormatError:
@@ -194,7 +173,7 @@ def _columns(source: Source, layout: str | None, given: Mapping[str, str], path:
 
 
 def _listed(cell: Any) -> Any:
-    """The list that the text of a cell writes out, or a list of the text."""
+    """Return the list that a cell writes out, or a list of its text."""
     value = list_in_text(cell) if isinstance(cell, str) else cell
     return [value] if isinstance(value, str) else value
 

@@ -23,7 +23,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from anls_eval.cli.control_characters import escaped, escaped_json
-from anls_eval.cli.option_words import in_options
+from anls_eval.cli.words import in_options
 from anls_eval.version import __version__
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor
 
 
 def main() -> None:
-    """Run the command line: what is wrong goes to stderr in words, with exit status 2, or 130 after Ctrl-C."""
+    """Run the command line. Errors go to stderr, with exit status 2, or 130 after Ctrl-C."""
     gc.set_threshold(50_000, 20, 100)  # rows are millions of objects without the cycles that it looks for
     warnings.showwarning = _show_note
     warnings.simplefilter("always", UserWarning)
@@ -83,14 +83,14 @@ def main() -> None:
         app()
     except SystemExit as stop:
         if stop.code == _INTERRUPTED and stop.__context__ is not None:
-            _say("; ".join(filter(None, ("interrupted", in_options(str(stop.__context__.__cause__))))), err)
+            _say("; ".join(filter(None, ("interrupted", in_options(stop.__context__.__cause__)))), err)
         raise
     except ModuleNotFoundError as error:
         extra = "dask" if error.name in ("dask", "distributed") else "eval"
         _say(f"error: this needs {error.name}: pip install '.[{extra}]' in the folder of anls", err)
         raise SystemExit(2) from None
     except (ValueError, TypeError, OSError) as error:
-        _say(f"error: {in_options(str(error))}", err)
+        _say(f"error: {in_options(error)}", err)
         raise SystemExit(2) from None
 
 
@@ -339,7 +339,7 @@ def _score_dataset(predictions: str, references: str | None, quiet: bool, asked:
         try:
             found = distributed.score_dataset(predictions, references, on_progress=advance, **asked)
         except distributed.BadPartsError as error:
-            _say(f"error: {in_options(str(error))}", err)
+            _say(f"error: {in_options(error)}", err)
             raise typer.Exit(1) from None
     if not quiet:
         parts = distributed.counted(found.parts, "part")
@@ -451,23 +451,24 @@ def leaderboard(
         skip=True,
     )
     ranking = found.rank(seed)
+    skipped = {path: in_options(error) for path, error in found.skipped.items()}
     if out_file is not None:
-        write_leaderboard(out_file, ranking, found.skipped, found.signature)
+        write_leaderboard(out_file, ranking, skipped, found.signature)
     if as_json:
-        _print_json(leaderboard_as_json(ranking, found.skipped, found.signature))
+        _print_json(leaderboard_as_json(ranking, skipped, found.signature))
     else:
         _print_table(terminal.ranking_table(ranking))
         _say(f"\n{found.signature}")
     for note in found.notes if not quiet else ():
         _show_note(note)
-    for path, why in found.skipped.items():
-        _say(f"skipped: {path}: {in_options(why)}", err)
+    for path, why in skipped.items():
+        _say(f"skipped: {path}: {why}", err)
 
 
 def _systems_in(folder: Path, references: str) -> list[str]:
     """The files of a folder, but for hidden ones and the references."""
     if not folder.is_dir():
-        raise ValueError(f"{folder} is no folder; expected one with a file of predictions for each system")
+        raise ValueError(f"{folder} is not a folder; expected one with a file of predictions for each system")
     paths = [path for path in sorted(folder.iterdir()) if path.name[0] not in "._" and not _is_same(path, references)]
     if not paths:
         raise ValueError(f"{folder} holds no files of predictions")
@@ -557,29 +558,29 @@ def check(
     format_name: Format = None,
     columns: Columns = None,
     fix: Annotated[
-        Path | None, typer.Option(help="Write the submission with the mends that are certain: .json, .jsonl or .csv.")
+        Path | None, typer.Option(help="Write the submission with all safe fixes applied: .json, .jsonl or .csv.")
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object, with every problem and not only the first of a kind.")
     ] = False,
 ) -> None:
     """Find what a portal would refuse in a submission, and what costs points; exit status 1 if it would be refused."""
-    from anls_eval.check.check import MOST_SHOWN, check_submission
-    from anls_eval.check.fix import mend_submission
+    from anls_eval.check.check import MAX_SHOWN, check_submission
+    from anls_eval.check.fix import fix_submission
     from anls_eval.cli import tables as terminal
 
     _check_output(fix, predictions, references)
     roles = dict(_role(text) for text in columns or [])
-    asked: dict[str, Any] = {"format": format_name, "columns": roles, "most": None if as_json else MOST_SHOWN}
+    asked: dict[str, Any] = {"format": format_name, "columns": roles, "most": None if as_json else MAX_SHOWN}
     report = left = check_submission(predictions, references, **asked)
     shown = _fields(report)
     if not as_json:
         _say(terminal.check_text(report))
     if fix is not None and report.is_readable:
-        left = mend_submission(predictions, fix, references, **asked)
+        left = fix_submission(predictions, fix, references, **asked)
         shown["mended"] = left
         if not as_json:
-            _say(f"\n{terminal.mended_text(report, left)}")
+            _say(f"\n{terminal.fixed_text(report, left)}")
     if as_json:
         _print_json(shown)
     if left.refused:

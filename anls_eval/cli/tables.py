@@ -14,7 +14,7 @@ from anls_eval.text.characters import aligned_lines
 
 if TYPE_CHECKING:  # what the other commands show is not imported
     from anls_eval.analysis.diagnosis import Diagnosis
-    from anls_eval.check.check import CheckReport
+    from anls_eval.check.problem import CheckReport
     from anls_eval.explanation.answers import AnswersExplanation
     from anls_eval.statistics import Ranking
     from anls_eval.submission.score import SubmissionScore
@@ -158,8 +158,8 @@ def check_text(report: CheckReport) -> str:
     lines = [f"{report.path}: {report.format}, {report.n:,} rows, checked {rules}"]
     for code, count in report.counts.items():
         own = [problem for problem in report.problems if problem.code == code]
-        mendable = report.mendable.get(code, 0)
-        by_fix = "" if not mendable else ", fixed by --fix" if mendable == count else f", {mendable:,} fixed by --fix"
+        fixable = report.mendable.get(code, 0)
+        by_fix = "" if not fixable else ", fixed by --fix" if fixable == count else f", {fixable:,} fixed by --fix"
         lines += ["", f"{own[0].severity}: {code}, {count:,}{by_fix}. {own[0].remedy}"]
         for problem in own[:_FEW]:
             where = (problem.place, None if problem.question_id is None else f"question_id {problem.question_id}")
@@ -169,12 +169,12 @@ def check_text(report: CheckReport) -> str:
     return "\n".join([*lines, "", _verdict(report)])
 
 
-def mended_text(before: CheckReport, after: CheckReport) -> str:
+def fixed_text(before: CheckReport, after: CheckReport) -> str:
     """Return what was fixed and what remains."""
     left = ", ".join(f"{code} {count:,}" for code, count in after.counts.items())
     fixes = sum(before.mendable.values())
-    mended = f"{after.path}: written with {fixes:,} {'fix' if fixes == 1 else 'fixes'}"
-    return f"{mended}. {_verdict(after)}{f' Remaining: {left}.' if left else ''}"
+    written = f"{after.path}: written with {fixes:,} {'fix' if fixes == 1 else 'fixes'}"
+    return f"{written}. {_verdict(after)}{f' Remaining: {left}.' if left else ''}"
 
 
 def _verdict(report: CheckReport) -> str:

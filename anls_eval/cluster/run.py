@@ -49,8 +49,9 @@ from anls_eval.cluster.parts import (
     shuffled_summary,
     summary_of,
 )
-from anls_eval.errors import check_choice
+from anls_eval.errors import AnlsError, Explained, Remedy, check_choice, located
 from anls_eval.files import FormatError, Reader
+from anls_eval.files.errors import SHOWN, FilesError
 from anls_eval.files.write import whole_file
 from anls_eval.registry import MISSING, UNKNOWN
 from anls_eval.rules.protocol import Protocol
@@ -61,7 +62,6 @@ from anls_eval.submission.totals import Summary
 
 _BUCKET_BYTES = 32 << 20  # of the files, for each bucket: some hundred thousand rows
 _CHECKED_AT_ONCE = 1 << 23  # fingerprints, 64 MB
-_SHOWN = 10  # bad parts that a message lists
 _FOR_SCHEDULER = 10  # seconds that the scheduler at an address has to answer
 _FOR_WORKERS = 30  # seconds that it has to get a worker
 
@@ -93,25 +93,40 @@ class DatasetScore:
         return {**self.submission.to_dict(), **own}
 
 
-class BadPartsError(ValueError):
-    """Parts that cannot be read or scored. The others are finished, and stay so.
+class BadPartsError(FilesError):
+    """Some parts cannot be read or scored. The others are finished, and stay finished.
 
     Args:
-        bad: The parts, with the reason.
+        errors: The error of each of these parts.
         out: The folder of the results.
     """
 
-    def __init__(self, bad: Mapping[str, str], out: Path) -> None:
-        self.bad = dict(bad)
-        listed = "".join(f"\n  {why if why.startswith(part) else f'{part}: {why}'}" for part, why in self._first())
-        more = f"\n  and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
+    def __init__(self, errors: Mapping[str, AnlsError], out: Path) -> None:
         super().__init__(
-            f"{counted(len(bad), 'part')} cannot be scored:{listed}{more}\nThe others are finished in {out}. Mend "
-            "these and run again with resume=True, or leave them out with skip_bad=True."
+            f"{counted(len(errors), 'part')} cannot be scored",
+            errors,
+            f"The others are finished in {out}.",
+            [
+                Remedy("resume", True, "continue once these are fixed"),
+                Remedy("skip_bad", True, "leave them out"),
+            ],
         )
 
-    def _first(self) -> list[tuple[str, str]]:
-        return list(self.bad.items())[:_SHOWN]
+    @property
+    def bad(self) -> dict[str, str]:
+        """The parts, with the reason."""
+        return {part: str(error) for part, error in self.errors.items()}
+
+
+class LostWorkersError(Explained, ChildProcessError):
+    """The workers or the cluster failed. What they finished is kept."""
+
+
+class InterruptedRunError(Explained, KeyboardInterrupt):
+    """Ctrl-C. What was finished is kept."""
+
+
+_RESUME = Remedy("resume", True, "continue")
 
 
 def score_dataset(
@@ -212,9 +227,8 @@ def score_dataset(
             found = found or _shuffled(engine, files, skip_bad)
     except KeyboardInterrupt:
         finished = len(list(job.work.glob("part-*.json")))
-        raise KeyboardInterrupt(
-            f"{counted(finished, 'part')} {_are(finished)} finished in {job.out}: go on with resume=True"
-        ) from None
+        kept = f"{counted(finished, 'part')} {_are(finished)} finished in {job.out}."
+        raise InterruptedRunError(kept, remedies=[_RESUME]) from None
     _tidy(job, found.parts)
     summary = Summary(notes=dict.fromkeys(found.notes))
     for part in found.parts:
@@ -231,7 +245,7 @@ def score_dataset(
     except ValueError as error:
         if not found.bad:
             raise
-        raise ValueError(_blamed_on(found.bad, error)) from None
+        raise _blamed_on(found.bad, error) from None
     paired_by = "file" if isinstance(found.parts[0], FilePart) else "id"
     return DatasetScore(submission, len(found.parts), found.resumed, found.bad, paired_by)
 
@@ -381,12 +395,9 @@ def _prepare(job: Job, resume: bool) -> None:
         job.out.mkdir(parents=True, exist_ok=True)
         is_new = set(job.out.iterdir()) <= {job.work} and not any(job.out.glob("_work/*"))
         if not is_new and not (resume and job.work.exists()):
-            expected = (
-                "the results of an earlier run"
-                if resume
-                else "a new folder, or resume=True to go on with an earlier run"
-            )
-            raise ValueError(f"{job.out} has other files; expected {expected}")
+            expected = "the results of an earlier run" if resume else "a new folder"
+            remedies = [] if resume else [Remedy("resume", True, "continue an earlier run")]
+            raise AnlsError(f"{job.out} has other files; expected {expected}.", remedies=remedies)
         job.work.mkdir(exist_ok=True)
     except OSError as error:
         reason = "it is a file" if job.out.is_file() else error.strerror
@@ -521,10 +532,9 @@ def _shuffled(engine: _Engine, files: _Files, skip_bad: bool) -> _Found:
 
 
 def _left_out(errors: Mapping[Any, Exception], job: Job, skip_bad: bool) -> dict[str, str]:
-    bad = {item.label: str(error) for item, error in errors.items()}
-    if bad and not skip_bad:
-        raise BadPartsError(bad, job.out)
-    return bad
+    if errors and not skip_bad:
+        raise BadPartsError({item.label: located("", error) for item, error in errors.items()}, job.out)
+    return {item.label: str(error) for item, error in errors.items()}
 
 
 def _bad_notes(bad: Mapping[str, str], n: int) -> tuple[str, ...]:
@@ -535,16 +545,15 @@ def _bad_notes(bad: Mapping[str, str], n: int) -> tuple[str, ...]:
 
 
 def _first_of(bad: Mapping[str, str]) -> str:
-    return ", ".join(itertools.islice(bad, _SHOWN)) + (", ..." if len(bad) > _SHOWN else "")
+    return ", ".join(itertools.islice(bad, SHOWN)) + (", ..." if len(bad) > SHOWN else "")
 
 
-def _blamed_on(bad: Mapping[str, str], error: ValueError) -> str:
-    """The error of ids without their other side, which may have been in files that are left out."""
-    return (
-        f"{error}\n{counted(len(bad), 'file')} {_are(len(bad))} left out, and which ids were in them is not known: "
-        f"{_first_of(bad)}\nMend them and run again with resume=True, or count questions without a prediction as wrong "
-        'with missing="zero" and leave out predictions without a question with unknown="ignore".'
-    )
+def _blamed_on(bad: Mapping[str, str], error: ValueError) -> AnlsError:
+    """Return the error of ids on one side only, which may have been in files that are left out."""
+    found = located("", error)
+    are = f"{counted(len(bad), 'file')} {_are(len(bad))}"
+    problem = f"{found.problem}\n{are} left out, and which ids were in them is not known: {_first_of(bad)}."
+    return AnlsError(problem, remedies=[Remedy("resume", True, "continue once they are fixed"), *found.remedies])
 
 
 _Item = TypeVar("_Item")
@@ -610,13 +619,14 @@ class _Engine:
                 else:
                     raise error
         except (KilledWorker, MemoryError) as error:
-            raise ChildProcessError(
-                f"workers died again and again, or had no memory left: {error}. Give each worker more memory, or split "
-                f"the files. What is finished is in {self.job.out}: run again with resume=True."
+            raise LostWorkersError(
+                f"workers died repeatedly, or ran out of memory: {error}. Give each worker more memory, or split the "
+                f"files. What is finished is in {self.job.out}.",
+                remedies=[_RESUME],
             ) from None
         except (FutureCancelledError, CommClosedError) as error:
-            raise ChildProcessError(
-                f"the cluster was lost: {error}. What is finished is in {self.job.out}: run again with resume=True."
+            raise LostWorkersError(
+                f"the cluster was lost: {error}. What is finished is in {self.job.out}.", remedies=[_RESUME]
             ) from None
         except UnpairedError:
             self.client.cancel(list(futures))

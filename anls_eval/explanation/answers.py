@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from anls_eval.errors import short_repr
+from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import to_answers, to_text
 from anls_eval.notes import text_notes_of_one
 from anls_eval.registry import get_rules, resolve_rules, signature
@@ -109,9 +109,8 @@ def explain_answers(
     if not isinstance(rules, Protocol):
         return _of_leaderboard(prediction, answers, rules, answer_type)
     if answer_type is not None:
-        raise ValueError(
-            f"answer_type={short_repr(answer_type)}: protocol {protocol!r} has no answer types; leave it out"
-        )
+        problem = f"protocol {protocol!r} has no answer types; leave it out"
+        raise AnlsError(problem, option="answer_type", value=answer_type)
     return _of_texts(prediction, answers, resolve_rules(rules, None, of_trees=False))
 
 

@@ -4,7 +4,8 @@ import dataclasses
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
-from anls_eval.files.errors import FormatError, listed, shown
+from anls_eval.errors import Remedy, short_repr
+from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.source import KEY, VALUE
 
 IDS = ("questionId", "question_id", "id", "qid")
@@ -168,7 +169,9 @@ def find_columns(
     if unknown:
         close = difflib.get_close_matches(unknown[0], ROLES, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise FormatError(path, "", f"columns names {shown(unknown[0])}; expected the roles {', '.join(ROLES)}.{hint}")
+        raise FormatError(
+            path, "", f"columns names {short_repr(unknown[0])}; expected the roles {', '.join(ROLES)}.{hint}"
+        )
     if given.get(side) == EVERYTHING:
         value = EVERYTHING
     elif side in given:
@@ -229,7 +232,7 @@ def _matches(groups: Groups, names: Sequence[str]) -> list[str]:
 def _named(wanted: str, names: Sequence[str], path: str, role: str) -> str:
     found = _matches(((wanted,),), names)
     if len(found) != 1:
-        problem = f"no column {shown(wanted)}" if not found else f"{wanted!r} could be {listed(found)}"
+        problem = f"no column {short_repr(wanted)}" if not found else f"{wanted!r} could be {listed(found)}"
         raise FormatError(path, "", f"{problem}, which is named as {role}. The columns are: {listed(names)}.")
     return found[0]
 
@@ -249,6 +252,6 @@ def _only(found: list[str], names: Sequence[str], path: str, role: str, groups: 
     raise FormatError(
         path,
         "",
-        f"{problem}. Expected one column of {usual}; the columns are: {listed(names)}.{hint} "
-        f"Name the right one with columns={{{role!r}: NAME}}.",
+        f"{problem}. Expected one column of {usual}; the columns are: {listed(names)}.{hint}",
+        [Remedy("columns", {role: "NAME"}, "name the right one")],
     )

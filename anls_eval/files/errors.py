@@ -1,48 +1,75 @@
-"""The error of a file that cannot be read as what it should be."""
+"""The errors of files, and names as messages list them."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+
+from anls_eval.errors import AnlsError, Remedy, Words, located
 
 
-class FormatError(ValueError):
-    """A file is not what was expected. The message says where, what came, what was expected and how to mend it.
+class FormatError(AnlsError):
+    """A file is not what was expected. The message says where, what was found and expected, and how to fix it.
 
     Args:
         path: The file.
-        place: Where in it, such as ``"line 3, column 7"`` or ``"data[2]"``; empty if that is the file as a whole.
+        place: Where in it, such as ``"line 3, column 7"`` or ``"data[2]"``; empty for the file as a whole.
         problem: What is wrong, and the remedy.
+        remedies: Options that help.
 
     Example:
         >>> print(FormatError("answers.csv", "line 3", "2 fields where the header has 3. Quote fields with commas."))
         answers.csv, line 3: 2 fields where the header has 3. Quote fields with commas.
     """
 
-    def __init__(self, path: str, place: str, problem: str) -> None:
-        super().__init__(f"{path}, {place}: {problem}" if place else f"{path}: {problem}")
-        self.path = path
-        self.place = place
-        self.problem = problem
-
-    def __reduce__(self) -> tuple[type["FormatError"], tuple[str, str, str]]:
-        return FormatError, (self.path, self.place, self.problem)  # so that it can come from another process
+    def __init__(self, path: str, place: str, problem: str, remedies: Sequence[Remedy] = ()) -> None:
+        super().__init__(problem, remedies=remedies, where=f"{path}, {place}" if place else path)
+        self.path, self.place = path, place
 
 
-def shown(value: object) -> str:
-    """A value as a message shows it, however long it is."""
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # an integer of thousands of digits, or very deep nesting
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= 80 else text[:77] + "..."
+class FilesError(AnlsError):
+    """Several files cannot be scored.
+
+    Args:
+        problem: The first line.
+        errors: The error of each file.
+        ending: What follows the files.
+        remedies: Options that help.
+    """
+
+    def __init__(
+        self, problem: str, errors: Mapping[str, AnlsError], ending: str = "", remedies: Sequence[Remedy] = ()
+    ) -> None:
+        super().__init__(ending, remedies=remedies)
+        self.errors, self.first_line = dict(errors), problem
+
+    def told(self, words: Words | None = None, verb: str = "pass") -> str:
+        """Return the message with the first errors, one a line, in the words of an interface."""
+        named = [
+            error if error.where.startswith(path) else located(path, error)
+            for path, error in list(self.errors.items())[:SHOWN]
+        ]
+        shown = [f"  {error.told(words, verb)}" for error in named]
+        more = [f"  and {len(self.errors) - SHOWN} more"] if len(self.errors) > SHOWN else []
+        return "\n".join(filter(None, [f"{self.first_line}:", *shown, *more, super().told(words, verb)]))
+
+
+SHOWN = 10
+"""How many files a message lists."""
+
+
+def without_path(error: Exception, path: str) -> AnlsError:
+    """Return the error of a file, for a list in which the file is named beside it."""
+    if isinstance(error, FormatError) and error.path == path:
+        return AnlsError(error.problem, remedies=error.remedies, where=error.place)
+    return located("", error)
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names as a message lists them: the first 30."""
+    """Return the first 30 names as a message lists them."""
     names = list(names)
     more = f" and {len(names) - 30} more" if len(names) > 30 else ""
     return (", ".join(name if len(name) <= 80 else name[:77] + "..." for name in names[:30]) or "none") + more
 
 
 def repeated(names: Iterable[str]) -> str | None:
-    """The first name that comes twice."""
+    """Return the first name that occurs twice."""
     return next((name for name, times in Counter(names).items() if times > 1), None)

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from anls_eval.errors import short_repr
 from anls_eval.files.columns import IDS
-from anls_eval.files.errors import FormatError, listed, shown
+from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.files import File, text_of
 from anls_eval.files.json_text import parse
 from anls_eval.files.samples import unfolded
@@ -23,7 +24,7 @@ def open_json(file: File) -> Source:
     if isinstance(document, list):
         return _open_list(document, "", file)
     raise FormatError(
-        file.path, "", f"the JSON value {shown(document)} holds no rows. Expected a list of rows or an object."
+        file.path, "", f"the JSON value {short_repr(document)} holds no rows. Expected a list of rows or an object."
     )
 
 
@@ -58,7 +59,7 @@ def _open_object(document: dict[str, Any], file: File) -> Source:
     def columns(wanted: Sequence[str], rows: slice) -> dict[str, Any]:
         return {name: keys[rows] if name == KEY else values[rows] for name in wanted}
 
-    return _source((KEY, VALUE), len(keys), columns, lambda row: f"key {shown(keys[row])}", layout="values")
+    return _source((KEY, VALUE), len(keys), columns, lambda row: f"key {short_repr(keys[row])}", layout="values")
 
 
 def _is_list_of_rows(value: Any) -> bool:
@@ -79,7 +80,7 @@ def _open_list(rows: list[Any], key: str, file: File) -> Source:
         return _source((VALUE,), len(rows), lambda _, part: {VALUE: rows[part]}, place, layout="values")
     for number, row in enumerate(rows):
         if not isinstance(row, dict):
-            problem = f"{shown(row)} among objects. Expected an object like the others, or none of them."
+            problem = f"{short_repr(row)} among objects. Expected an object like the others, or none of them."
             file.refuse_row(place(number), FormatError(file.path, place(number), problem))
     return _of_rows([unfolded(row) if isinstance(row, dict) else {} for row in rows], place)
 
@@ -92,7 +93,7 @@ def _open_squad(articles: list[Any], path: str) -> Source:
             where = f"data[{a}].paragraphs[{p}]"
             for q, question in enumerate(_part(paragraph, "qas", path, where)):
                 if not isinstance(question, dict):
-                    raise FormatError(path, f"{where}.qas[{q}]", f"{shown(question)}; expected an object.")
+                    raise FormatError(path, f"{where}.qas[{q}]", f"{short_repr(question)}; expected an object.")
                 row = {**question, "document": article.get("title")}
                 if question.get("is_impossible") and not question.get("answers"):
                     row["answers"] = [""]  # as SQuAD 2.0 scores it: no answer is the empty answer
@@ -104,7 +105,7 @@ def _open_squad(articles: list[Any], path: str) -> Source:
 
 def _part(value: Any, key: str, path: str, place: str) -> list[Any]:
     if not isinstance(value, dict) or not isinstance(value.get(key), list):
-        raise FormatError(path, place, f"{shown(value)}; expected an object with a list {key!r}, as SQuAD has it.")
+        raise FormatError(path, place, f"{short_repr(value)}; expected an object with a list {key!r}, as SQuAD has it.")
     found: list[Any] = value[key]
     return found
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from anls_eval.files.errors import FormatError, shown
+from anls_eval.errors import short_repr
+from anls_eval.files.errors import FormatError
 from anls_eval.files.files import File, lines_of
 from anls_eval.files.json_text import parse, parse_lines
 from anls_eval.files.samples import unfolded
@@ -73,7 +74,7 @@ def _rows(file: File, of_objects: bool) -> Iterator[tuple[int, Any]]:
     for number, value in _values(file):
         if isinstance(value, dict) != of_objects:
             place, expected = f"line {number}", "an object" if of_objects else "no object"
-            problem = f"{shown(value)}, unlike the first line. Expected {expected}."
+            problem = f"{short_repr(value)}, unlike the first line. Expected {expected}."
             file.refuse_row(place, FormatError(file.path, place, problem))
             value = {} if of_objects else ABSENT
         yield number, unfolded(value) if of_objects else value

@@ -7,7 +7,8 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from anls_eval.files.errors import FormatError, listed, repeated, shown
+from anls_eval.errors import short_repr
+from anls_eval.files.errors import FormatError, listed, repeated
 from anls_eval.files.files import File, lines_of
 from anls_eval.files.source import ABSENT, Block, Source, in_blocks, on_lines
 
@@ -53,7 +54,7 @@ def _of_width(rows: _Rows, width: int, file: File) -> _Rows:
         if len(row) != width:
             place = f"line {line}"
             problem = (
-                f"{len(row)} fields where the header has {width}: {shown(list(row))}. Quote fields that hold the "
+                f"{len(row)} fields where the header has {width}: {short_repr(list(row))}. Quote fields that hold the "
                 "separator or line ends. If the file ends here, it was cut off."
             )
             file.refuse_row(place, FormatError(file.path, place, problem))
@@ -148,5 +149,5 @@ def _cell(value: Any, path: str, place: str) -> Any:
     if isinstance(value, (str, int, float)):
         return value
     raise FormatError(
-        path, place, f"the cell holds {shown(value)}, not the text that was written. Format the column as text."
+        path, place, f"the cell holds {short_repr(value)}, not the text that was written. Format the column as text."
     )

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anls_eval.files.errors import FormatError, shown
+from anls_eval.errors import short_repr
+from anls_eval.files.errors import FormatError
 from anls_eval.files.source import ABSENT, Column
 
 Place = Callable[[int], str]
@@ -64,7 +65,7 @@ def _id_text(value: Any, path: str, place: str, in_cells: bool) -> str:
     elif isinstance(value, float):
         problem = f"the question id {value!r} is a number with a decimal point, which loses digits. Write ids as text."
     else:
-        problem = f"the question id is {shown(value)}; expected text or an integer."
+        problem = f"the question id is {short_repr(value)}; expected text or an integer."
     raise FormatError(path, place, problem)
 
 

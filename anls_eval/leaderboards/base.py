@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from anls_eval.arrow import Floats
-from anls_eval.errors import check_choice, short_repr
+from anls_eval.errors import AnlsError, check_choice
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.leaderboards.question import (
     Outcome,
@@ -63,7 +63,8 @@ class Leaderboard(Rules):
     def with_threshold(self, threshold: Threshold) -> Leaderboard:
         """Refuse any threshold but None."""
         if threshold is not None:
-            raise ValueError(f"threshold={short_repr(threshold)}: protocol {self.name!r} has its own and takes none")
+            problem = f"protocol {self.name!r} has its own and takes none"
+            raise AnlsError(problem, option="threshold", value=threshold)
         return self
 
     def signature_fields(self) -> dict[str, object]:
@@ -112,9 +113,8 @@ class Leaderboard(Rules):
         name = f"answer_type{row}"
         if not self.answer_types:
             if answer_type is not None:
-                raise ValueError(
-                    f"{name}={short_repr(answer_type)}: protocol {self.name!r} has no answer types; leave it out"
-                )
+                problem = f"protocol {self.name!r} has no answer types; leave it out"
+                raise AnlsError(problem, option=name, value=answer_type)
             return ""
         known = answer_type.replace(" ", "-") if isinstance(answer_type, str) else ""
         return known if known in self.rules else str(check_choice(name, answer_type, self.answer_types))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anls_eval.arrow import as_bools, as_list, decode_texts, number_array
+from anls_eval.errors import AnlsError, Remedy
 from anls_eval.questions.columns import TEXT_TYPES, id_list, stored_side
 
 
@@ -45,31 +46,34 @@ def align_questions(
         return Aligned(reference_ids, texts, answers, [], 0, notes)
     reference_ids, answers = drop_repeats(reference_ids, answers, "references", notes, same)
     positions = pc.index_in(reference_ids, value_set=prediction_ids)
-    lacking = np.flatnonzero(as_bools(positions.is_null()))
-    surplus = prediction_ids[:0]
-    if len(prediction_ids) > len(reference_ids) - len(lacking):
-        surplus = prediction_ids.filter(pc.invert(pc.is_in(prediction_ids, value_set=reference_ids)))
-    notes += unmatched_ids(reference_ids.take(number_array(lacking)), surplus, len(answers), missing, unknown)
+    missing_rows = np.flatnonzero(as_bools(positions.is_null()))
+    unknown_ids = prediction_ids[:0]
+    if len(prediction_ids) > len(reference_ids) - len(missing_rows):
+        unknown_ids = prediction_ids.filter(pc.invert(pc.is_in(prediction_ids, value_set=reference_ids)))
+    missing_ids = reference_ids.take(number_array(missing_rows))
+    notes += unmatched_ids(missing_ids, unknown_ids, len(answers), missing, unknown)
     if not len(answers):
         raise ValueError("nothing to score: references are empty")
-    return Aligned(reference_ids, texts.take(positions), answers, lacking.tolist(), len(surplus), notes)
+    return Aligned(reference_ids, texts.take(positions), answers, missing_rows.tolist(), len(unknown_ids), notes)
 
 
-def unmatched_ids(lacking: pa.Array, surplus: pa.Array, n: int, missing: str, unknown: str) -> list[str]:
-    """What is said of ids, of n questions, without a prediction and of ids without a question, or the error."""
-    without_prediction = _count_ids(lacking, "without a prediction (missing: {})")
-    without_question = _count_ids(surplus, "in the predictions without a reference (unknown: {})")
-    if (len(lacking) and missing == "error") or (len(surplus) and unknown == "error"):
+def unmatched_ids(missing_ids: pa.Array, unknown_ids: pa.Array, n: int, missing: str, unknown: str) -> list[str]:
+    """Return the notes on ids, of n questions, that are on one side only, or raise the error that they are."""
+    without_prediction = _count_ids(missing_ids, "without a prediction (missing: {})")
+    without_question = _count_ids(unknown_ids, "in the predictions without a reference (unknown: {})")
+    if (len(missing_ids) and missing == "error") or (len(unknown_ids) and unknown == "error"):
         found = " and ".join(filter(None, (without_prediction, without_question)))
-        apart = len(surplus) and n and len(lacking) == n
-        ways = ['missing="zero" scores questions without a prediction 0'] if len(lacking) else []
-        ways += ['unknown="ignore" leaves predictions without a question out'] if len(surplus) else []
-        raise ValueError(
-            f"{found}.{' There is no id in common: are they of another split?' if apart else ''} "
-            f"Expected the same ids on both sides. To score all the same: {', '.join(ways)}."
-        )
-    notes = [f"{without_prediction}: scored 0"] if len(lacking) else []
-    return notes + ([f"{without_question}: left out"] if len(surplus) else [])
+        apart = len(unknown_ids) and n and len(missing_ids) == n
+        remedies = [COUNT_AS_ZERO] if len(missing_ids) else []
+        remedies += [IGNORE_UNKNOWN] if len(unknown_ids) else []
+        hint = " There is no id in common: are they from different splits?" if apart else ""
+        raise AnlsError(f"{found}.{hint} Expected the same ids on both sides.", remedies=remedies)
+    notes = [f"{without_prediction}: scored 0"] if len(missing_ids) else []
+    return notes + ([f"{without_question}: left out"] if len(unknown_ids) else [])
+
+
+COUNT_AS_ZERO = Remedy("missing", "zero", "count missing predictions as 0")
+IGNORE_UNKNOWN = Remedy("unknown", "ignore", "ignore predictions with unknown ids")
 
 
 def _count_ids(ids: pa.Array, what: str) -> str:

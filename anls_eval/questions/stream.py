@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anls_eval.arrow import BYTES, text_bytes, text_starts
+from anls_eval.errors import AnlsError, Remedy
 from anls_eval.questions.pairing import drop_repeats, unmatched_ids
 
 WAITING_ROWS = 262_144
@@ -186,9 +187,11 @@ def _check_ids(predictions: pa.Table, references: pa.Table) -> None:
     bare = [bool(table["question_id"].null_count) for table in (predictions, references)]
     if bare[0] != bare[1]:
         without, other = ("predictions", "references") if bare[0] else ("references", "predictions")
-        raise ValueError(
-            f"{other} have question_ids and {without} have none; expected both with question_ids or both without. If "
-            f"they have ids, name their column with columns={{'{without}.question_id': NAME}}."
+        raise AnlsError(
+            f"{other} have question_ids and {without} have none; expected both with question_ids or both without.",
+            remedies=[
+                Remedy("columns", {f"{without}.question_id": "NAME"}, f"name the column of ids of the {without}")
+            ],
         )
 
 

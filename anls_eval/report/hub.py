@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 from huggingface_hub import EvalResultEntry, HfApi, eval_result_entries_to_yaml
 
-from anls_eval.files.errors import shown
+from anls_eval.errors import AnlsError
 from anls_eval.files.write import whole_file
 from anls_eval.submission.score import SubmissionScore
 
@@ -42,7 +42,7 @@ def eval_result(
         ValueError: The data set is not of the form ``owner/name``, or the task is empty.
     """
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", dataset_id):
-        raise ValueError(f"dataset_id={shown(dataset_id)}: expected owner/name, such as lmms-lab/DocVQA")
+        raise AnlsError("expected owner/name, such as lmms-lab/DocVQA", option="dataset_id", value=dataset_id)
     if not task_id:
         raise ValueError("task_id is empty; expected the task in the data set, such as docvqa_val")
     return EvalResultEntry(

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from anls_eval.errors import check_choice, short_repr
+from anls_eval.errors import AnlsError, check_choice
 from anls_eval.rules.steps import LENGTHS, STEPS
 
 Threshold = float | str | Fraction | Decimal | None
@@ -48,12 +48,10 @@ def read_threshold(threshold: object) -> Fraction:
     return exact
 
 
-def threshold_error(threshold: object) -> ValueError:
+def threshold_error(threshold: object) -> AnlsError:
     """Return the error for a threshold that is not a number from 0 to 1."""
-    return ValueError(
-        f"threshold={short_repr(threshold)}: expected a number from 0 to 1, of at most {_MAX_DIGITS:,} digits. It is "
-        "the minimum similarity that counts."
-    )
+    expected = f"expected a number from 0 to 1, of at most {_MAX_DIGITS:,} digits"
+    return AnlsError(f"{expected}. It is the minimum similarity that counts.", option="threshold", value=threshold)
 
 
 class Rules:
@@ -139,16 +137,15 @@ class Protocol(Rules):
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not re.fullmatch(r"\w[\w.-]*", self.name):
-            raise ValueError(
-                f"name={short_repr(self.name)}: expected letters, digits, '_', '-' and '.', a letter or digit first"
-            )
+            expected = "expected letters, digits, '_', '-' and '.', a letter or digit first"
+            raise AnlsError(expected, option="name", value=self.name)
         for option in ("prediction_steps", "answer_steps", "zero_predictions"):
             value = getattr(self, option)
             items = (
                 tuple(value) if isinstance(value, Iterable) and not isinstance(value, (str, np.ndarray)) else (None,)
             )
             if not all(isinstance(item, str) for item in items):
-                raise ValueError(f"{option}={short_repr(value)}: expected a tuple of strings")
+                raise AnlsError("expected a tuple of strings", option=option, value=value)
             object.__setattr__(self, option, items)
         for option in ("prediction_steps", "answer_steps"):
             for step in getattr(self, option):
@@ -160,7 +157,7 @@ class Protocol(Rules):
             value = getattr(self, option)
             number = -1 if isinstance(value, bool) or not isinstance(value, numbers.Integral) else int(value)
             if not 0 <= number <= 10**_MAX_DIGITS:
-                raise ValueError(f"{option}={short_repr(value)}: expected an integer of at least 0")
+                raise AnlsError("expected an integer of at least 0", option=option, value=value)
             object.__setattr__(self, option, number)
         check_choice("both_empty", self.both_empty, (0, 1))
         check_choice("tree", self.tree, ("", "released", "paper"))

@@ -23,6 +23,7 @@ from anls_eval.arrow import (
     number_array,
     text_array,
 )
+from anls_eval.errors import AnlsError, Remedy
 from anls_eval.explanation.result import ScoreNode
 from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.files import Reader
@@ -274,9 +275,10 @@ class LeaderboardScorer(Scorer):
         if self.rules.answer_types:
             labels = questions["answer_type"].to_pylist() if "answer_type" in questions.column_names else [[]]
             if not labels[0]:
-                raise ValueError(
+                raise AnlsError(
                     f"protocol {self.rules.name!r} needs the answer type of each question, one of "
-                    f"{', '.join(self.rules.answer_types)}; name its column with columns={{'answer_type': NAME}}"
+                    f"{', '.join(self.rules.answer_types)}.",
+                    remedies=[Remedy("columns", {"answer_type": "NAME"}, "name its column")],
                 )
             types = [own[0] if own else None for own in labels]
         scores, notes = self.rules.score_all(predictions, references, types)

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anls_eval.errors import AnlsError, located
 from anls_eval.files import Reader, open_predictions
+from anls_eval.files.errors import FilesError, without_path
 from anls_eval.rules.protocol import Protocol
 from anls_eval.statistics import Ranking, rank_systems
 from anls_eval.submission.score import ScoredQuestions, check_options, score_questions
@@ -30,14 +32,14 @@ class ScoredSystems:
         question_ids: The ids of the questions.
         clusters: The document of each question, if asked for.
         systems: Each system with all of its questions, by name.
-        skipped: Files that could not be scored, with the reason.
+        skipped: Files that could not be scored, with the error.
     """
 
     scores: Mapping[str, npt.NDArray[np.float64]]
     question_ids: list[str]
     clusters: list[str] | None
     systems: Mapping[str, ScoredQuestions]
-    skipped: Mapping[str, str]
+    skipped: Mapping[str, AnlsError]
 
     @property
     def signature(self) -> str:
@@ -111,7 +113,7 @@ def score_systems(
     check_options(protocol, threshold, missing, unknown)
     names = _different_names(paths)
     systems: dict[str, ScoredQuestions] = {}
-    skipped: dict[str, str] = {}
+    skipped: dict[str, AnlsError] = {}
     columns = [] if cluster_by is None else [cluster_by]
     for path, name in zip(paths, names, strict=True):
         try:
@@ -126,10 +128,10 @@ def score_systems(
             )
         except ValueError as error:
             if not skip:
-                raise ValueError(f"{name}: {error}") from None
-            skipped[path] = str(error).removeprefix(path).lstrip(":, ")
+                raise located(name, error) from None
+            skipped[path] = without_path(error, path)
     if not systems:
-        raise ValueError("no system could be scored:" + "".join(f"\n  {path}: {why}" for path, why in skipped.items()))
+        raise FilesError("no system could be scored", skipped)
     first = next(iter(systems.values()))
     order = {id_: row for row, id_ in enumerate(first.question_ids)}
     scores = {name: _in_order(own, order) for name, own in systems.items()}

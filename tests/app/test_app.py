@@ -30,9 +30,12 @@ from space_server import serve
 
 from anls_eval.app import answer, answer_view, child, document, limits, submission, tasks, temporary_files, tree_view
 from anls_eval.app.answer import score_answer
+from anls_eval.app.controls import in_page_words
+from anls_eval.errors import AnlsError
 from anls_eval.explanation.answers import explain_answers
 from anls_eval.explanation.tree import explain_tree
 from anls_eval.files import open_predictions, open_references
+from anls_eval.questions.pairing import COUNT_AS_ZERO
 from anls_eval.registry import get_protocol, signature
 from anls_eval.scoring import anls_score, explain
 from anls_eval.submission.score import score_submission
@@ -339,7 +342,7 @@ def test_texts_are_escaped() -> None:
 def test_wrong_input_is_shown_in_place_of_the_result() -> None:
     first, more = shown("a", "b", threshold=7)
     assert 'role="alert"' in first
-    assert "threshold=7: expected a number from 0 to 1" in first
+    assert "Threshold \u201c7\u201d: expected a number from 0 to 1" in first
     assert more == ""
     assert 'role="alert"' in document.card("{", "{}", "anls_star")[0]
 
@@ -353,8 +356,8 @@ def test_padding_is_noted() -> None:
 
 
 def test_options_are_named_as_on_the_page() -> None:
-    message = 'To score all the same: missing="zero" scores questions without a prediction 0.'
-    assert submission.ZERO in submission._in_the_apps_words(message)
+    error = AnlsError("a.", remedies=[COUNT_AS_ZERO])
+    assert submission.ZERO in in_page_words(error, {"missing": submission.ZERO})
 
 
 def leaves(node: tree_view.Node) -> Iterator[tree_view.Node]:
@@ -415,13 +418,13 @@ def _steps(report_progress: child.Progress) -> str:
 
 
 def test_work_ends_at_its_time_limit() -> None:
-    with pytest.raises(child.RefusedError, match=r"this takes more than 0.5 seconds, the limit here"):
+    with pytest.raises(AnlsError, match=r"this takes more than 0.5 seconds, the limit here"):
         child.run(_for_ever, seconds=0.5)
 
 
 @pytest.mark.parametrize("task", [_broken, _greedy])
 def test_work_that_breaks_off_is_told(task: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(child.RefusedError, match="this broke off, perhaps for want of memory"):
+    with pytest.raises(AnlsError, match="this stopped, perhaps because it ran out of memory"):
         child.run(task, seconds=30)
 
 

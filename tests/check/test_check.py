@@ -1,4 +1,4 @@
-"""Checks of submissions: each problem with its row, id and remedy; nothing else reported; mends that are certain."""
+"""Checks of submissions: each problem with its row, id and remedy; nothing else reported; safe fixes."""
 
 import contextlib
 import copy
@@ -22,8 +22,9 @@ from hypothesis import strategies as st
 from places import DATA
 from typer.testing import CliRunner
 
-from anls_eval.check.check import KINDS, MOST_SHOWN, CheckReport, check_submission
-from anls_eval.check.fix import mend_submission
+from anls_eval.check.check import MAX_SHOWN, check_submission
+from anls_eval.check.fix import fix_submission
+from anls_eval.check.problem import KINDS, CheckReport
 from anls_eval.cli.commands import app
 from anls_eval.files import FormatError, open_predictions, open_references
 from anls_eval.scoring import anls_score
@@ -214,7 +215,7 @@ def test_extra_row_is_certain_once_all_are_answered(rows: Rows, tmp_path: Path) 
     rows.append({"questionId": 1, "answer": "x"})
     path = written(tmp_path / "run.json", rows)
     assert codes(check_submission(path, GOLD)) == [("extra", "refused", "[1000]", "1", True)]
-    assert mend_submission(path, tmp_path / "out.json", GOLD).counts == {}
+    assert fix_submission(path, tmp_path / "out.json", GOLD).counts == {}
 
 
 def test_one_bad_row_hides_no_other(rows: Rows, tmp_path: Path) -> None:
@@ -224,8 +225,8 @@ def test_one_bad_row_hides_no_other(rows: Rows, tmp_path: Path) -> None:
     report = check_submission(path, GOLD)
     assert report.counts == {"row-unreadable": 1, "missing": 1, "answer-list": 1}
     assert "[3]: 'oops' among objects" in report.problems[0].found
-    with pytest.raises(FormatError, match=r"\[3\]: the row cannot be read, and a mended file would lose it"):
-        mend_submission(path, tmp_path / "out.json", GOLD)
+    with pytest.raises(FormatError, match=r"\[3\]: the row cannot be read, and a fixed file would lose it"):
+        fix_submission(path, tmp_path / "out.json", GOLD)
     assert not (tmp_path / "out.json").exists()
 
 
@@ -253,7 +254,7 @@ def test_counts_are_exact_and_rows_are_bounded(rows: Rows, tmp_path: Path) -> No
         row["answer"] = f" {row['answer']}"
     report = check_submission(written(tmp_path / "run.json", rows), GOLD)
     assert report.counts == report.mendable == {"answer-blanks": 1000}
-    assert [own.row for own in report.problems] == list(range(MOST_SHOWN))
+    assert [own.row for own in report.problems] == list(range(MAX_SHOWN))
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -342,8 +343,8 @@ def test_structure(name: str, rows: Rows, tmp_path: Path) -> None:
     report = check_submission(tmp_path / name, GOLD, format="rrc")
     assert (report.counts.pop("structure"), report.refused > 0) == (1, True)
     assert set(report.counts) <= {"id-text"}
-    mended = mend_submission(tmp_path / name, tmp_path / "out.json", GOLD, format="rrc")
-    assert mended.counts == {}
+    fixed = fix_submission(tmp_path / name, tmp_path / "out.json", GOLD, format="rrc")
+    assert fixed.counts == {}
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == rows
 
 
@@ -356,14 +357,14 @@ def test_keys_of_the_whole_file(rows: Rows, tmp_path: Path) -> None:
         "'question_id'; expected 'questionId'",
         "'prediction'; expected 'answer'",
     ]
-    assert mend_submission(path, tmp_path / "out.json", GOLD, format="rrc").counts == {}
+    assert fix_submission(path, tmp_path / "out.json", GOLD, format="rrc").counts == {}
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == [{**row, "page": 3} for row in rows]
 
 
 def test_answers_in_place_of_answer_in_the_whole_file(rows: Rows, tmp_path: Path) -> None:
     path = written(tmp_path / "run.json", [{"questionId": r["questionId"], "answers": [r["answer"]]} for r in rows])
     assert check_submission(path, GOLD).counts == {"wrong-key": 1, "answer-list": 1000}
-    assert mend_submission(path, tmp_path / "out.json", GOLD).counts == {}
+    assert fix_submission(path, tmp_path / "out.json", GOLD).counts == {}
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == rows
 
 
@@ -382,14 +383,14 @@ def test_spreadsheet(rows: Rows, tmp_path: Path) -> None:
         book.active.append([float(row["questionId"]), row["answer"]])
     book.save(tmp_path / "run.xlsx")
     assert check_submission(tmp_path / "run.xlsx", GOLD).counts == {}
-    assert mend_submission(tmp_path / "run.xlsx", tmp_path / "out.json", GOLD, format="rrc").counts == {}
+    assert fix_submission(tmp_path / "run.xlsx", tmp_path / "out.json", GOLD, format="rrc").counts == {}
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == rows
 
 
 def test_what_json_cannot_hold(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": [1], "pred": [" x"], "page": [b"x"]}), tmp_path / "run.parquet")
     with pytest.raises(ValueError, match="b'x': a bytes cannot be written as JSON"):
-        mend_submission(tmp_path / "run.parquet", tmp_path / "out.jsonl")
+        fix_submission(tmp_path / "run.parquet", tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -410,18 +411,18 @@ def test_dude(tmp_path: Path) -> None:
         ("answer-blanks", "scored", 3, True),
         ("confidence", "note", 2, False),
     ]
-    left = mend_submission(path, tmp_path / "out.json", folder / "DUDE_demo_gt.json")
+    left = fix_submission(path, tmp_path / "out.json", folder / "DUDE_demo_gt.json")
     assert left.counts == {"confidence": 1}
-    mended = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    fixed = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     perfect = json.loads((folder / "DUDE_demo_submission_perfect.json").read_text(encoding="utf-8"))
-    assert [row["answers"] for row in mended] == [row["answers"] for row in perfect]
+    assert [row["answers"] for row in fixed] == [row["answers"] for row in perfect]
 
 
 def test_dude_from_a_table(tmp_path: Path) -> None:
     (tmp_path / "run.csv").write_text('question_id,answers\na,Yes\nb,"[""x"", ""y""]"\n', encoding="utf-8")
     report = check_submission(tmp_path / "run.csv", format="dude")
     assert report.counts == {"structure": 1, "confidence": 1}
-    mend_submission(tmp_path / "run.csv", tmp_path / "out.json", format="dude")
+    fix_submission(tmp_path / "run.csv", tmp_path / "out.json", format="dude")
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == [
         {"questionId": "a", "answers": ["Yes"]},
         {"questionId": "b", "answers": ["x", "y"]},
@@ -444,7 +445,7 @@ def test_table_is_mended_as_a_table(tmp_path: Path) -> None:
     (tmp_path / "gold.jsonl").write_text('{"id": 7, "answers": ["Lima"]}\n{"id": 8, "answers": ["a, b"]}\n')
     report = check_submission(tmp_path / "run.csv", tmp_path / "gold.jsonl")
     assert report.counts == {"id-float": 2, "id-conflict": 1, "answer-blanks": 1}
-    left = mend_submission(tmp_path / "run.csv", tmp_path / "out.csv", tmp_path / "gold.jsonl")
+    left = fix_submission(tmp_path / "run.csv", tmp_path / "out.csv", tmp_path / "gold.jsonl")
     assert left.counts == {"id-repeated": 1}
     assert (tmp_path / "out.csv").read_text() == 'id,pred,n\n7,Lima,1\n8,"a, b",2\n7,Lima,1\n'
 
@@ -457,7 +458,7 @@ def test_leading_zeros(tmp_path: Path) -> None:
         ("id-zeros", 0, "'1827492' for '01827492'", True),
         ("id-zeros", 1, "'12' for '012' or '0012'", False),
     ]
-    mend_submission(tmp_path / "run.csv", tmp_path / "out.csv", tmp_path / "gold.csv")
+    fix_submission(tmp_path / "run.csv", tmp_path / "out.csv", tmp_path / "gold.csv")
     assert (tmp_path / "out.csv").read_text() == "id,pred\n01827492,x\n12,y\n"
 
 
@@ -491,7 +492,7 @@ def test_named_columns_of_both_files(tmp_path: Path) -> None:
     columns = {"question_id": "key", "prediction": "output", "answers": "truth"}
     sides = tmp_path / "run.csv", tmp_path / "gold.csv"
     assert check_submission(*sides, columns=columns).counts == {"answer-blanks": 1}
-    assert mend_submission(sides[0], tmp_path / "out.csv", sides[1], columns=columns).counts == {}
+    assert fix_submission(sides[0], tmp_path / "out.csv", sides[1], columns=columns).counts == {}
     assert (tmp_path / "out.csv").read_text() == "key,output,id\n7,x,2\n"
 
 
@@ -535,7 +536,7 @@ def test_r36_long_ids_stay_whole_and_rounded_ones_are_noticed(tmp_path: Path) ->
     assert check_submission(written(run, rows), gold).counts == {"id-digits": 2}
     written(gold, {"data": json.loads(gold.read_text(encoding="utf-8"))["data"][:1]})
     assert codes(check_submission(written(run, rows[:1]), gold))[0][-1]  # one of each: that one was meant
-    assert mend_submission(run, tmp_path / "out.json", gold).counts == {}
+    assert fix_submission(run, tmp_path / "out.json", gold).counts == {}
 
 
 def test_r38_the_entries_of_a_repeated_id_are_named(tmp_path: Path) -> None:
@@ -609,18 +610,18 @@ def test_unreadable_references(tmp_path: Path) -> None:
 def test_what_is_certain_is_mended(name: str, rows: Rows, tmp_path: Path) -> None:
     PLANTED[name][0](rows)
     path = written(tmp_path / "run.json", rows)
-    left = mend_submission(path, tmp_path / "out.json", GOLD)
+    left = fix_submission(path, tmp_path / "out.json", GOLD)
     assert left.refused == 0
     assert not left.mendable
-    mended = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
-    assert [row["questionId"] for row in mended] == [row["questionId"] for row in CLEAN]
-    assert [own["answer"] for own in mended[:7] + mended[8:]] == [own["answer"] for own in CLEAN[:7] + CLEAN[8:]]
+    fixed = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert [row["questionId"] for row in fixed] == [row["questionId"] for row in CLEAN]
+    assert [own["answer"] for own in fixed[:7] + fixed[8:]] == [own["answer"] for own in CLEAN[:7] + CLEAN[8:]]
 
 
 @pytest.mark.parametrize("run", RUNS)
 def test_mended_runs_score_no_lower(run: str, tmp_path: Path) -> None:
     path = FOLDER / f"pred_{run}.json"
-    left = mend_submission(path, tmp_path / "out.json", GOLD)
+    left = fix_submission(path, tmp_path / "out.json", GOLD)
     before = check_submission(path, GOLD).counts
     before.pop("answer-blanks", None)
     assert left.counts == before
@@ -631,15 +632,15 @@ def test_mended_in_place_and_only_into_the_form_of_the_portal(rows: Rows, tmp_pa
     rows[7]["answer"] = [ANSWER]
     path = written(tmp_path / "run.json", rows)
     with pytest.raises(FormatError, match=r"out.csv: expected a name in \.json"):
-        mend_submission(path, tmp_path / "out.csv", GOLD)
-    assert mend_submission(path, path, GOLD).counts == {}
+        fix_submission(path, tmp_path / "out.csv", GOLD)
+    assert fix_submission(path, path, GOLD).counts == {}
     assert [own.name for own in tmp_path.iterdir()] == ["run.json"]
 
 
 def test_a_lone_surrogate_is_written_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text('[{"questionId": "1", "answer": "\\ud800 é"}]', encoding="utf-8")
-    assert mend_submission(path, tmp_path / "out.json").counts == {}
+    assert fix_submission(path, tmp_path / "out.json").counts == {}
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == [{"questionId": 1, "answer": "\ud800 é"}]
 
 
@@ -726,20 +727,20 @@ def points(rows: Rows) -> float:
 
 @given(rows=submissions())
 @settings(max_examples=100, deadline=None)
-def test_mends_are_complete_and_lose_no_points(rows: Rows, tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("mends")
+def test_fixes_are_complete_and_lose_no_points(rows: Rows, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("fixes")
     gold = written(folder / "gold.json", {"data": QUESTIONS})
     path, out = written(folder / "run.json", rows), folder / "out.json"
-    before, after = check_submission(path, gold), mend_submission(path, out, gold)
+    before, after = check_submission(path, gold), fix_submission(path, out, gold)
     assert after.refused <= before.refused
-    again = mend_submission(out, folder / "again.json", gold)
+    again = fix_submission(out, folder / "again.json", gold)
     if not after.mendable:
         assert (folder / "again.json").read_bytes() == out.read_bytes()
         assert again.counts == after.counts
     if is_taken(rows):
-        mended = json.loads(out.read_text(encoding="utf-8"))
-        assert is_taken(mended)
-        assert points(mended) >= points(rows)
+        fixed = json.loads(out.read_text(encoding="utf-8"))
+        assert is_taken(fixed)
+        assert points(fixed) >= points(rows)
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -757,11 +758,11 @@ def test_command(tmp_path: Path) -> None:
     assert result.stdout == (
         f"{run}: rrc, 2 rows, checked against the rules of the portal rrc\n"
         "\n"
-        "refused: id-text, 1, fixed by --fix. Write the id as an integer, without quotes: this portal takes 7 and "
-        '"7" for two ids.\n'
+        "refused: id-text, 1, fixed by --fix. Write the id as an integer, without quotes: to this portal, 7 and "
+        '"7" are different ids.\n'
         "  [0], question_id 1: '1'\n"
         "\n"
-        "scored: answer-prefix, 1. Give the answer alone: the words before it count as wrong characters.\n"
+        "scored: answer-prefix, 1. Give only the answer: the words before it count as wrong characters.\n"
         "  [1], question_id 2: 'The answer is'\n"
         "\n"
         "The portal would reject this file.\n"
@@ -833,7 +834,7 @@ def test_anything_is_checked(rows: Rows, format_name: str | None, tmp_path_facto
     reports = [check_submission(path, format=format_name), check_submission(path, gold, format=format_name)]
     assert reports[0].is_readable == reports[1].is_readable
     with contextlib.suppress(ValueError):  # in words; anything else is a fault
-        left = mend_submission(path, folder / "out.json", gold, format=format_name)
+        left = fix_submission(path, folder / "out.json", gold, format=format_name)
         assert left.is_readable
         if left.portal == reports[1].portal:  # a file that had no portal may have one when its keys are right
             assert left.refused <= reports[1].refused

@@ -237,8 +237,8 @@ class TestScore:
         message = refused(run("score", path, "-r", GOLD, "--per-question", tmp_path / "rows.parquet"))
         assert f"missing: {rows[-1]['questionId']}" in message
         assert "unknown: 999999999" in message
-        assert "--missing zero scores questions" in message
-        assert "--unknown ignore leaves predictions" in message
+        assert "pass --missing zero" in message
+        assert "pass --unknown ignore" in message
         assert not (tmp_path / "rows.parquet").exists()
         found = json.loads(run("score", path, "-r", GOLD, "--missing", "zero", "--unknown", "ignore", "--json").out)
         assert (found["missing"], found["unknown"], found["n"]) == (1, 1, 1000)
@@ -258,7 +258,7 @@ class TestScore:
             (["--missing", "skip"], "--missing skip: expected one of 'error', 'zero'"),
             (["--format", "xml"], "format 'xml' is not known"),
             (["--per-question", "rows.txt"], "expected a name in .parquet, .csv or .jsonl"),
-            (["-p", "dude"], "name its column with --columns answer_type=NAME"),
+            (["-p", "dude"], "name its column, pass --columns answer_type=NAME"),
         ],
     )
     def test_wrong_options(self, arguments: list[str], message: str, run: Any) -> None:
@@ -450,7 +450,7 @@ class TestLeaderboard:
             assert "no id in common" in text
 
     def test_what_cannot_be_read(self, folder: Path, run: Any, tmp_path: Path) -> None:
-        assert "is no folder" in refused(run("leaderboard", GOLD, "-r", GOLD))
+        assert "is not a folder" in refused(run("leaderboard", GOLD, "-r", GOLD))
         (tmp_path / "empty").mkdir()
         assert "holds no files" in refused(run("leaderboard", tmp_path / "empty", "-r", GOLD))
         assert "unknown file extension; expected one of .md, .csv, .html, .json" in refused(
@@ -657,8 +657,8 @@ class TestDataThatLooksLikeOptions:
         message = refused(run("score", tmp_path / "p.jsonl", "-r", tmp_path / "r.jsonl", "-q"))
         assert f"without a prediction (missing: {option})" in message
         assert message.endswith(
-            "To score all the same: --missing zero scores questions without a prediction 0, "
-            "--unknown ignore leaves predictions without a question out.\n"
+            "To count missing predictions as 0, pass --missing zero. To ignore predictions with unknown ids, pass "
+            "--unknown ignore.\n"
         )
         found = run(
             "score", tmp_path / "p.jsonl", "-r", tmp_path / "r.jsonl", "--missing", "zero", "--unknown", "ignore"
@@ -685,7 +685,7 @@ class TestDataThatLooksLikeOptions:
         message = refused(run(*arguments))
         for suffix in ("json", "csv"):
             assert f"{folder / option}.{suffix}" in message
-        assert "Name the right one with --columns prediction=NAME." in message
+        assert "To name the right one, pass --columns prediction=NAME." in message
         (folder / "run.json").write_bytes(RUN.read_bytes())
         skipped = run(*arguments).err
         for suffix in ("json", "csv"):

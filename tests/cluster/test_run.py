@@ -263,7 +263,9 @@ class TestBadParts:
         path.write_bytes(path.read_bytes()[:-100])
         with pytest.raises(BadPartsError, match=r"part-00001.parquet: not a readable"):
             scored(tmp_path / "data", tmp_path / "out", client=client)
-        told = rf"^3000 question_ids without a .*\n1 file is left out.*{path}\nMend them .*missing"
+        told = (
+            rf"^3000 question_ids without a .*\n1 file is left out.*{path}. To continue once they are fixed, .*missing"
+        )
         with pytest.raises(ValueError, match=told):
             scored(tmp_path / "data", tmp_path / "out", client=client, resume=True, skip_bad=True)
         found = scored(tmp_path / "data", tmp_path / "out", client=client, resume=True, skip_bad=True, missing="zero")
@@ -284,7 +286,7 @@ class TestBadParts:
 class TestOptions:
     def test_a_folder_with_something_in_it(self, data: Path, client: Client, tmp_path: Path) -> None:
         (tmp_path / "other.txt").touch()
-        with pytest.raises(ValueError, match="has other files; expected a new folder, or resume=True"):
+        with pytest.raises(ValueError, match=r"expected a new folder. To continue an earlier run, pass resume=True"):
             scored(data, tmp_path, client=client)
         with pytest.raises(ValueError, match="has other files; expected the results of an earlier run"):
             scored(data, tmp_path, client=client, resume=True)
@@ -410,7 +412,7 @@ def test_no_memory(data: Path, tmp_path: Path) -> None:
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         local_client(1, memory_limit="120MB") as own,
-        pytest.raises(ChildProcessError, match=r"Give each worker more memory.*run again with resume=True"),
+        pytest.raises(ChildProcessError, match=r"Give each worker more memory.*To continue, pass resume=True"),
     ):
         scored(data, tmp_path / "out", client=own)
 
@@ -531,7 +533,7 @@ def test_a_run_that_is_broken_off(
     assert 0 < done < MORE_FILES
     if way == signal.SIGINT:
         parts = "1 part is" if done == 1 else f"{done} parts are"
-        assert said == f"interrupted; {parts} finished in {run.out}: go on with --resume\n"
+        assert said == f"interrupted; {parts} finished in {run.out}. To continue, pass --resume.\n"
     found = scored(longer, run.out, client=client, resume=True)
     assert (found.submission, found.resumed) == (expected, done)
     assert shown(run.out) == [f"part-{number:05d}.parquet" for number in range(MORE_FILES)]

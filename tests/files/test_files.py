@@ -463,7 +463,7 @@ def test_columns_are_found(tmp_path: Path, header: str, side: str, columns: dict
         ("id,qid,pred", "2 columns could hold the question ids: id, qid"),
         ("ID,Id,pred", "2 columns could hold the question ids: ID, Id"),
         ("id;pred", "the columns are: id;pred. .*semicolons"),
-        ("id,text", "the columns are: id, text. Name the right one with columns={'prediction': NAME}"),
+        ("id,text", 'the columns are: id, text. To name the right one, pass columns={"prediction": "NAME"}'),
     ],
 )
 def test_columns_that_do_not_fit(tmp_path: Path, header: str, problem: str) -> None:

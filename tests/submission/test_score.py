@@ -260,7 +260,7 @@ class TestLeaderboards:
 
     def test_without_answer_types(self, tmp_path: Path) -> None:
         sides = written(tmp_path, [{"id": 1, "prediction": "a"}], [{"id": 1, "answers": ["a"]}])
-        with pytest.raises(ValueError, match=r"name its column with columns=\{'answer_type': NAME\}"):
+        with pytest.raises(ValueError, match=r'name its column, pass columns=\{"answer_type": "NAME"\}'):
             score_submission(*sides, protocol="dude")
 
     @pytest.mark.parametrize("name", LEADERBOARDS)

@@ -37,7 +37,8 @@ def refusal(error: BaseException) -> str:
         "FormatError",
         "RepeatedIdError",
         "BadPartsError",
-        "RefusedError",
+        "AnlsError",
+        "FilesError",
         "BadParameter",
     }
     *_, last = traceback.extract_tb(error.__traceback__)

@@ -29,8 +29,9 @@ from openpyxl.utils.exceptions import IllegalCharacterError
 from anls_eval import leaderboards
 from anls_eval.analysis import diagnosis
 from anls_eval.check.check import check_submission
-from anls_eval.check.fix import mend_submission
+from anls_eval.check.fix import fix_submission
 from anls_eval.cli import commands as cli
+from anls_eval.errors import located
 from anls_eval.explanation.answers import explain_answers
 from anls_eval.files import FORMATS, open_predictions, open_references, write_rows
 from anls_eval.files.documents import read_document
@@ -287,13 +288,13 @@ def _write(random: Random, path: Path, table: pa.Table) -> None:
 
 
 def checks(random: Random, folder: Path) -> str:
-    """The check of a damaged submission, and its mends."""
+    """The check of a damaged submission, and its fixes."""
     predictions, references = _damaged_sides(random, folder)
     with refusals() as messages:
         report = check_submission(predictions, references if random.random() < 0.7 else None)
         json.dumps(report.to_dict(), allow_nan=False)
         if report.is_readable:
-            mend_submission(predictions, folder / "mended.json", references)
+            fix_submission(predictions, folder / "fixed.json", references)
     return "refused" if messages else "unreadable" if not report.is_readable else "checked"
 
 
@@ -411,13 +412,12 @@ def space(random: Random, folder: Path) -> str:
 
 
 def _in_this_process(task: Callable[..., Any], *arguments: Any, seconds: float, on_progress: Any = None) -> Any:
-    from anls_eval.app.child import RefusedError
-
     arguments = pickle.loads(pickle.dumps(arguments))
     try:
         return pickle.loads(pickle.dumps(task(*arguments, lambda share, what: None)))
     except (ValueError, TypeError) as error:
-        raise RefusedError(refusal(error)) from None
+        refusal(error)
+        raise located("", error) from None
 
 
 def _answer_tab(random: Random, folder: Path) -> str:

@@ -1,0 +1,137 @@
+"""The kinds of problem that a submission can have, a problem, and the report of all."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+
+class Kind(NamedTuple):
+    """One kind of problem.
+
+    Args:
+        at_portal: Its severity where a portal takes the submission.
+        without_portal: Its severity where `score_submission` does.
+        remedy: What to do.
+    """
+
+    at_portal: str
+    without_portal: str
+    remedy: str
+
+
+def _refused(remedy: str, without_portal: str = "refused") -> Kind:
+    return Kind("refused", without_portal, remedy)
+
+
+def _scored(remedy: str) -> Kind:
+    return Kind("scored", "scored", remedy)
+
+
+KINDS = {
+    "unreadable": _refused("Fix the file as the message says."),
+    "structure": _refused("Write an uncompressed JSON list of rows."),
+    "row-unreadable": _refused("Fix the row as the message says."),
+    "wrong-key": _refused("Rename the key."),
+    "id-absent": _refused("Give each row the id of its question."),
+    "id-type": _refused("Write the id as the references do; DocVQA's are integers."),
+    "id-text": _refused('Write the id as an integer, without quotes: to this portal, 7 and "7" are different ids.'),
+    "id-blanks": _refused("Strip the whitespace around the id."),
+    "id-float": _refused("Write the id as an integer or as text; pandas keeps it intact when read with dtype=str."),
+    "id-digits": _refused("The id passed through a float and lost digits. Copy it from the questions again, as text."),
+    "id-zeros": _refused("The id differs from the references' id in leading zeros. Write it as they do, as text."),
+    "id-repeated": _refused("Remove the row: it repeats an earlier one.", "note"),
+    "id-conflict": _refused("Keep one row for each id: these have different answers."),
+    "missing": _refused('Answer each question of the references; write "" where there is no answer.'),
+    "extra": _refused("Remove the row: the references have no such question."),
+    "other-split": _refused("Check that both files are from the same split: they have no id in common."),
+    "row-count": _refused("Without ids, answers are paired by order: give one for each reference."),
+    "answer-absent": _refused('Give each row an answer; write "" where there is none.'),
+    "answer-null": _refused('Write "" where there is no answer.', "scored"),
+    "answer-list": _refused("Give one text, not a list."),
+    "answer-object": _refused("Give a text; objects are for ANLS*."),
+    "answer-number": _refused("Write the answer as text, in quotes.", "note"),
+    "answer-text": _scored('Write a list, such as ["Yes"]: where a list is right, a text is read letter by letter.'),
+    "answer-empty": _scored("Answer the question: an empty answer scores 0 where there is an answer."),
+    "answer-blanks": _scored("Strip the whitespace around the answer: rrc and others count it in the length."),
+    "answer-markup": _scored("Remove the markup around the answer: it counts as wrong characters."),
+    "answer-prefix": _scored("Give only the answer: the words before it count as wrong characters."),
+    "answer-long": _scored("Give only the answer: with more than twice the characters, it scores 0 at 0.5."),
+    "answer-refusal": _scored("Answer the question: none of its accepted answers is a refusal."),
+    "answer-mojibake": _scored("Read the text as UTF-8; it was read as Windows-1252."),
+    "confidence": Kind("note", "note", "Give each row one confidence from 0 to 1. ANLS itself does not need it."),
+}
+"""Each kind of problem by its code."""
+
+SEVERITIES = ("refused", "scored", "note")
+
+_UNSURE = {"answer-empty", "answer-long"}  # only notes where the accepted answers are not known
+
+Fault = tuple[str, str, bool]
+"""What is wrong with one value: the code of the kind, what was found, and whether the fix is certain."""
+
+
+def severities(has_portal: bool, has_references: bool) -> dict[str, str]:
+    """Return the severity of each kind where this is known."""
+    found = {code: kind.at_portal if has_portal else kind.without_portal for code, kind in KINDS.items()}
+    return found if has_references else found | dict.fromkeys(_UNSURE, "note")
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """Something wrong or suspicious in a submission.
+
+    Args:
+        code: The kind of problem, of `KINDS`.
+        severity: ``"refused"``: the portal, or without one `score_submission`, refuses the submission or stops at this
+            row. ``"scored"``: it is scored, but may cost points. ``"note"``: good to know.
+        row: The number of the row, from 0; None if the problem is in no row.
+        place: The row as the format counts it, such as ``"line 3"`` or ``"data[2]"``.
+        question_id: The id as text, where it is known.
+        found: What is there.
+        remedy: What to do.
+        certain: Whether `fix_submission` fixes it.
+    """
+
+    code: str
+    severity: str
+    row: int | None
+    place: str
+    question_id: str | None
+    found: str
+    remedy: str
+    certain: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckReport:
+    """What `check_submission` found.
+
+    Args:
+        path: The file of the predictions.
+        format: The detected format; empty if the file cannot be read.
+        portal: The name of the portal whose rules were applied, of `portals.PORTALS`, or None.
+        n: The number of rows.
+        counts: The number of problems of each code, the severest first.
+        mendable: The number of those that `fix_submission` fixes.
+        refused: The number of problems for which the submission is refused.
+        problems: The first problems of each code, in the same order, up to as many as were asked for.
+    """
+
+    path: str
+    format: str
+    portal: str | None
+    n: int
+    counts: dict[str, int]
+    mendable: dict[str, int]
+    refused: int
+    problems: tuple[Problem, ...]
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the file could be read."""
+        return "unreadable" not in self.counts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain JSON values."""
+        return dataclasses.asdict(self)
