@@ -32,7 +32,7 @@ from anls_eval.statistics import (
     paired_comparison,
 )
 from anls_eval.submission.score import ScoredQuestions, SubmissionScore
-from anls_eval.text.measure import Measured, closest_answers
+from anls_eval.text.measure import Measured, closest_answers, score_columns
 
 _Floats = npt.NDArray[np.float64]
 
@@ -326,10 +326,14 @@ class _Texts(NamedTuple):
 
 def _texts(system: System) -> _Texts | None:
     scored = system.scored
-    if scored.protocol is None or scored.measured is None:
+    if scored.protocol is None or scored.protocol.tree:
         return None
-    closest = closest_answers(scored.answers, scored.measured)
-    return _Texts(scored.measured, loss_report(as_list(scored.predictions), closest, scored.scores, scored.protocol))
+    measured = scored.measured
+    if measured is None:
+        measured = score_columns(scored.predictions, scored.answers, scored.protocol, detailed=True).measured
+        assert measured is not None  # noqa: S101 - it is detailed
+    closest = closest_answers(scored.answers, measured)
+    return _Texts(measured, loss_report(as_list(scored.predictions), closest, scored.scores, scored.protocol))
 
 
 def _distribution(scores: _Floats) -> Distribution:

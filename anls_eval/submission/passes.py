@@ -28,7 +28,7 @@ from anls_eval.files import Batch, Reader
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.questions.columns import id_list, stored_ids
 from anls_eval.questions.stream import Alignment, without_repeats
-from anls_eval.submission.scorers import Scorer, TextScorer, escaped_surrogates, text_column
+from anls_eval.submission.scorers import Scorer, escaped_surrogates, text_column
 from anls_eval.submission.totals import Summary
 
 BY = "by "  # before the names of columns to group by, which can be any
@@ -64,6 +64,7 @@ class Options(NamedTuple):
         missing: ``"error"`` or ``"zero"``.
         unknown: ``"error"`` or ``"ignore"``.
         keep: Whether the questions stay in memory with their scores.
+        measure: Whether what was measured for them stays, too.
     """
 
     by: tuple[str, ...] = ()
@@ -72,6 +73,7 @@ class Options(NamedTuple):
     missing: str = "error"
     unknown: str = "error"
     keep: bool = False
+    measure: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -127,10 +129,9 @@ class Pass:
         self, detailed: bool, on_progress: Callable[[int], None]
     ) -> Iterator[tuple[pa.Table, npt.NDArray[np.float64], Any]]:
         """Score block by block; if `detailed`, with what `Scorer.columns` takes."""
-        measure = self._options.keep and isinstance(self.scorer, TextScorer)
         n = 0
         for questions in self.questions():
-            scores, found = self.scorer.score(questions, detailed or measure, self.summary)
+            scores, found = self.scorer.score(questions, detailed or self._options.measure, self.summary)
             self.summary.tally(("score",), scores)
             for name in self._options.by:
                 labels = questions[BY + name].combine_chunks()

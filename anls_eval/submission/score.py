@@ -216,7 +216,7 @@ class ScoredQuestions:
         answers: Their accepted answers, or their references as trees.
         is_missing: Of shape (n,), whether there is no prediction.
         scores: Of shape (n,), from 0 to 1.
-        measured: What was measured for the scores of texts; None for trees and leaderboards.
+        measured: The closest answer and the distance of each text; None unless asked for.
         columns: For each column asked for, the values of each question, as texts: mostly one, none where it is null.
     """
 
@@ -243,6 +243,7 @@ def score_questions(
     columns: Sequence[str] = (),
     missing: str = "error",
     unknown: str = "error",
+    measure: bool = False,
     per_question: str | os.PathLike[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> ScoredQuestions:
@@ -259,6 +260,7 @@ def score_questions(
         columns: Further columns to give by question, which the score is not grouped by.
         missing: As in `score_submission`.
         unknown: The same.
+        measure: Keep the closest answer and the distance of each text, as a report needs them.
         per_question: The same.
         on_progress: The same.
 
@@ -283,8 +285,9 @@ def score_questions(
         (['2', '1'], [0.75, 1.0], {'page': [['7'], ['8']]})
     """
     check_options(protocol, threshold, missing, unknown)
-    options = Options(tuple(by), cluster_by, tuple(columns), missing, unknown, keep=True)
     scorer = make_scorer(protocol, threshold)
+    measure = measure and isinstance(scorer, TextScorer)
+    options = Options(tuple(by), cluster_by, tuple(columns), missing, unknown, keep=True, measure=measure)
     readers = sides_with(predictions, references, scorer, options.names)
 
     def score(whole: bool) -> ScoredQuestions:
@@ -300,7 +303,7 @@ def score_questions(
             answers=expected,
             is_missing=as_bools(table["is_missing"].combine_chunks()),
             scores=np.concatenate([scores for _, scores, _ in run.kept]),
-            measured=Measured.join([found for *_, found in run.kept]) if isinstance(scorer, TextScorer) else None,
+            measured=Measured.join([found for *_, found in run.kept]) if measure else None,
             columns={name: table[BY + name].to_pylist() for name in options.names},
         )
 
