@@ -1037,8 +1037,12 @@ def read_column(values: Any, name: str, wanted: pa.DataType | None = None) -> li
     return list(values.tolist() if hasattr(values, "tolist") else values)
 
 
-def read_block(predictions: Any, answers: Any, start: int) -> tuple[Any, Any]:
-    """A block as two Arrow arrays, or as two lists if some text holds a lone surrogate, which Arrow cannot."""
+def read_block(predictions: Any, answers: Any, start: int) -> tuple[Any, Any, dict[int, int]]:
+    """Return a block as two Arrow arrays, and what stands in them for lone surrogates, which Arrow cannot hold.
+
+    Stand-ins are characters for private use that are not in the block. No step changes either kind, so that all
+    scores are those of the texts as given.
+    """
 
     def row_of(side: str) -> Where:
         return lambda row: f"{side}[{start + row}]"
@@ -1052,10 +1056,37 @@ def read_block(predictions: Any, answers: Any, start: int) -> tuple[Any, Any]:
         return (
             prediction_texts(predictions, row_of("predictions")) if isinstance(predictions, list) else predictions,
             answer_texts(answers, row_of("answers")) if isinstance(answers, list) else answers,
+            {},
         )
     except UnicodeEncodeError:
-        listed = as_list(predictions), as_list(answers)
-        return each_prediction(listed[0], row_of("predictions")), each_answers(listed[1], row_of("answers"))
+        texts = each_prediction(as_list(predictions), row_of("predictions"))
+        options = each_answers(as_list(answers), row_of("answers"))
+    stand_ins = _stand_ins(set(map(ord, set().union(*filter(None, texts), *itertools.chain.from_iterable(options)))))
+    return (
+        text_array([text and text.translate(stand_ins) for text in texts]),
+        text_list_array([[text.translate(stand_ins) for text in own] for own in options]),
+        stand_ins,
+    )
+
+
+_SURROGATES = range(0xD800, 0xE000)
+_PRIVATE_USE = range(0xF0000, 0x10FFFE)
+
+
+def _stand_ins(characters: set[int]) -> dict[int, int]:
+    """Return for each lone surrogate among the characters one for private use that is not among them."""
+    surrogates = sorted(characters.intersection(_SURROGATES))
+    free = [own for own in itertools.islice(_PRIVATE_USE, len(characters) + 1) if own not in characters]
+    return dict(zip(surrogates, free, strict=False))
+
+
+def with_stand_ins(rules: Protocol, stand_ins: Mapping[int, int]) -> Protocol:
+    """Return the rules for texts of a block with stand-ins: a text of the rules that has one means another text."""
+    if not stand_ins or not rules.zero_predictions:
+        return rules
+    used = set(map(chr, stand_ins.values()))
+    zero = tuple(text.translate(stand_ins) for text in rules.zero_predictions if used.isdisjoint(text))
+    return dataclasses.replace(rules, zero_predictions=zero)
 
 
 def check_same_length(predictions: Sequence[Any], answers: Sequence[Any], name: str) -> None:
@@ -1215,19 +1246,19 @@ def edit_costs(rules: Protocol) -> tuple[int, int, int]:
     return 1, 1, min(rules.substitution_cost, 2)
 
 
-def score_one(prediction: str | None, answers: Sequence[str], rules: Protocol) -> tuple[float, int]:
-    """The score of one question and the index of its closest answer (-1 if there is no prediction)."""
+def measure_one(prediction: str | None, answers: Sequence[str], rules: Protocol) -> tuple[float, int, int, int]:
+    """Return the score of one question, the index of its closest answer (-1: no prediction), distance and length."""
     if prediction is None:
-        return 0.0, -1
+        return 0.0, -1, 0, 0
     left = apply_steps(rules.prediction_steps, prediction)
-    best_score, best_similarity, best = 0.0, -math.inf, -1
+    best_similarity, best, best_distance, best_length = -math.inf, -1, 0, 0
     for index, answer in enumerate(answers):
         distance, length = compare_texts(prediction, left, answer, rules)
         similarity = compute_similarity(distance, length, rules)
         if similarity > best_similarity:
-            best_similarity, best = similarity, index
-            best_score = similarity if reaches_threshold(distance, length, rules) else 0.0
-    return (0.0 if left in rules.zero_predictions else best_score), best
+            best_similarity, best, best_distance, best_length = similarity, index, distance, length
+    is_kept = left not in rules.zero_predictions and reaches_threshold(best_distance, best_length, rules)
+    return best_similarity if is_kept else 0.0, best, best_distance, best_length
 
 
 def compare_texts(prediction: str, left: str, answer: str, rules: Protocol) -> tuple[int, int]:
@@ -1239,137 +1270,282 @@ def compare_texts(prediction: str, left: str, answer: str, rules: Protocol) -> t
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/text/measure.py
-# Score columns of texts: the batch engine.
+# Measure columns of texts: the one batch engine. Whatever needs a distance reads `Measured` and measures nothing.
 # ---------------------------------------------------------------------------------------------------
 
-def _score_texts(
-    predictions: pa.LargeStringArray, answers: pa.LargeListArray, rules: Protocol, closest: bool
-) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Score a batch of questions; the closest answers (-1: none) are looked for only if asked for.
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
-    Few pairs need a distance. A question is settled by an answer equal to its prediction, and a pair is out if
-    the difference of the two lengths, the least that their distance can be, already puts it under the threshold.
+BLOCK_ROWS = 16_384  # questions measured at once: bounds the memory, and stays in the processor's cache
+
+
+class Measured(NamedTuple):
+    """What was measured of each question, as columns: the only source of whatever explains or changes its score."""
+
+    scores: Floats  # from 0 to 1
+    closest: Ints  # the index of the closest answer; -1 without a prediction
+    distances: Ints  # to the closest answer
+    lengths: Ints  # that the distances are divided by; 0 if both texts are empty
+    is_zero: Bools  # scores 0 whatever the answers are: no prediction, or one of the protocol's zero_predictions
+
+    def take(self, rows: Any) -> Measured:
+        """Return some of the questions, in the order of `rows`."""
+        return Measured(*(column[rows] for column in self))
+
+    @staticmethod
+    def join(parts: Sequence[Measured]) -> Measured:
+        """Return the questions of all parts."""
+        return Measured(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+class Distances(NamedTuple):
+    """The distance of every prediction to each of its answers."""
+
+    distances: Ints
+    is_exact: Bools  # elsewhere it is not needed, and the distance is the minimum that the sizes allow
+
+
+def compare_pairs(
+    left: PreparedTexts,
+    right: PreparedTexts,
+    owner: Ints,
+    costs: tuple[int, int, int],
+    limit: tuple[Ints, Protocol] | None = None,
+    known: Distances | None = None,
+    settle: bool = True,
+) -> Distances:
+    """Measure each answer against its prediction, `owner` being the prediction's row, where the distance is needed.
+
+    It is not where the texts are equal or one is empty, where it is `known`, with `settle` where another answer is
+    equal, and with a `limit` (lengths, and rules) where the two sizes alone rule out any score.
     """
-    scores = np.zeros(len(predictions))
-    best = np.full(len(predictions), -1, dtype=np.int64)
-    perfect = kept_similarity(0, 1, rules)
-    flat, owner = answers.flatten(), as_ints(pc.list_parent_indices(answers))
-    first_answer = np.searchsorted(owner, np.arange(len(predictions))) if closest else owner
-    is_open = as_bools(predictions.is_valid())
-    steps = rules.prediction_steps
-    if steps == rules.answer_steps and rules.both_empty and not rules.zero_predictions and not closest:
-        # Equal raw texts stay equal; texts that differ in ASCII case only become equal where a step drops case
-        # (composing before that can keep them apart: there is a composed h with a line below, but no such H).
-        drops_case = bool({"lower", "upper"} & set(steps)) and not {"nfc", "nfkc"} & set(steps)
-        equal = equal_answers(predictions, flat, owner, drops_case)
-        scores[owner[equal]] = perfect
-        is_open[owner[equal]] = False
-
-    # Keep only the questions that are still open, and number them anew.
-    rows, of_open = np.flatnonzero(is_open), is_open[owner]
-    offsets = np.flatnonzero(of_open)
-    owner = (np.cumsum(is_open) - 1)[owner[of_open]]
-    left = prepare_texts(predictions.filter(number_array(is_open)), rules.prediction_steps, rules.prediction_length)
-    right = prepare_texts(flat.filter(number_array(of_open)), rules.answer_steps, rules.answer_length)
-    lengths = np.maximum(left.lengths[owner], right.lengths)
-    open_scores = np.zeros(len(rows))
-
-    if closest:
-        pairs = np.arange(len(owner))
-    else:
-        equal = equal_answers(left.compared, right.compared, owner)
-        equal &= (right.sizes > 0) | bool(rules.both_empty)
-        open_scores[owner[equal]] = perfect
-        settled = np.zeros(len(rows), dtype=bool)
-        settled[owner[equal]] = True
-        least_distance = np.abs(left.sizes[owner] - right.sizes)
-        pairs = np.flatnonzero(~settled[owner] & (kept_similarity(least_distance, lengths, rules) > 0))
-
+    left_sizes = left.sizes[owner]
+    distances = np.abs(left_sizes - right.sizes)
+    is_exact = equal_answers(left.compared, right.compared, owner) | (left_sizes == 0) | (right.sizes == 0)
+    if known is not None:
+        distances = np.where(known.is_exact, known.distances, distances)
+        is_exact |= known.is_exact
+    is_open = ~is_exact
+    if settle:
+        settled = np.zeros(len(left.sizes), dtype=bool)
+        settled[owner[is_exact & (distances == 0)]] = True
+        is_open &= ~settled[owner]
+    pairs = np.flatnonzero(is_open)
+    if limit is not None:
+        lengths, rules = limit
+        least, lengths = distances[pairs], lengths[pairs]
+        pairs = pairs[np.asarray(reaches_threshold(least, lengths, rules), dtype=bool) & (least < lengths)]
     begins = np.diff(owner[pairs], prepend=-1) > 0  # a prediction is held once, however many answers it meets
     texts = as_objects(left.compared.take(number_array(owner[pairs][begins])))
-    distances = cpdist(
+    distances[pairs] = cpdist(
         texts[np.cumsum(begins) - 1],
         as_objects(right.compared.take(number_array(pairs))),
         scorer=Levenshtein.distance,
-        scorer_kwargs={"weights": edit_costs(rules)},
+        scorer_kwargs={"weights": costs},
         dtype=np.int32,
-    ).astype(np.int64)
-    np.maximum.at(open_scores, owner[pairs], kept_similarity(distances, lengths[pairs], rules).astype(np.float64))
-    if rules.zero_predictions:
-        held = [text for text in rules.zero_predictions if not re.search("[\ud800-\udfff]", text)]
-        zero = pc.is_in(left.compared, value_set=text_array(held))
-        open_scores[as_bools(zero)] = 0.0
-    scores[rows] = open_scores
-
-    if closest and len(rows):
-        similarities = compute_similarity(distances, lengths, rules)
-        starts = np.searchsorted(owner, np.arange(len(rows)))
-        at_best = np.flatnonzero(similarities == np.maximum.reduceat(similarities, starts)[owner])
-        first = at_best[np.unique(owner[at_best], return_index=True)[1]]
-        best[rows] = offsets[first] - first_answer[rows]
-    return scores, best
+    )
+    is_exact[pairs] = True
+    return Distances(distances, is_exact)
 
 
-BLOCK_ROWS = 16_384  # questions scored at once: bounds the memory, and stays in the processor's cache
+def closest_pairs(compared: Distances, lengths: Ints, owner: Ints, starts: Ints, rules: Protocol) -> Ints:
+    """Return the pair of each question's closest answer, the first of equals; `starts` are its first pairs."""
+    similarities = compute_similarity(compared.distances, lengths, rules)
+    similarities[~compared.is_exact] = -np.inf
+    at_best = np.flatnonzero(similarities == np.maximum.reduceat(similarities, starts)[owner])
+    return at_best[np.diff(owner[at_best], prepend=-1) > 0]
+
+
+def measured_at(
+    pairs: Ints, compared: Distances, lengths: Ints, starts: Ints, is_zero: Bools, rules: Protocol
+) -> Measured:
+    """Return what was measured of one pair of each question."""
+    distances, divisors = compared.distances[pairs], lengths[pairs]
+    scores = np.asarray(kept_similarity(distances, divisors, rules), dtype=np.float64)
+    scores[is_zero] = 0.0
+    return Measured(scores, pairs - starts, distances, divisors, is_zero)
+
+
+def is_zero_prediction(compared: pa.LargeStringArray, rules: Protocol) -> Bools:
+    """Return which predictions, after their steps, score 0 whatever the answers are."""
+    if not rules.zero_predictions:
+        return np.zeros(len(compared), dtype=bool)
+    held = [text for text in rules.zero_predictions if not re.search("[\ud800-\udfff]", text)]
+    return as_bools(pc.is_in(compared, value_set=text_array(held)))
+
+
+class _Pairs(NamedTuple):
+    """Every prediction beside each of its answers, as they are compared."""
+
+    left: PreparedTexts
+    right: PreparedTexts
+    owner: Ints  # of each answer, the row of its prediction
+    lengths: Ints
+    is_zero: Bools  # of each prediction
+
+
+def _prepare_pairs(
+    texts: pa.LargeStringArray, answers: pa.LargeStringArray, owner: Ints, is_open: Bools, rules: Protocol
+) -> _Pairs:
+    """Keep only the questions that are open, and prepare their texts."""
+    of_open = is_open[owner]
+    owner = (np.cumsum(is_open) - 1)[owner[of_open]]
+    left = prepare_texts(texts.filter(number_array(is_open)), rules.prediction_steps, rules.prediction_length)
+    right = prepare_texts(answers.filter(number_array(of_open)), rules.answer_steps, rules.answer_length)
+    lengths = np.maximum(left.lengths[owner], right.lengths)
+    return _Pairs(left, right, owner, lengths, is_zero_prediction(left.compared, rules))
+
+
+def _measure_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: Protocol) -> Measured:
+    """Measure all questions of a block."""
+    n, is_given = len(texts), as_bools(texts.is_valid())
+    owner = as_ints(pc.list_parent_indices(options))
+    left, right, owner, lengths, is_zero = _prepare_pairs(texts, options.flatten(), owner, is_given, rules)
+    compared, starts = compare_pairs(left, right, owner, edit_costs(rules)), np.flatnonzero(np.diff(owner, prepend=-1))
+    closest = closest_pairs(compared, lengths, owner, starts, rules)
+    distances, divisors = np.zeros((2, n), dtype=np.int64)
+    measured = Measured(np.zeros(n), np.full(n, -1), distances, divisors, np.ones(n, dtype=bool))
+    for column, found in zip(measured, measured_at(closest, compared, lengths, starts, is_zero, rules), strict=True):
+        column[is_given] = found
+    return measured
+
+
+def _score_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: Protocol) -> Floats:
+    """Score a block, and measure only what that takes: most predictions equal an answer before any step is applied."""
+    scores = np.zeros(len(texts))
+    flat, owner = options.flatten(), as_ints(pc.list_parent_indices(options))
+    is_open = as_bools(texts.is_valid())
+    steps = rules.prediction_steps
+    if steps == rules.answer_steps and rules.both_empty and not rules.zero_predictions:
+        # Equal raw texts stay equal; texts that differ in ASCII case only become equal where a step drops case
+        # (composing before that can keep them apart: there is a composed h with a line below, but no such H).
+        drops_case = bool({"lower", "upper"} & set(steps)) and not {"nfc", "nfkc"} & set(steps)
+        equal = owner[equal_answers(texts, flat, owner, drops_case)]
+        scores[equal] = kept_similarity(0, 1, rules)
+        is_open[equal] = False
+    left, right, owner, lengths, is_zero = _prepare_pairs(texts, flat, owner, is_open, rules)
+    distances, is_exact = compare_pairs(left, right, owner, edit_costs(rules), (lengths, rules))
+    # Not through `closest_pairs`: the maximum over the few pairs that were measured takes less than finding them.
+    pairs, open_scores = np.flatnonzero(is_exact), np.zeros(len(is_zero))
+    np.maximum.at(open_scores, owner[pairs], kept_similarity(distances[pairs], lengths[pairs], rules))
+    open_scores[is_zero] = 0.0
+    scores[is_open] = open_scores
+    return scores
+
+
+class Block(NamedTuple):
+    """Some thousand questions, as Arrow columns."""
+
+    start: int  # the row of the first
+    texts: pa.LargeStringArray
+    options: pa.LargeListArray
+    stand_ins: dict[int, int]  # for lone surrogates: see `read_block`
+
+    def rules(self, rules: Protocol) -> Protocol:
+        """Return the rules as they are for these texts."""
+        return with_stand_ins(rules, self.stand_ins)
+
+
+def read_blocks(
+    predictions: Any, answers: Any, question_ids: Sequence[Any] | None = None, block_rows: int | None = None
+) -> Iterator[Block]:
+    """Read two columns of equal length block by block; `question_ids` name the questions in errors."""
+    size = block_rows or BLOCK_ROWS
+    for start in range(0, len(predictions), size):
+        rows = slice(start, start + size)
+        try:
+            yield Block(start, *read_block(predictions[rows], answers[rows], start))
+        except ValueError:
+            if question_ids is not None:  # read once more, to name the question too
+                each_prediction(as_list(predictions[rows]), _named("predictions", question_ids, start))
+                each_answers(as_list(answers[rows]), _named("answers", question_ids, start))
+            raise
+
+
+def _named(side: str, question_ids: Sequence[Any], start: int) -> Callable[[int], str]:
+    return lambda row: f"{side}[{start + row}] (question_id {question_ids[start + row]!r})"
 
 
 class Scored(NamedTuple):
-    """The scores of a column of questions."""
+    """A column of questions, scored, with what text_notes says about them."""
 
     scores: Floats
-    closest: list[str | None]  # empty unless asked for
     unanswered: list[int]  # rows whose prediction is None
-    padding_gains: list[float]  # by how much surplus blanks raised the score of each question where they did
+    padding_gains: list[float]  # by how much extra whitespace raised the score of each question where it did
+    closest: list[str | None]  # the closest answers; empty unless detailed
+    measured: Measured | None  # None unless detailed
 
 
-def score_columns(predictions: Any, answers: Any, rules: Protocol, closest: bool = False) -> Scored:
-    """Score two columns of the same length, a block at a time."""
+def score_columns(predictions: Any, answers: Any, rules: Protocol, detailed: bool = False) -> Scored:
+    """Score two columns of equal length; `detailed` measures every question, in about three times the time."""
     scores = np.zeros(len(predictions))
-    nearest: list[str | None] = []
     unanswered: list[int] = []
     gains: list[float] = []
-    for start in range(0, len(predictions), BLOCK_ROWS):
-        rows = slice(start, start + BLOCK_ROWS)
-        texts, options = read_block(predictions[rows], answers[rows], start)
-        scores[rows], best = _score_block(texts, options, rules, closest)
-        gains += padding_gains(texts, options, scores[rows], rules)
-        unanswered += (
-            [start + row for row, text in enumerate(as_list(texts)) if text is None] if _has_none(texts) else []
-        )
-        if closest:
-            nearest += [None if i < 0 else own[i] for i, own in zip(best.tolist(), as_list(options), strict=True)]
-    return Scored(scores, nearest, unanswered, gains)
+    closest: list[str | None] = []
+    parts: list[Measured] = []
+    for block in read_blocks(predictions, answers):
+        rows, own = slice(block.start, block.start + BLOCK_ROWS), block.rules(rules)
+        if detailed:
+            parts.append(_measure_block(block.texts, block.options, own))
+            scores[rows] = parts[-1].scores
+            back = {stand_in: surrogate for surrogate, stand_in in block.stand_ins.items()}
+            found = closest_answers(block.options, parts[-1])
+            closest += [text and text.translate(back) for text in found] if back else found
+        else:
+            scores[rows] = _score_block(block.texts, block.options, own)
+        gains += padding_gains(block.texts, block.options, scores[rows], own)
+        if block.texts.null_count:
+            unanswered += (block.start + np.flatnonzero(~as_bools(block.texts.is_valid()))).tolist()
+    if detailed and not parts:
+        parts = [_measure_block(text_array([]), text_list_array([]), rules)]
+    return Scored(scores, unanswered, gains, closest, Measured.join(parts) if detailed else None)
 
 
-def _has_none(texts: Any) -> bool:
-    return None in texts if isinstance(texts, list) else bool(texts.null_count)
+def closest_answers(options: Any, measured: Measured) -> list[str | None]:
+    """Return the text of each closest answer; None without a prediction."""
+    if isinstance(options, list):
+        return [None if place < 0 else own[place] for place, own in zip(measured.closest, options, strict=True)]
+    counts = as_ints(pc.list_value_length(options))
+    places = np.cumsum(counts) - counts + measured.closest
+    return cast(list[str | None], options.flatten().take(number_array(places, measured.closest < 0)).to_pylist())
 
 
-def _score_block(texts: Any, options: Any, rules: Protocol, closest: bool) -> tuple[Floats, npt.NDArray[np.int64]]:
-    if isinstance(texts, pa.Array) and isinstance(options, pa.Array):
-        return _score_texts(texts, options, rules, closest)
-    each = [score_one(text, own, rules) for text, own in zip(as_list(texts), as_list(options), strict=True)]
-    return np.array([score for score, _ in each]), np.array([best for _, best in each])
-
-
-def padding_gains(texts: Any, options: Any, scores: Floats, rules: Protocol) -> list[float]:
-    """How far surplus blanks raised each score, in protocols that divide by raw lengths: around texts, or in runs."""
-    if not (rules.prediction_length.startswith("raw") or rules.answer_length.startswith("raw")):
+def padding_gains(
+    texts: pa.LargeStringArray, options: pa.LargeListArray, scores: Floats, rules: Protocol
+) -> list[float]:
+    """How far extra whitespace raised each score, in protocols that divide by raw lengths: around texts, or in runs."""
+    if not _divides_by_raw_lengths(rules):
         return []
-    partial = np.flatnonzero((scores > 0) & (scores < 1))  # blanks cannot raise 0 to 0 or anything above 1
-    if isinstance(texts, pa.Array):
-        texts, options = texts.take(number_array(partial)), options.take(number_array(partial))
-        pairs = list(zip(texts.to_pylist(), options.to_pylist(), partial.tolist(), strict=True))
-    else:
-        pairs = [(texts[row], options[row], row) for row in partial.tolist()]
-    strip = STEPS["collapse" if "collapse" in rules.prediction_steps else "strip"]
-    stripped = [(strip(text), list(map(strip, own))) for text, own, _ in pairs]
-    padded = [index for index, (text, own, _) in enumerate(pairs) if (text, list(own)) != stripped[index]]
+    partial = np.flatnonzero((scores > 0) & (scores < 1))  # whitespace cannot raise 0 to 0 or anything above 1
+    given, accepted = texts.take(number_array(partial)).to_pylist(), options.take(number_array(partial)).to_pylist()
+    strip = _strip_step(rules)
+    stripped = [(strip(text), list(map(strip, own))) for text, own in zip(given, accepted, strict=True)]
+    padded = [index for index, pair in enumerate(stripped) if pair != (given[index], accepted[index])]
     if not padded:
         return []
-    bare = read_block([stripped[index][0] for index in padded], [stripped[index][1] for index in padded], 0)
-    rise = scores[[pairs[index][2] for index in padded]] - _score_block(*bare, rules, False)[0]
+    bare = text_array([stripped[index][0] for index in padded])
+    bare_answers = text_list_array([stripped[index][1] for index in padded])
+    rise = scores[partial[padded]] - _score_block(bare, bare_answers, rules)
     return [float(gain) for gain in rise if gain > 0]
+
+
+def padding_gain_of_one(prediction: str | None, answers: list[str], score: float, rules: Protocol) -> list[float]:
+    """How far extra whitespace raised one score; empty if it did not."""
+    if prediction is None or not 0 < score < 1 or not _divides_by_raw_lengths(rules):
+        return []
+    strip = _strip_step(rules)
+    bare = strip(prediction), list(map(strip, answers))
+    gain = 0.0 if bare == (prediction, answers) else score - measure_one(*bare, rules)[0]
+    return [gain] if gain > 0 else []
+
+
+def _divides_by_raw_lengths(rules: Protocol) -> bool:
+    return rules.prediction_length.startswith("raw") or rules.answer_length.startswith("raw")
+
+
+def _strip_step(rules: Protocol) -> Callable[[str], str]:
+    """The step that removes whitespace which the protocol does not compare."""
+    return STEPS["collapse" if "collapse" in rules.prediction_steps else "strip"]
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -2685,8 +2861,8 @@ def text_notes_on(
 
 def text_notes_of_one(text: str | None, options: list[str], score: float, rules: Protocol) -> list[str]:
     """Return the warnings about a single score."""
-    gains = padding_gains([text], [options], np.array([score]), rules)
-    scored = Scored(np.array([score]), [], [0] if text is None else [], gains)
+    gains = padding_gain_of_one(text, options, score, rules)
+    scored = Scored(np.array([score]), [0] if text is None else [], gains, [], None)
     return text_notes(scored, rules)
 
 
@@ -2760,14 +2936,14 @@ def tree_notes_on(n: int, noted: Mapping[str, tuple[int, str]]) -> list[str]:
 def explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explanation, list[str]]:
     """Explain the score of one prediction; also return the warnings about it."""
     text, options = to_text(prediction, "prediction", "one string"), to_answers(answers, "answers")
-    score, best = score_one(text, options, rules)
-    best = max(best, 0)  # without a prediction no answer is the closest
+    score, closest, *measured = measure_one(text, options, rules)
+    best = max(closest, 0)  # without a prediction no answer is the closest
     distance, length, similarity, reason = None, None, None, MISSING_PART
     if text is not None:
-        left = apply_steps(rules.prediction_steps, text)
-        distance, length = compare_texts(text, left, options[best], rules)
+        distance, length = measured
         similarity = float(compute_similarity(distance, length, rules))
-        reason = "" if score else _ZERO_BY_RULE if left in rules.zero_predictions else BELOW_THRESHOLD
+        by_rule = apply_steps(rules.prediction_steps, text) in rules.zero_predictions
+        reason = "" if score else _ZERO_BY_RULE if by_rule else BELOW_THRESHOLD
     match = Match(
         reference_path=f"$[{best}]",
         prediction_path=None if text is None else "$",
@@ -2780,8 +2956,7 @@ def explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explan
         weight=1,
         credit=score,
     )
-    closest = None if text is None else options[best]
-    explanation = Explanation(score, 1, closest, {}, [match], signature(rules, n=1))
+    explanation = Explanation(score, 1, None if text is None else options[best], {}, [match], signature(rules, n=1))
     return explanation, text_notes_of_one(text, options, score, rules)
 
 
@@ -3019,7 +3194,7 @@ def anls_score(
     rules = resolve_rules(protocol, threshold, of_trees=False)
     text = to_text(prediction, "prediction", "one string")
     options = to_answers(answers, "answers")
-    score, _ = score_one(text, options, rules)
+    score, *_ = measure_one(text, options, rules)
     for note in text_notes_of_one(text, options, score, rules):
         warnings.warn(note, UserWarning, stacklevel=2)
     return score
@@ -3801,7 +3976,7 @@ def _read_table(path: str) -> pa.Table:
 
 def _result(aligned: Aligned, rules: Protocol, detailed: bool, missing: str) -> tuple[dict[str, Any], list[str]]:
     texts = decode_texts(aligned.texts, TEXT_TYPES["predictions"])
-    scored = score_columns(texts, decode_texts(aligned.answers, TEXT_TYPES["references"]), rules, closest=detailed)
+    scored = score_columns(texts, decode_texts(aligned.answers, TEXT_TYPES["references"]), rules, detailed)
     absent = set(aligned.missing)
     scored = scored._replace(unanswered=[row for row in scored.unanswered if row not in absent])
     scores = scored.scores.tolist()

@@ -325,7 +325,7 @@ def _read_table(path: str) -> pa.Table:
 
 def _result(aligned: Aligned, rules: Protocol, detailed: bool, missing: str) -> tuple[dict[str, Any], list[str]]:
     texts = decode_texts(aligned.texts, TEXT_TYPES["predictions"])
-    scored = score_columns(texts, decode_texts(aligned.answers, TEXT_TYPES["references"]), rules, closest=detailed)
+    scored = score_columns(texts, decode_texts(aligned.answers, TEXT_TYPES["references"]), rules, detailed)
     absent = set(aligned.missing)
     scored = scored._replace(unanswered=[row for row in scored.unanswered if row not in absent])
     scores = scored.scores.tolist()

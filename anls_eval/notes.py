@@ -10,7 +10,7 @@ import numpy as np
 
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.rules.protocol import Protocol
-from anls_eval.text.measure import Scored, padding_gains
+from anls_eval.text.measure import Scored, padding_gain_of_one
 from anls_eval.text.similarity import reaches_threshold
 from anls_eval.tree.documents import is_list_of_options
 
@@ -52,8 +52,8 @@ def text_notes_on(
 
 def text_notes_of_one(text: str | None, options: list[str], score: float, rules: Protocol) -> list[str]:
     """Return the warnings about a single score."""
-    gains = padding_gains([text], [options], np.array([score]), rules)
-    scored = Scored(np.array([score]), [], [0] if text is None else [], gains)
+    gains = padding_gain_of_one(text, options, score, rules)
+    scored = Scored(np.array([score]), [0] if text is None else [], gains, [], None)
     return text_notes(scored, rules)
 
 

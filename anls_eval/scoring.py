@@ -16,7 +16,7 @@ from anls_eval.notes import text_notes, text_notes_of_one, tree_notes
 from anls_eval.registry import resolve_rules
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.text.measure import score_columns
-from anls_eval.text.similarity import score_one
+from anls_eval.text.similarity import measure_one
 from anls_eval.tree.documents import score_tree, score_trees
 
 
@@ -53,7 +53,7 @@ def anls_score(
     rules = resolve_rules(protocol, threshold, of_trees=False)
     text = to_text(prediction, "prediction", "one string")
     options = to_answers(answers, "answers")
-    score, _ = score_one(text, options, rules)
+    score, *_ = measure_one(text, options, rules)
     for note in text_notes_of_one(text, options, score, rules):
         warnings.warn(note, UserWarning, stacklevel=2)
     return score

@@ -12,20 +12,23 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from anls_eval.analysis.thresholds import deciding_ratios
 from anls_eval.arrow import TEXT_LISTS, TEXTS, as_bools, as_ints, as_list, text_array
 from anls_eval.errors import AnlsError
-from anls_eval.inputs.columns import read_block, read_column
+from anls_eval.inputs.columns import check_same_length, each_answers, each_prediction, read_column
 from anls_eval.registry import resolve_rules
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.rules.words import in_words
 from anls_eval.statistics.tally import UNIT, exact_units
 from anls_eval.text import formatting
-from anls_eval.text.outcomes import Measured, measure, read_blocks
+from anls_eval.text.many_protocols import measure_by_protocols
+from anls_eval.text.measure import BLOCK_ROWS, Block, Measured, read_blocks
 from anls_eval.text.prepare import prepare_texts
-from anls_eval.text.similarity import kept_similarity, reaches_threshold, score_one
+from anls_eval.text.similarity import kept_similarity, reaches_threshold
 
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
@@ -107,31 +110,52 @@ def compare_protocols(
     rules = _named_protocols(protocols)
     if isinstance(most, bool) or not isinstance(most, int) or most < 0:
         raise ValueError(f"most={most!r}: expected an integer of at least 0, the number of questions to give")
+    return compare_rules(predictions, answers, rules, rules, most)
+
+
+def compare_rules(
+    predictions: Any, answers: Any, rules: Sequence[Protocol], disputing: Sequence[Protocol], most: int
+) -> ProtocolComparison:
+    """Compare protocols in one pass; only some of them, `disputing`, take part in disagreements."""
     predictions = read_column(predictions, "predictions", TEXTS)
     answers = read_column(answers, "answers", TEXT_LISTS)
-    n = len(predictions)
-    measured = [*rules, _STANDARD]
-    totals, spread = [0] * len(measured), np.zeros(n)
-    for block in read_blocks(predictions, answers):
-        for part in measure(block, measured):
-            keys = [(number, own.keep, own.exact_threshold) for number, own in zip(part.which, measured, strict=True)]
-            scores = {
-                key: kept_similarity(*part.closest[key[0]], own)
-                for key, own in dict(zip(keys, measured, strict=True)).items()
-            }
-            units = {key: exact_units(own) for key, own in scores.items()}
-            totals = [total + units[key] for total, key in zip(totals, keys, strict=True)]
-            compared = [scores[key] for key in dict.fromkeys(keys[:-1])]
-            spread[block.rows[part.rows]] = np.maximum.reduce(compared) - np.minimum.reduce(compared)
+    n, used = len(predictions), [*rules, _STANDARD]
+    totals = [0] * len(used)
+    disputed: list[tuple[float, int, list[float]]] = []  # minus the spread, the row and the scores
+    for block in _read_questions(predictions, answers):
+        for part in measure_by_protocols(block, used, scores_only=True):
+            shared = {id(own): own.scores for own in part.closest}  # by protocols that agree
+            units = {key: exact_units(scores) for key, scores in shared.items()}
+            totals = [total + units[id(own)] for total, own in zip(totals, part.closest, strict=True)]
+            columns = [own.scores for each, own in zip(rules, part.closest, strict=False) if each in disputing]
+            different = list({id(own): own for own in columns}.values())
+            spread = np.maximum.reduce(different) - np.minimum.reduce(different)
+            for place in _greatest(spread, most):
+                row = block.start + int(part.rows[place])
+                disputed.append((-float(spread[place]), row, [float(own[place]) for own in columns]))
     *means, standard = (_mean(total, n) for total in totals)
+    names = [own.name for own in rules if own in disputing]
     return ProtocolComparison(
         n=n,
         means={own.name: mean for own, mean in zip(rules, means, strict=True)},
         differences={own.name: mean - standard for own, mean in zip(rules, means, strict=True)},
         disagreements=tuple(
-            _disagreement(predictions, answers, row, rules) for row in _greatest(spread, most) if spread[row] > 0
+            _disagreement(predictions, answers, row, dict(zip(names, scores, strict=True)), -spread)
+            for spread, row, scores in sorted(disputed)[:most]
+            if spread
         ),
     )
+
+
+def _read_questions(predictions: Any, answers: Any, question_ids: Sequence[Any] | None = None) -> Iterator[Block]:
+    """Read at least one question, block by block."""
+    left, right = read_column(predictions, "predictions", TEXTS), read_column(answers, "answers", TEXT_LISTS)
+    check_same_length(left, right, "answers")
+    if not len(left):
+        raise ValueError("nothing to score: 0 predictions and 0 answers; expected at least one question")
+    if question_ids is not None and len(question_ids) != len(left):
+        raise ValueError(f"{len(question_ids)} question_ids but {len(left)} predictions; expected one id for each")
+    return read_blocks(left, right, question_ids, 4 * BLOCK_ROWS)
 
 
 def _greatest(values: _Floats, count: int) -> list[int]:
@@ -156,12 +180,11 @@ def _named_protocols(protocols: Iterable[str | Protocol] | None) -> list[Protoco
     return rules
 
 
-def _disagreement(predictions: Any, answers: Any, row: int, rules: list[Protocol]) -> Disagreement:
+def _disagreement(predictions: Any, answers: Any, row: int, scores: dict[str, float], spread: float) -> Disagreement:
     own = slice(row, row + 1)
-    (prediction,), (options,) = map(as_list, read_block(predictions[own], answers[own], row))
-    scores = {each.name: score_one(prediction, options, each)[0] for each in rules}
-    spread = max(scores.values()) - min(scores.values())
-    return Disagreement(row=row, prediction=prediction, answers=tuple(options), scores=scores, spread=spread)
+    [prediction] = each_prediction(as_list(predictions[own]), str)
+    [options] = each_answers(as_list(answers[own]), str)
+    return Disagreement(row=row, prediction=prediction or "", answers=tuple(options), scores=scores, spread=spread)
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -361,32 +384,23 @@ def _tally(
         {"all": collections.Counter(), "first": collections.Counter()} for _ in protocols
     ]
     questions: collections.Counter[tuple[bool, bool]] = collections.Counter()
-    for block in read_blocks(predictions, answers, question_ids):
-        answerable = _answerable(block.options)
-        questions.update(zip(_missing(block.texts), answerable.tolist(), strict=True))
-        for part in measure(block, unlimited, first=True):
+    for block in _read_questions(predictions, answers, question_ids):
+        answerable, given = _answerable(block.options), as_bools(block.texts.is_valid())
+        questions.update(zip((~given).tolist(), answerable.tolist(), strict=True))
+        for part in measure_by_protocols(block, unlimited):
             own = answerable[part.rows]
-            counted = {
-                "all": [_count(measured, own) for measured in part.closest],
-                "first": [_count(measured, own) for measured in part.first],
-            }
-            for counter, number in zip(counters, part.which, strict=True):
-                for kind, counts in counted.items():
-                    counter[kind].update(counts[number])
+            for kind, columns in ("all", part.closest), ("first", part.first):
+                different = {
+                    id(measured): (measured, rules) for measured, rules in zip(columns, unlimited, strict=True)
+                }
+                counts = {key: _count(measured, rules, own) for key, (measured, rules) in different.items()}
+                for counter, measured in zip(counters, columns, strict=True):
+                    counter[kind].update(counts[id(measured)])
     return _Tallied(dict(questions), [{kind: _unpacked(own) for kind, own in counter.items()} for counter in counters])
 
 
-def _missing(texts: Any) -> list[bool]:
-    if isinstance(texts, list):
-        return [text is None for text in texts]
-    return cast(list[bool], (~as_bools(texts.is_valid())).tolist())
-
-
-def _answerable(options: Any) -> npt.NDArray[np.bool_]:
+def _answerable(options: pa.LargeListArray) -> npt.NDArray[np.bool_]:
     """Which questions have an answer that does not say that there is none."""
-    if isinstance(options, list):
-        said = [{answer.strip().lower().removesuffix(".") for answer in own} for own in options]
-        return np.array([not own <= set(NOT_ANSWERABLE) for own in said])
     said = prepare_texts(options.flatten(), ("strip", "lower", "no-final-dot"), "compared").compared
     counts = as_ints(pc.list_value_length(options))
     answerable = ~as_bools(pc.is_in(said, value_set=text_array(NOT_ANSWERABLE)))
@@ -396,9 +410,10 @@ def _answerable(options: Any) -> npt.NDArray[np.bool_]:
 _SIZE_BITS = 31  # of a distance and of a length
 
 
-def _count(measured: Measured, answerable: npt.NDArray[np.bool_]) -> dict[int, int]:
+def _count(measured: Measured, rules: Protocol, answerable: npt.NDArray[np.bool_]) -> dict[int, int]:
     """How often each outcome occurs, packed into one integer."""
-    packed = (measured.distances << _SIZE_BITS | measured.lengths) << 1 | answerable
+    distances, lengths = deciding_ratios(measured, rules)
+    packed = (distances << _SIZE_BITS | lengths) << 1 | answerable
     return dict(zip(*(own.tolist() for own in np.unique(packed, return_counts=True)), strict=True))
 
 

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_list
+from anls_eval.inputs.columns import check_same_length, each_prediction, read_column
 from anls_eval.notes import text_notes
 from anls_eval.registry import resolve_rules
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import apply_steps
 from anls_eval.text import formatting
-from anls_eval.text.closest import ClosestPairs, closest_pairs
+from anls_eval.text.measure import score_columns
 
 LOSS_CLASSES = (
     "exact",
@@ -113,36 +115,43 @@ def classify_losses(
         misread 1 0.1667
     """
     rules = resolve_rules(protocol, threshold, of_trees=False)
-    pairs = closest_pairs(predictions, answers, rules)
-    for note in text_notes(pairs.scored, rules):
+    left, right = read_column(predictions, "predictions", TEXTS), read_column(answers, "answers", TEXT_LISTS)
+    check_same_length(left, right, "answers")
+    scored = score_columns(left, right, rules, detailed=True)
+    for note in text_notes(scored, rules):
         warnings.warn(note, UserWarning, stacklevel=2)
-    return loss_report(pairs, rules)
+    texts = each_prediction(as_list(left), lambda row: f"predictions[{row}]")
+    return loss_report(texts, scored.closest, scored.scores, rules)
 
 
-def loss_report(pairs: ClosestPairs, rules: Protocol) -> LossReport:
-    """What `classify_losses` gives, for pairs that `closest_pairs` gave by the same rules."""
-    classes = question_classes(pairs, rules)
+def loss_report(
+    predictions: list[str | None], closest_answers: list[str | None], scores: Floats, rules: Protocol
+) -> LossReport:
+    """Return the report of questions that were measured under the rules."""
+    classes = question_classes(predictions, closest_answers, scores, rules)
     lost: dict[str, list[float]] = {name: [] for name in LOSS_CLASSES}
-    for name, score in zip(classes, pairs.scores.tolist(), strict=True):
+    for name, score in zip(classes, scores.tolist(), strict=True):
         lost[name].append(1 - score)
     return LossReport(
         classes=tuple(LossClass(name, len(points), math.fsum(points)) for name, points in lost.items()),
         question_classes=classes,
-        predictions=pairs.predictions,
-        closest_answers=pairs.answers,
-        scores=pairs.scores,
+        predictions=predictions,
+        closest_answers=closest_answers,
+        scores=scores,
         protocol=rules,
     )
 
 
-def question_classes(pairs: ClosestPairs, rules: Protocol) -> list[str]:
-    """The class of each question, of which `classify_losses` has the table."""
-    classes = ["exact"] * len(pairs.scores)
+def question_classes(
+    predictions: list[str | None], closest_answers: list[str | None], scores: Floats, rules: Protocol
+) -> list[str]:
+    """Return the class of each question, by the table of `classify_losses`."""
+    classes = ["exact"] * len(scores)
     known: dict[tuple[str | None, str | None], str] = {}
-    for row in np.flatnonzero(pairs.scores < 1).tolist():
-        pair = pairs.predictions[row], pairs.answers[row]
+    for row in np.flatnonzero(scores < 1).tolist():
+        pair = predictions[row], closest_answers[row]
         if pair not in known:
-            known[pair] = _class_of(*pair, float(pairs.scores[row]), rules)
+            known[pair] = _class_of(*pair, float(scores[row]), rules)
         classes[row] = known[pair]
     return classes
 

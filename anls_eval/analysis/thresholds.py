@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from anls_eval.arrow import TEXT_LISTS, TEXTS
+from anls_eval.inputs.columns import check_same_length, read_column
 from anls_eval.notes import text_notes
 from anls_eval.registry import resolve_rules
 from anls_eval.rules.protocol import Protocol, read_threshold
-from anls_eval.rules.steps import apply_steps
-from anls_eval.text.closest import ClosestPairs, closest_pairs, measure
+from anls_eval.text.measure import Ints, Measured, score_columns
 from anls_eval.text.similarity import compute_similarity
 
-_UNIT = 2**53  # a score is an integral multiple of 1 / _UNIT: 1 - d / L as float64 has no smaller part
+_UNIT = 2**53  # a score is a multiple of 1 / _UNIT: 1 - d / L as float64 has no smaller part
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,18 +81,20 @@ def threshold_sweep(predictions: Any, answers: Any, *, protocol: str | Protocol 
         [0.7679, 0.7679, 0.6012, 0.6012, 0.3095, 0.0]
     """
     rules = resolve_rules(protocol, None, of_trees=False)
-    pairs = closest_pairs(predictions, answers, rules)
-    if not len(pairs.scores):
+    left, right = read_column(predictions, "predictions", TEXTS), read_column(answers, "answers", TEXT_LISTS)
+    check_same_length(left, right, "answers")
+    scored = score_columns(left, right, rules, detailed=True)
+    if scored.measured is None or not len(scored.scores):
         raise ValueError("there are no predictions and no answers; expected at least one question, for a mean")
-    for note in text_notes(pairs.scored, rules):
+    for note in text_notes(scored, rules):
         warnings.warn(note, UserWarning, stacklevel=2)
-    return sweep_pairs(pairs, rules)
+    return sweep_measured(scored.measured, rules)
 
 
-def sweep_pairs(pairs: ClosestPairs, rules: Protocol) -> ThresholdSweep:
-    """What `threshold_sweep` gives, for one or more pairs that `closest_pairs` gave by the same rules."""
-    n = len(pairs.scores)
-    points = _points_by_similarity(pairs, rules)
+def sweep_measured(measured: Measured, rules: Protocol) -> ThresholdSweep:
+    """Return the sweep of one or more questions that were measured under the rules."""
+    n = len(measured.scores)
+    points = _points_by_similarity(measured, rules)
     thresholds = sorted(points)
     # From the greatest similarity down, the sum of all that are kept: in integers it is exact, as math.fsum is.
     totals = list(itertools.accumulate((points[each] for each in reversed(thresholds)), initial=0))[::-1]
@@ -100,25 +103,20 @@ def sweep_pairs(pairs: ClosestPairs, rules: Protocol) -> ThresholdSweep:
     return ThresholdSweep(tuple(thresholds), tuple(total / _UNIT / n for total in totals), rules, n)
 
 
-def _points_by_similarity(pairs: ClosestPairs, rules: Protocol) -> dict[Fraction, int]:
-    """Of each similarity above 0, the sum of the scores that it gives, in `_UNIT`; equal texts need no distance."""
+def _points_by_similarity(measured: Measured, rules: Protocol) -> dict[Fraction, int]:
+    """For each similarity above 0, the sum of the scores that it gives, in 1 / `_UNIT`."""
     points: dict[Fraction, int] = collections.defaultdict(int)
-    for (distance, length), count in _distances(pairs, rules).items():
+    ratios = zip(*(column.tolist() for column in deciding_ratios(measured, rules)), strict=True)
+    for (distance, length), count in collections.Counter(ratios).items():
         total = count * int(compute_similarity(distance, length, rules) * _UNIT)
         if total > 0:
-            points[Fraction(length - distance, length) if length else Fraction(1)] += total
+            points[Fraction(length - distance, length)] += total
     return points
 
 
-def _distances(pairs: ClosestPairs, rules: Protocol) -> dict[tuple[int, int], int]:
-    """How many questions have which distance and length; those that score 0 at every threshold are left out."""
-    rows = [
-        row
-        for row in np.flatnonzero(pairs.scores < 1).tolist()
-        if (prediction := pairs.predictions[row]) is not None
-        and apply_steps(rules.prediction_steps, prediction) not in rules.zero_predictions
-    ]
-    measured = measure(pairs, rules, np.array(rows, dtype=np.int64))
-    counts = collections.Counter(zip(*(own.tolist() for own in measured), strict=True))
-    counts[0, 1] += int(np.count_nonzero(pairs.scores == 1))
-    return counts
+def deciding_ratios(measured: Measured, rules: Protocol) -> tuple[Ints, Ints]:
+    """Return distances and lengths that alone decide the score at any threshold, of two empty texts and zeros, too."""
+    is_empty = measured.lengths == 0
+    distances = np.where(measured.is_zero, 1, measured.distances + is_empty * (1 - rules.both_empty))
+    lengths = np.where(measured.is_zero | (distances == 0) | is_empty, 1, measured.lengths)
+    return distances, lengths

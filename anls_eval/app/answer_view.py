@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from anls_eval.analysis.thresholds import ThresholdSweep, sweep_pairs
+import numpy as np
+
+from anls_eval.analysis.thresholds import ThresholdSweep, sweep_measured
 from anls_eval.app.limits import check_text
 from anls_eval.explanation.answers import AnswersExplanation, explain_answers
 from anls_eval.leaderboards import LEADERBOARDS, Leaderboard
@@ -13,8 +15,8 @@ from anls_eval.registry import get_rules
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.rules.words import in_words
-from anls_eval.text.closest import closest_pairs
-from anls_eval.text.similarity import score_one
+from anls_eval.text.measure import Measured
+from anls_eval.text.similarity import measure_one
 
 _RULES = {
     "texts": ("prediction_steps", "answer_steps"),
@@ -123,17 +125,23 @@ def view(
         is_own = board is chosen
         why = other.rule.replace("`", "") if difference else ""
         scores.append(ProtocolScore(name, other.score, difference, why, is_own))
-    sweep = None
-    if own is not None:
-        sweep = sweep_pairs(closest_pairs([prediction], [answers], own), own)
+    sweep = None if own is None else sweep_measured(_measured(found, own), own)
     ordered = sorted(scores, key=lambda each: (not each.is_own, -abs(each.difference), each.name))
     return AnswerView(found, sweep, tuple(ordered), tuple(untold))
+
+
+def _measured(found: AnswersExplanation, rules: Protocol) -> Measured:
+    """What was measured for the explanation of one question that has a prediction."""
+    closest = found.comparisons[found.closest or 0]
+    values = found.score, found.closest, closest.distance, closest.length
+    is_zero = closest.compared_prediction in rules.zero_predictions
+    return Measured(*(np.array([value]) for value in (*values, is_zero)))
 
 
 def _by_texts(
     prediction: str, answers: list[str], rules: Protocol, score: float, own: Protocol | None
 ) -> ProtocolScore:
-    other = score_one(prediction, answers, rules)[0]
+    other = measure_one(prediction, answers, rules)[0]
     is_own = own is not None and own.name == rules.name
     if is_own and own is not None and own.exact_threshold == rules.exact_threshold:
         return ProtocolScore(rules.name, other, 0.0, "", True)
@@ -148,6 +156,6 @@ def _why(prediction: str, answers: list[str], rules: Protocol, own: Protocol, sc
     alone = []
     for key in different:
         changed = dataclasses.replace(own, **{name: getattr(rules, name) for name in _RULES[key]})
-        if score_one(prediction, answers, changed)[0] != score:
+        if measure_one(prediction, answers, changed)[0] != score:
             alone.append(key)
     return "; ".join(words[key] for key in alone or different)

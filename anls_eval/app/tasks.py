@@ -274,7 +274,7 @@ def _systems(predictions: Sequence[str], references: str, options: Options, repo
         return _checked(open_predictions(path, max_bytes=UNPACKED))
 
     expected = _checked(open_references(references, max_bytes=UNPACKED))
-    return score_systems(predictions, expected, open_system=open_system, **options.rules)
+    return score_systems(predictions, expected, open_system=open_system, measure=True, **options.rules)
 
 
 def _pair(found: ScoredSystems, one: str, other: str, folder: str) -> tuple[str, str]:

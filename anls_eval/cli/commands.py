@@ -385,6 +385,7 @@ def compare(
         cluster_by=cluster_by,
         missing=missing,
         unknown=unknown,
+        measure=report is not None,
     )
     ranking = found.rank(seed)
     if report is not None:

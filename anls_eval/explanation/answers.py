@@ -12,7 +12,7 @@ from anls_eval.registry import get_rules, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.steps import apply_steps
 from anls_eval.text.characters import Span, align_characters
-from anls_eval.text.similarity import compare_texts, compute_similarity, reaches_threshold, score_one
+from anls_eval.text.similarity import compare_texts, compute_similarity, reaches_threshold
 
 if TYPE_CHECKING:
     from anls_eval.leaderboards.base import Leaderboard  # which only its own answers need
@@ -121,20 +121,25 @@ def _of_leaderboard(prediction: Any, answers: Any, board: Leaderboard, answer_ty
 
 def _of_texts(prediction: Any, answers: Any, rules: Protocol) -> AnswersExplanation:
     text, options = to_text(prediction, "prediction", "one string"), to_answers(answers, "answers")
-    score, closest = score_one(text, options, rules)
+    comparisons: tuple[AnswerComparison, ...] = ()
+    closest, score = None, 0.0
+    if text is not None:
+        left = apply_steps(rules.prediction_steps, text)
+        comparisons = tuple(
+            compare_answer(text, answer, *compare_texts(text, left, answer, rules), rules) for answer in options
+        )
+        closest = max(range(len(options)), key=lambda index: comparisons[index].similarity)
+        score = comparisons[closest].score
     notes = tuple(text_notes_of_one(text, options, score, rules))
-    line = signature(rules, n=1)
-    if text is None:
-        return AnswersExplanation(score, rules.name, None, (), "", line, notes)
-    comparisons = tuple(_compare(text, answer, rules) for answer in options)
-    return AnswersExplanation(score, rules.name, closest, comparisons, "", line, notes)
+    return AnswersExplanation(score, rules.name, closest, comparisons, "", signature(rules, n=1), notes)
 
 
-def _compare(prediction: str, answer: str, rules: Protocol) -> AnswerComparison:
+def compare_answer(prediction: str, answer: str, distance: int, length: int, rules: Protocol) -> AnswerComparison:
+    """Describe a prediction beside one answer, whose distance has been measured."""
     left, right = apply_steps(rules.prediction_steps, prediction), apply_steps(rules.answer_steps, answer)
-    distance, length = compare_texts(prediction, left, answer, rules)
     similarity = float(compute_similarity(distance, length, rules))
-    score, _ = score_one(prediction, [answer], rules)
+    is_kept = left not in rules.zero_predictions and reaches_threshold(distance, length, rules)
+    score = similarity if is_kept else 0.0
     return AnswerComparison(
         answer=answer,
         compared_answer=right,

@@ -10,21 +10,21 @@ from anls_eval.notes import text_notes_of_one
 from anls_eval.registry import signature
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import apply_steps
-from anls_eval.text.similarity import compare_texts, compute_similarity, score_one
+from anls_eval.text.similarity import compute_similarity, measure_one
 from anls_eval.tree.credit import BELOW_THRESHOLD, MISSING_PART
 
 
 def explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explanation, list[str]]:
     """Explain the score of one prediction; also return the warnings about it."""
     text, options = to_text(prediction, "prediction", "one string"), to_answers(answers, "answers")
-    score, best = score_one(text, options, rules)
-    best = max(best, 0)  # without a prediction no answer is the closest
+    score, closest, *measured = measure_one(text, options, rules)
+    best = max(closest, 0)  # without a prediction no answer is the closest
     distance, length, similarity, reason = None, None, None, MISSING_PART
     if text is not None:
-        left = apply_steps(rules.prediction_steps, text)
-        distance, length = compare_texts(text, left, options[best], rules)
+        distance, length = measured
         similarity = float(compute_similarity(distance, length, rules))
-        reason = "" if score else _ZERO_BY_RULE if left in rules.zero_predictions else BELOW_THRESHOLD
+        by_rule = apply_steps(rules.prediction_steps, text) in rules.zero_predictions
+        reason = "" if score else _ZERO_BY_RULE if by_rule else BELOW_THRESHOLD
     match = Match(
         reference_path=f"$[{best}]",
         prediction_path=None if text is None else "$",
@@ -37,8 +37,7 @@ def explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explan
         weight=1,
         credit=score,
     )
-    closest = None if text is None else options[best]
-    explanation = Explanation(score, 1, closest, {}, [match], signature(rules, n=1))
+    explanation = Explanation(score, 1, None if text is None else options[best], {}, [match], signature(rules, n=1))
     return explanation, text_notes_of_one(text, options, score, rules)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import itertools
 import operator
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, cast
@@ -12,6 +14,7 @@ import pyarrow as pa
 
 from anls_eval.arrow import arrow_type, as_array, as_list, has_no_gap, text_array, text_list_array
 from anls_eval.inputs.values import Where, describe_value, to_answers, to_text
+from anls_eval.rules.protocol import Protocol
 
 
 def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
@@ -65,8 +68,12 @@ def read_column(values: Any, name: str, wanted: pa.DataType | None = None) -> li
     return list(values.tolist() if hasattr(values, "tolist") else values)
 
 
-def read_block(predictions: Any, answers: Any, start: int) -> tuple[Any, Any]:
-    """A block as two Arrow arrays, or as two lists if some text holds a lone surrogate, which Arrow cannot."""
+def read_block(predictions: Any, answers: Any, start: int) -> tuple[Any, Any, dict[int, int]]:
+    """Return a block as two Arrow arrays, and what stands in them for lone surrogates, which Arrow cannot hold.
+
+    Stand-ins are characters for private use that are not in the block. No step changes either kind, so that all
+    scores are those of the texts as given.
+    """
 
     def row_of(side: str) -> Where:
         return lambda row: f"{side}[{start + row}]"
@@ -80,10 +87,37 @@ def read_block(predictions: Any, answers: Any, start: int) -> tuple[Any, Any]:
         return (
             prediction_texts(predictions, row_of("predictions")) if isinstance(predictions, list) else predictions,
             answer_texts(answers, row_of("answers")) if isinstance(answers, list) else answers,
+            {},
         )
     except UnicodeEncodeError:
-        listed = as_list(predictions), as_list(answers)
-        return each_prediction(listed[0], row_of("predictions")), each_answers(listed[1], row_of("answers"))
+        texts = each_prediction(as_list(predictions), row_of("predictions"))
+        options = each_answers(as_list(answers), row_of("answers"))
+    stand_ins = _stand_ins(set(map(ord, set().union(*filter(None, texts), *itertools.chain.from_iterable(options)))))
+    return (
+        text_array([text and text.translate(stand_ins) for text in texts]),
+        text_list_array([[text.translate(stand_ins) for text in own] for own in options]),
+        stand_ins,
+    )
+
+
+_SURROGATES = range(0xD800, 0xE000)
+_PRIVATE_USE = range(0xF0000, 0x10FFFE)
+
+
+def _stand_ins(characters: set[int]) -> dict[int, int]:
+    """Return for each lone surrogate among the characters one for private use that is not among them."""
+    surrogates = sorted(characters.intersection(_SURROGATES))
+    free = [own for own in itertools.islice(_PRIVATE_USE, len(characters) + 1) if own not in characters]
+    return dict(zip(surrogates, free, strict=False))
+
+
+def with_stand_ins(rules: Protocol, stand_ins: Mapping[int, int]) -> Protocol:
+    """Return the rules for texts of a block with stand-ins: a text of the rules that has one means another text."""
+    if not stand_ins or not rules.zero_predictions:
+        return rules
+    used = set(map(chr, stand_ins.values()))
+    zero = tuple(text.translate(stand_ins) for text in rules.zero_predictions if used.isdisjoint(text))
+    return dataclasses.replace(rules, zero_predictions=zero)
 
 
 def check_same_length(predictions: Sequence[Any], answers: Sequence[Any], name: str) -> None:

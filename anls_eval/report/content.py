@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from anls_eval.analysis.confusions import Confusion, character_confusions
-from anls_eval.analysis.diagnosis import COMMON_THRESHOLDS, Disagreement, compare_protocols
+from anls_eval.analysis.diagnosis import COMMON_THRESHOLDS, Disagreement, compare_rules
 from anls_eval.analysis.losses import LossClass, LossReport, loss_report
-from anls_eval.analysis.thresholds import ThresholdSweep, sweep_pairs
-from anls_eval.arrow import number_array
-from anls_eval.explanation.answers import AnswerComparison, explain_answers
+from anls_eval.analysis.thresholds import ThresholdSweep, sweep_measured
+from anls_eval.arrow import as_list, number_array
+from anls_eval.explanation.answers import AnswerComparison, compare_answer
 from anls_eval.explanation.result import Match
 from anls_eval.explanation.tree import explain_tree
 from anls_eval.report.system import System
@@ -32,7 +32,7 @@ from anls_eval.statistics import (
     paired_comparison,
 )
 from anls_eval.submission.score import ScoredQuestions, SubmissionScore
-from anls_eval.text.closest import ClosestPairs, closest_pairs, measure
+from anls_eval.text.measure import Measured, closest_answers, score_columns
 
 _Floats = npt.NDArray[np.float64]
 
@@ -318,9 +318,9 @@ def collect(system: System, other: System | None = None, *, date: datetime.date)
 
 
 class _Texts(NamedTuple):
-    """The closest answers of a system, and its losses, if its protocol is of texts."""
+    """What was measured of a system, and its losses, if its protocol is of texts."""
 
-    pairs: ClosestPairs
+    measured: Measured
     losses: LossReport
 
 
@@ -328,8 +328,12 @@ def _texts(system: System) -> _Texts | None:
     scored = system.scored
     if scored.protocol is None or scored.protocol.tree:
         return None
-    pairs = closest_pairs(scored.predictions, scored.answers, scored.protocol)
-    return _Texts(pairs, loss_report(pairs, scored.protocol))
+    measured = scored.measured
+    if measured is None:
+        measured = score_columns(scored.predictions, scored.answers, scored.protocol, detailed=True).measured
+        assert measured is not None  # noqa: S101 - it is detailed
+    closest = closest_answers(scored.answers, measured)
+    return _Texts(measured, loss_report(as_list(scored.predictions), closest, scored.scores, scored.protocol))
 
 
 def _distribution(scores: _Floats) -> Distribution:
@@ -388,7 +392,8 @@ def _answer(scored: ScoredQuestions, texts: _Texts | None, row: int, compared: b
     expected = _options(scored.answers, row)[0] if closest is None else closest
     comparison = None
     if compared and prediction is not None:
-        [comparison] = explain_answers(prediction, [expected], protocol=texts.losses.protocol).comparisons
+        distance, length = int(texts.measured.distances[row]), int(texts.measured.lengths[row])
+        comparison = compare_answer(prediction, expected, distance, length, texts.losses.protocol)
     return Answer(score, texts.losses.question_classes[row], prediction, expected, comparison)
 
 
@@ -411,7 +416,7 @@ def _text_findings(system: System, texts: _Texts) -> TextFindings:
     ids = scored.question_ids
     confusions = character_confusions(losses)
     shown = confusions[:MOST_CONFUSIONS]
-    sweep = sweep_pairs(texts.pairs, losses.protocol)
+    sweep = sweep_measured(texts.measured, losses.protocol)
     protocols, disputed = _protocols(scored)
     return TextFindings(
         losses=tuple(own for own in losses.classes if own.count),
@@ -434,11 +439,9 @@ def _protocols(scored: ScoredQuestions) -> tuple[tuple[ProtocolMean, ...], tuple
         own = dataclasses.replace(own, name=f"{own.name}-changed")
         rules.append(own)
     # Those that tell capitals apart disagree with the others wherever there are some, and would hide all else.
-    cased = [protocol for protocol in rules if not {"lower", "upper"} & set(protocol.prediction_steps)]
-    caseless = [protocol for protocol in rules if protocol not in cased]
-    found = compare_protocols(scored.predictions, scored.answers, protocols=caseless, most=MOST_DISAGREEMENTS)
-    means = found.means | compare_protocols(scored.predictions, scored.answers, protocols=cased, most=0).means
-    score = scored.submission.score
+    caseless = [protocol for protocol in rules if {"lower", "upper"} & set(protocol.prediction_steps)]
+    found = compare_rules(scored.predictions, scored.answers, rules, caseless, MOST_DISAGREEMENTS)
+    means, score = found.means, scored.submission.score
     names = sorted(means, key=lambda name: (-means[name], name))
     protocols = tuple(
         ProtocolMean(name, means[name], means[name] - score, own is not None and name == own.name) for name in names
@@ -456,12 +459,9 @@ def _disputed(question: Disagreement, question_ids: list[str]) -> DisputedQuesti
 
 def _worst(texts: _Texts) -> list[int]:
     """The questions that lost most; among equals, those closest to an answer first, then in their order."""
-    scores = texts.pairs.scores
+    scores, closest, distances, lengths, _ = texts.measured
     lost = np.flatnonzero(scores < 1)
-    given = np.array([row for row in lost.tolist() if texts.pairs.predictions[row] is not None], dtype=np.int64)
-    distances, lengths = measure(texts.pairs, texts.losses.protocol, given)
-    similarities = np.zeros(len(scores))
-    similarities[given] = 1 - distances / np.maximum(lengths, 1)
+    similarities = np.where(closest < 0, 0, 1 - distances / np.maximum(lengths, 1))
     order = np.lexsort((lost, -similarities[lost], scores[lost]))
     worst: list[int] = lost[order][:MOST_WORST].tolist()
     return worst
@@ -536,6 +536,7 @@ def _aligned(other: System, system: System) -> System:
             answers=_taken(scored.answers, rows),
             is_missing=scored.is_missing[rows],
             scores=scored.scores[rows],
+            measured=None if scored.measured is None else scored.measured.take(rows),
         ),
     )
 

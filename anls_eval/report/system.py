@@ -106,6 +106,7 @@ def read_system(
         seed=seed,
         columns=[] if confidence is None else [confidence],
         missing=missing,
+        measure=True,
         unknown=unknown,
         per_question=per_question,
         on_progress=on_progress,

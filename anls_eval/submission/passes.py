@@ -64,6 +64,7 @@ class Options(NamedTuple):
         missing: ``"error"`` or ``"zero"``.
         unknown: ``"error"`` or ``"ignore"``.
         keep: Whether the questions stay in memory with their scores.
+        measure: Whether what was measured for them stays, too.
     """
 
     by: tuple[str, ...] = ()
@@ -72,6 +73,7 @@ class Options(NamedTuple):
     missing: str = "error"
     unknown: str = "error"
     keep: bool = False
+    measure: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,13 +93,13 @@ class Pass:
 
     Attributes:
         summary: Of the questions that have been scored.
-        kept: These questions and their scores, block by block, where that was asked for.
+        kept: These questions with their scores and what the scorer found, block by block, where that was asked for.
     """
 
     def __init__(self, sides: Sides, scorer: Scorer, options: Options, whole: bool) -> None:
         self.scorer, self.summary = scorer, Summary(notes=dict.fromkeys(sides.notes))
         self._options = options
-        self.kept: list[tuple[pa.Table, npt.NDArray[np.float64]]] = []
+        self.kept: list[tuple[pa.Table, npt.NDArray[np.float64], Any]] = []
         self._clustered: list[tuple[npt.NDArray[np.float64], list[str]]] = []
         predictions, references = (
             self._whole(rows(), side) if whole else rows() for rows, side in zip(sides[:2], SIDES, strict=True)
@@ -125,11 +127,11 @@ class Pass:
 
     def scored(
         self, detailed: bool, on_progress: Callable[[int], None]
-    ) -> Iterator[tuple[pa.Table, npt.NDArray[np.float64], dict[str, pa.Array]]]:
-        """Score block by block; the details are columns of what else there is to say, if asked for."""
+    ) -> Iterator[tuple[pa.Table, npt.NDArray[np.float64], Any]]:
+        """Score block by block; if `detailed`, with what `Scorer.columns` takes."""
         n = 0
         for questions in self.questions():
-            scores, details = self.scorer.score(questions, detailed, self.summary)
+            scores, found = self.scorer.score(questions, detailed or self._options.measure, self.summary)
             self.summary.tally(("score",), scores)
             for name in self._options.by:
                 labels = questions[BY + name].combine_chunks()
@@ -140,14 +142,15 @@ class Pass:
             if self._options.cluster_by is not None:
                 self._clustered.append((scores, _one_label(questions, self._options.cluster_by)))
             if self._options.keep:
-                self.kept.append((questions, scores))
+                self.kept.append((questions, scores, found))
             n += len(scores)
             on_progress(n)
-            yield questions, scores, details
+            yield questions, scores, found
 
     def rows(self, detailed: bool, on_progress: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
         """Score block by block, and give the rows for a file."""
-        for questions, scores, details in self.scored(detailed, on_progress):
+        for questions, scores, found in self.scored(detailed, on_progress):
+            details = self.scorer.columns(questions, found) if detailed else {}
             ids = decode_texts(questions["question_id"].combine_chunks(), TEXTS)
             columns = {"question_id": text_column(ids), **details, "score": number_array(scores)}
             for name in self._options.by:

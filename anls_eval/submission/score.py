@@ -23,8 +23,9 @@ from anls_eval.rules.protocol import Protocol
 from anls_eval.statistics import Interval, confidence_interval
 from anls_eval.statistics.tally import Tally
 from anls_eval.submission.passes import BY, NO_VALUE, SIDES, Options, Pass, sides_of
-from anls_eval.submission.scorers import Scorer, make_scorer
+from anls_eval.submission.scorers import Scorer, TextScorer, make_scorer
 from anls_eval.submission.totals import Summary
+from anls_eval.text.measure import Measured
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,6 +216,7 @@ class ScoredQuestions:
         answers: Their accepted answers, or their references as trees.
         is_missing: Of shape (n,), whether there is no prediction.
         scores: Of shape (n,), from 0 to 1.
+        measured: The closest answer and the distance of each text; None unless asked for.
         columns: For each column asked for, the values of each question, as texts: mostly one, none where it is null.
     """
 
@@ -225,6 +227,7 @@ class ScoredQuestions:
     answers: Any
     is_missing: npt.NDArray[np.bool_]
     scores: npt.NDArray[np.float64]
+    measured: Measured | None
     columns: dict[str, list[list[str]]]
 
 
@@ -240,6 +243,7 @@ def score_questions(
     columns: Sequence[str] = (),
     missing: str = "error",
     unknown: str = "error",
+    measure: bool = False,
     per_question: str | os.PathLike[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> ScoredQuestions:
@@ -256,6 +260,7 @@ def score_questions(
         columns: Further columns to give by question, which the score is not grouped by.
         missing: As in `score_submission`.
         unknown: The same.
+        measure: Keep the closest answer and the distance of each text, as a report needs them.
         per_question: The same.
         on_progress: The same.
 
@@ -280,14 +285,15 @@ def score_questions(
         (['2', '1'], [0.75, 1.0], {'page': [['7'], ['8']]})
     """
     check_options(protocol, threshold, missing, unknown)
-    options = Options(tuple(by), cluster_by, tuple(columns), missing, unknown, keep=True)
     scorer = make_scorer(protocol, threshold)
+    measure = measure and isinstance(scorer, TextScorer)
+    options = Options(tuple(by), cluster_by, tuple(columns), missing, unknown, keep=True, measure=measure)
     readers = sides_with(predictions, references, scorer, options.names)
 
     def score(whole: bool) -> ScoredQuestions:
         run = Pass(sides_of(readers, scorer, options.names), scorer, options, whole)
         _score_all(run, per_question, on_progress)
-        table = pa.concat_tables([questions for questions, _ in run.kept]).combine_chunks()
+        table = pa.concat_tables([questions for questions, _, _ in run.kept]).combine_chunks()
         given, expected = scorer.read(table)
         return ScoredQuestions(
             submission=_result(run, options, seed),
@@ -296,7 +302,8 @@ def score_questions(
             predictions=given,
             answers=expected,
             is_missing=as_bools(table["is_missing"].combine_chunks()),
-            scores=np.concatenate([scores for _, scores in run.kept]),
+            scores=np.concatenate([scores for _, scores, _ in run.kept]),
+            measured=Measured.join([found for *_, found in run.kept]) if measure else None,
             columns={name: table[BY + name].to_pylist() for name in options.names},
         )
 

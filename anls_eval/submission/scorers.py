@@ -34,8 +34,7 @@ from anls_eval.registry import get_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.submission.totals import Summary
-from anls_eval.text.closest import ClosestPairs, closest_pairs, measure
-from anls_eval.text.measure import Scored, score_columns
+from anls_eval.text.measure import Measured, Scored, closest_answers, score_columns
 from anls_eval.text.similarity import compute_similarity
 from anls_eval.tree.as_json import tree_as_json
 
@@ -76,9 +75,14 @@ class Scorer:
         given = [json.loads(text or b"null") for text in questions["prediction"].to_pylist()]
         return given, [json.loads(text) for text in questions["answers"].to_pylist()]
 
-    def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, dict[str, pa.Array]]:
-        """Return the scores of a block and, if `detailed`, columns that explain them; add notes to the summary."""
+    def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, Any]:
+        """Return the scores of a block and, if `detailed`, what `columns` takes; add notes to the summary."""
         raise NotImplementedError
+
+    def columns(self, questions: pa.Table, found: Any) -> dict[str, pa.Array]:
+        """Return columns that explain the scores of a block."""
+        columns: dict[str, pa.Array] = found
+        return columns
 
     def notes(self, summary: Summary) -> list[str]:
         """Return the warnings to show to the user."""
@@ -124,32 +128,24 @@ class TextScorer(Scorer):
         texts = decode_texts(questions["prediction"].combine_chunks(), TEXTS)
         return texts, decode_texts(questions["answers"].combine_chunks(), TEXT_LISTS)
 
-    def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, dict[str, pa.Array]]:
-        """Score texts; the details are the closest answer, its distance, and the class of loss."""
-        texts, options = self.read(questions)
-        if not detailed:
-            scored = score_columns(texts, options, self.rules)
-            _note_texts(summary, scored, questions)
-            return scored.scores, {}
-        pairs = closest_pairs(texts, options, self.rules)
-        _note_texts(summary, pairs.scored, questions)
-        return pairs.scores, self._details(pairs)
+    def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, Measured | None]:
+        """Score texts; what explains the scores is `Measured`."""
+        scored = score_columns(*self.read(questions), self.rules, detailed)
+        _note_texts(summary, scored, questions)
+        return scored.scores, scored.measured
 
-    def _details(self, pairs: ClosestPairs) -> dict[str, pa.Array]:
-        n = len(pairs.scores)
-        answered = np.array([row for row, text in enumerate(pairs.predictions) if text is not None], dtype=np.int64)
-        measured = np.zeros(n, dtype=bool)
-        measured[answered] = True
-        distances, lengths = np.zeros((2, n), dtype=np.int64)
-        distances[answered], lengths[answered] = measure(pairs, self.rules, answered)
-        similarities = np.asarray(compute_similarity(distances, lengths, self.rules), dtype=np.float64)
+    def columns(self, questions: pa.Table, found: Measured) -> dict[str, pa.Array]:
+        """The closest answer, how far it is, and the class of loss."""
+        texts, options = self.read(questions)
+        closest, nowhere = closest_answers(options, found), found.closest < 0
+        similarities = np.asarray(compute_similarity(found.distances, found.lengths, self.rules), dtype=np.float64)
         return {
-            "prediction": text_column(pairs.predictions),
-            "closest_reference": text_column(pairs.answers),
-            "distance": number_array(distances, ~measured),
-            "length": number_array(lengths, ~measured),
-            "similarity": number_array(similarities, ~measured),
-            "loss": text_array(question_classes(pairs, self.rules)).cast(pa.string()),
+            "prediction": text_column(texts),
+            "closest_reference": text_column(closest),
+            "distance": number_array(found.distances, nowhere),
+            "length": number_array(found.lengths, nowhere),
+            "similarity": number_array(similarities, nowhere),
+            "loss": text_array(question_classes(as_list(texts), closest, found.scores, self.rules)).cast(pa.string()),
         }
 
     def notes(self, summary: Summary) -> list[str]:

@@ -78,6 +78,7 @@ def score_systems(
     missing: str = "error",
     unknown: str = "error",
     skip: bool = False,
+    measure: bool = False,
 ) -> ScoredSystems:
     r"""Score several submissions on the same references.
 
@@ -92,6 +93,7 @@ def score_systems(
         missing: The same.
         unknown: The same.
         skip: Whether a file that cannot be scored is left out and listed, and not an error.
+        measure: As in `score_questions`, for a report.
 
     Returns:
         The scores, question by question.
@@ -124,6 +126,7 @@ def score_systems(
                 threshold=threshold,
                 columns=columns,
                 missing=missing,
+                measure=measure,
                 unknown=unknown,
             )
         except ValueError as error:

@@ -51,19 +51,19 @@ def edit_costs(rules: Protocol) -> tuple[int, int, int]:
     return 1, 1, min(rules.substitution_cost, 2)
 
 
-def score_one(prediction: str | None, answers: Sequence[str], rules: Protocol) -> tuple[float, int]:
-    """The score of one question and the index of its closest answer (-1 if there is no prediction)."""
+def measure_one(prediction: str | None, answers: Sequence[str], rules: Protocol) -> tuple[float, int, int, int]:
+    """Return the score of one question, the index of its closest answer (-1: no prediction), distance and length."""
     if prediction is None:
-        return 0.0, -1
+        return 0.0, -1, 0, 0
     left = apply_steps(rules.prediction_steps, prediction)
-    best_score, best_similarity, best = 0.0, -math.inf, -1
+    best_similarity, best, best_distance, best_length = -math.inf, -1, 0, 0
     for index, answer in enumerate(answers):
         distance, length = compare_texts(prediction, left, answer, rules)
         similarity = compute_similarity(distance, length, rules)
         if similarity > best_similarity:
-            best_similarity, best = similarity, index
-            best_score = similarity if reaches_threshold(distance, length, rules) else 0.0
-    return (0.0 if left in rules.zero_predictions else best_score), best
+            best_similarity, best, best_distance, best_length = similarity, index, distance, length
+    is_kept = left not in rules.zero_predictions and reaches_threshold(best_distance, best_length, rules)
+    return best_similarity if is_kept else 0.0, best, best_distance, best_length
 
 
 def compare_texts(prediction: str, left: str, answer: str, rules: Protocol) -> tuple[int, int]:

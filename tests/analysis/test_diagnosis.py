@@ -15,6 +15,7 @@ import pytest
 from any_texts import CUSTOM, QUESTION
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patched import set_limit
 from places import DATA
 from reference import TEXT_PROTOCOLS
 
@@ -23,7 +24,7 @@ from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import STEPS
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import anls_score, anls_scores
-from anls_eval.text import outcomes
+from anls_eval.text import many_protocols
 
 RUNS = sorted(path.stem.removeprefix("pred_") for path in (DATA / "docvqa").glob("pred_*.json"))
 NAMES = sorted(TEXT_PROTOCOLS)
@@ -81,7 +82,7 @@ class TestComparison:
         predictions, answers = questions_of("qwen2_vl_7b")
         predictions[3], predictions[500], predictions[700] = "\ud800", None, "café\u0301"
         whole = compare_protocols(predictions, answers)
-        monkeypatch.setattr(outcomes, "_BLOCK", 97)
+        set_limit(monkeypatch, "BLOCK_ROWS", 97)
         assert compare_protocols(predictions, answers) == whole
         assert_equal_to_one_by_one(predictions, answers, [PROTOCOLS[name] for name in NAMES])
 
@@ -155,7 +156,7 @@ def assert_equal_to_one_by_one(predictions: list[Any], answers: list[list[str]],
 class TestPlainText:
     """Texts that are measured once for many protocols: the steps must really leave them alone."""
 
-    @given(text=st.from_regex(outcomes._PLAIN.replace(r"\z", r"\Z"), alphabet=st.characters(max_codepoint=127)))
+    @given(text=st.from_regex(many_protocols.PLAIN.replace(r"\z", r"\Z"), alphabet=st.characters(max_codepoint=127)))
     def test_only_steps_of_case_change_it(self, text: str) -> None:
         for name, step in STEPS.items():
             if name not in ("lower", "upper"):
@@ -163,7 +164,7 @@ class TestPlainText:
 
     @pytest.mark.parametrize("text", [" a", "a ", "a  b", "a\nb", "a.", ".a", "a!", "é", "a\tb", ".", " ", "a\n"])
     def test_others_are_not_plain(self, text: str) -> None:
-        assert not re.match(outcomes._PLAIN.replace(r"\z", r"\Z"), text)
+        assert not re.match(many_protocols.PLAIN.replace(r"\z", r"\Z"), text)
 
 
 # What can be done to a run. Each is computed here in plain Python on top of `anls_score`.

@@ -40,7 +40,7 @@ from anls_eval.registry import get_protocol, signature
 from anls_eval.scoring import anls_score, explain
 from anls_eval.submission.score import score_submission
 from anls_eval.submission.systems import ranking_as_json, score_systems
-from anls_eval.text.similarity import score_one
+from anls_eval.text.similarity import measure_one
 
 GOLD = docvqa_runs.FOLDER / "gold.json"
 RUN = docvqa_runs.FOLDER / "pred_llama_scout.json"
@@ -303,7 +303,7 @@ def test_score_and_closest_answer_are_those_of_the_metric(protocol: str) -> None
         found = answer_view.view(prediction, answers, protocol, None, None)
         scores = {own.name: own.score for own in found.protocols}
         assert {name: scores[name] for name in TEXT_PROTOCOLS} == {
-            name: score_one(prediction, answers, rules)[0] for name, rules in TEXT_PROTOCOLS.items()
+            name: measure_one(prediction, answers, rules)[0] for name, rules in TEXT_PROTOCOLS.items()
         }
         assert found.found.score == scores[protocol]
         assert found.found.signature == signature(protocol, n=1)

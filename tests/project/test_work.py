@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import random
 import tracemalloc
@@ -18,16 +19,19 @@ import pytest
 from work import Work, counted
 
 from anls_eval.analysis.diagnosis import compare_protocols, diagnose
+from anls_eval.explanation.answers import explain_answers
 from anls_eval.explanation.tree import closest_reference_of, matches_of
 from anls_eval.files import Reader, open_predictions, open_references
 from anls_eval.metric import ANLS
+from anls_eval.report.content import collect
+from anls_eval.report.system import read_system
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import LENGTHS, apply_steps
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import anls_score, anls_scores, anls_star_score, anls_star_scores, explain
 from anls_eval.statistics import rank_systems, resampling
 from anls_eval.submission.score import score_questions, score_submission
-from anls_eval.text.closest import closest_pairs, measure
+from anls_eval.text.measure import score_columns
 from anls_eval.text.similarity import kept_similarity
 from benchmarks.documents import chain, header, nested, predicted
 from benchmarks.tree import Pair, Sizes, pairs
@@ -36,7 +40,6 @@ TEXTS = [name for name, rules in PROTOCOLS.items() if not rules.tree]
 RUN = "qwen2_vl_7b"
 GOLD = docvqa_runs.FOLDER / "gold.json"
 ANSWERS = docvqa_runs.answers()
-PAIRS = sum(map(len, ANSWERS))
 TREES = {own.name: own for own in pairs(Sizes())}
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -74,6 +77,16 @@ def open_pairs(predictions: list[str], rules: Protocol) -> list[int]:
         is_settled = left in rights and (left != "" or rules.both_empty)
         counts.append(0 if is_settled else needed)
     return counts
+
+
+def unsettled_pairs(predictions: list[str], rules: Protocol) -> int:
+    """How many pairs have a distance where the closest answer is wanted: no answer is equal, and neither text empty."""
+    count = 0
+    for prediction, answers in zip(predictions, ANSWERS, strict=True):
+        left = apply_steps(rules.prediction_steps, prediction)
+        rights = [apply_steps(rules.answer_steps, answer) for answer in answers]
+        count += 0 if left in rights or not left else sum(right != "" for right in rights)
+    return count
 
 
 def as_arrow(predictions: list[str]) -> tuple[pa.Array, pa.Array]:
@@ -128,16 +141,11 @@ class TestTexts:
         work = work_of(lambda: anls_score("CocaCola", ["Coca Cola", "Coca Cola Company"]))
         assert (work.single, work.columns, work.arrow_bytes) == (2, [], 0)
 
-    def test_the_closest_answers_take_one_pass(self) -> None:
+    def test_details_measure_the_unsettled_pairs_once(self) -> None:
         predictions = docvqa_runs.predictions(RUN)
-        work = work_of(lambda: closest_pairs(predictions, ANSWERS, PROTOCOLS["standard"]))
-        assert work.columns == [PAIRS], "the closest answer is looked for by distances computed before"
-
-    def test_details_measure_only_the_closest_again(self) -> None:
-        predictions = docvqa_runs.predictions(RUN)
-        pairs = closest_pairs(predictions, ANSWERS, PROTOCOLS["standard"])
-        work = work_of(lambda: measure(pairs, PROTOCOLS["standard"], np.arange(len(predictions))))
-        assert work.columns == [len(predictions)]
+        work = work_of(lambda: score_columns(predictions, ANSWERS, PROTOCOLS["standard"], detailed=True))
+        assert work.columns == [unsettled_pairs(predictions, PROTOCOLS["standard"])]
+        assert work.single == 0, "the closest answer is looked for by distances computed before"
 
 
 class TestMetric:
@@ -155,7 +163,8 @@ class TestMetric:
         assert work.arrow_bytes <= 1_240_000, "batches are joined one by one, or columns are copied"
 
     def test_details_take_one_pass(self) -> None:
-        assert work_of(lambda: self.score(detailed=True)).columns == [PAIRS], "details are scored once more"
+        pairs = unsettled_pairs(docvqa_runs.predictions(RUN), PROTOCOLS["standard"])
+        assert work_of(lambda: self.score(detailed=True)).columns == [pairs], "details are scored once more"
 
 
 class TestAllProtocols:
@@ -169,6 +178,40 @@ class TestAllProtocols:
         predictions = docvqa_runs.predictions(RUN)
         work = work_of(lambda: diagnose(predictions, ANSWERS, "0.26"))
         assert sum(work.columns) <= 3_294, "distances are measured again for a threshold or another way to score"
+
+
+class TestReport:
+    """A full report and its rows: the submission is measured once, and all protocols together once more."""
+
+    @pytest.mark.parametrize("protocol", ["standard", "paper", "mpdocvqa"])
+    @pytest.mark.parametrize("run", docvqa_runs.RUNS)
+    def test_measures_once(self, run: str, protocol: str, tmp_path: Path) -> None:
+        predictions, texts = docvqa_runs.FOLDER / f"pred_{run}.json", docvqa_runs.predictions(run)
+        gold, out = tmp_path / "gold.json", tmp_path / "rows.csv"
+        rows = json.loads(GOLD.read_text(encoding="utf-8"))["data"]
+        gold.write_text(json.dumps({"data": [own | {"page": row % 7} for row, own in enumerate(rows)]}))
+
+        def report() -> Any:
+            sides = open_predictions(predictions), open_references(gold)
+            system = read_system(*sides, protocol=protocol, by=["page"], per_question=out)
+            return collect(system, date=datetime.date(2026, 1, 1))
+
+        compared = work_of(lambda: compare_protocols(texts, ANSWERS))
+        work = work_of(report)
+        own = unsettled_pairs(texts, PROTOCOLS[protocol])
+        assert sum(work.columns) == own + sum(compared.columns), "a distance is measured again"
+        assert (work.single, work.matrices) == (0, []), "a distance is measured again, one by one"
+
+    def test_the_numbers_of_one_run(self) -> None:
+        texts = docvqa_runs.predictions(RUN)
+        compared = work_of(lambda: compare_protocols(texts, ANSWERS))
+        assert unsettled_pairs(texts, PROTOCOLS["standard"]) == 646  # of 1,610 pairs
+        assert sum(compared.columns) == 1_492
+
+    @pytest.mark.parametrize("protocol", TEXTS)
+    def test_an_explanation_measures_each_answer_once(self, protocol: str) -> None:
+        work = work_of(lambda: explain_answers("CocaCola", ["Coca Cola", "Pepsi", "Coke"], protocol=protocol))
+        assert (work.single, work.columns) == (3, [])
 
 
 def leaves(tree: Any) -> int:

@@ -38,7 +38,7 @@ def assert_all_ways_equal(questions: Sequence[tuple[str | None, list[str]]], rul
     if not any(has_surrogate(text) for prediction, own in questions for text in (prediction, *own)):
         columns = pa.array(predictions, pa.string()), pa.array(answers, pa.list_(pa.string()))
         assert anls_scores(*columns, protocol=rules).tolist() == expected
-    detailed = score_columns(predictions, answers, rules, closest=True)
+    detailed = score_columns(predictions, answers, rules, detailed=True)
     assert detailed.scores.tolist() == expected
     for (prediction, own), closest, score in zip(questions, detailed.closest, expected, strict=True):
         if prediction is None:
@@ -79,15 +79,18 @@ class TestEqualsTheReference:
     def test_across_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
         predictions = [None if i % 11 == 0 else f"answer {i % 7}  " for i in range(100)]
         answers = [[f"Answer {i % 5}", "answer"] for i in range(100)]
-        whole = score_columns(predictions, answers, PROTOCOLS["rrc"], closest=True)
+        whole = score_columns(predictions, answers, PROTOCOLS["rrc"], detailed=True)
         set_limit(monkeypatch, "BLOCK_ROWS", 7)
         for columns in (
             (predictions, answers),
             (pa.chunked_array([predictions[:9], predictions[9:]]), pa.array(answers)),
         ):
-            parts = score_columns(columns[0], columns[1], PROTOCOLS["rrc"], closest=True)
+            parts = score_columns(columns[0], columns[1], PROTOCOLS["rrc"], detailed=True)
             assert parts.scores.tolist() == whole.scores.tolist()
-            assert parts[1:] == whole[1:]
+            assert parts[1:4] == whole[1:4]
+            assert parts.measured is not None
+            assert whole.measured is not None
+            assert all(map(np.array_equal, parts.measured, whole.measured))
 
     @given(ANY_TEXT, st.lists(ANY_TEXT, min_size=1, max_size=3))
     def test_from_zero_to_one(self, prediction: str, answers: list[str]) -> None:

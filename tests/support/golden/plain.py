@@ -26,6 +26,8 @@ LEFT_OUT = frozenset(
 _BOUNDS = frozenset(("low", "high", "interval", "confidence_interval"))
 _DIGITS = 10
 
+_NEW_FIELDS = frozenset(("measured",))  # came after the recording; the numbers in it are those of the rows
+
 _VERSIONS = re.compile(r"(?<=\|)(version|unicode):[^|]*")
 _MOST = 1_500  # characters of a list that is recorded in full
 _FIRST = 3
@@ -35,8 +37,8 @@ _BLOCK = 50
 def plain(value: Any) -> Any:
     """Return a result as JSON values: floats as they are, versions masked, fields of dataclasses by name."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = sorted(field.name for field in dataclasses.fields(value) if not field.name.startswith("_"))
-        return plain({name: getattr(value, name) for name in names})
+        names = {own.name for own in dataclasses.fields(value) if not own.name.startswith("_")}
+        return plain({name: getattr(value, name) for name in sorted(names - _NEW_FIELDS)})
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return plain(dict(sorted(value._asdict().items())))
     if isinstance(value, Mapping):
