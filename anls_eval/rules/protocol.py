@@ -57,7 +57,7 @@ def threshold_error(threshold: object) -> ValueError:
 
 
 class Rules:
-    """What protocols of every kind have: those of texts and trees (`Protocol`) and those of leaderboards."""
+    """What the rules of every kind have: a `Protocol` for texts or trees, and a `Leaderboard`."""
 
     name: str
     aliases: tuple[str, ...]
@@ -67,14 +67,6 @@ class Rules:
     def answer_types(self) -> tuple[str, ...]:
         """The answer types, one of which each question needs; empty where questions need none."""
         return ()
-
-    def with_threshold(self, threshold: Threshold) -> Rules:
-        """Return these rules with another threshold; None keeps the threshold."""
-        raise NotImplementedError
-
-    def signature_fields(self) -> dict[str, object]:
-        """Return the fields of a signature that name the rules."""
-        raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
