@@ -305,7 +305,9 @@ class Protocol(Rules):
 
     def with_threshold(self, threshold: Threshold) -> Protocol:
         """Return these rules with another threshold; None keeps the threshold."""
-        return self if threshold is None else dataclasses.replace(self, threshold=read_threshold(threshold))
+        if threshold is None:
+            return self
+        return dataclasses.replace(self, threshold=cast(float, threshold))  # which reads texts, too
 
     def signature_fields(self) -> dict[str, object]:
         """Return the fields of a signature that name the rules."""

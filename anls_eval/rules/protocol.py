@@ -10,6 +10,7 @@ import urllib.parse
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
@@ -166,7 +167,9 @@ class Protocol(Rules):
 
     def with_threshold(self, threshold: Threshold) -> Protocol:
         """Return these rules with another threshold; None keeps the threshold."""
-        return self if threshold is None else dataclasses.replace(self, threshold=read_threshold(threshold))
+        if threshold is None:
+            return self
+        return dataclasses.replace(self, threshold=cast(float, threshold))  # which reads texts, too
 
     def signature_fields(self) -> dict[str, object]:
         """Return the fields of a signature that name the rules."""
