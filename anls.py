@@ -294,7 +294,7 @@ def threshold_error(threshold: object) -> AnlsError:
 
 
 class Rules:
-    """What protocols of every kind have: those of texts and trees (`Protocol`) and those of leaderboards."""
+    """What the rules of every kind have: a `Protocol` for texts or trees, and a `Leaderboard`."""
 
     name: str
     aliases: tuple[str, ...]
@@ -304,14 +304,6 @@ class Rules:
     def answer_types(self) -> tuple[str, ...]:
         """The answer types, one of which each question needs; empty where questions need none."""
         return ()
-
-    def with_threshold(self, threshold: Threshold) -> Rules:
-        """Return these rules with another threshold; None keeps the threshold."""
-        raise NotImplementedError
-
-    def signature_fields(self) -> dict[str, object]:
-        """Return the fields of a signature that name the rules."""
-        raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -410,7 +402,9 @@ class Protocol(Rules):
 
     def with_threshold(self, threshold: Threshold) -> Protocol:
         """Return these rules with another threshold; None keeps the threshold."""
-        return self if threshold is None else dataclasses.replace(self, threshold=read_threshold(threshold))
+        if threshold is None:
+            return self
+        return dataclasses.replace(self, threshold=cast(float, threshold))  # which reads texts, too
 
     def signature_fields(self) -> dict[str, object]:
         """Return the fields of a signature that name the rules."""
@@ -627,7 +621,7 @@ def resolve_rules(protocol: str | Protocol, threshold: Threshold, of_trees: bool
 def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderboard:
     """Return the rules for a name, an alias, a `Protocol` or a `Leaderboard`, with its threshold."""
     if isinstance(protocol, Rules):
-        return cast("Protocol | Leaderboard", protocol.with_threshold(threshold))
+        return cast("Protocol | Leaderboard", protocol).with_threshold(threshold)
     key = name_key(protocol)
     if key in LEADERBOARD_NAMES:
         # Imported here to keep the start light. Beside anls.py it may be missing: get_protocol then says where it is.

@@ -75,7 +75,7 @@ def resolve_rules(protocol: str | Protocol, threshold: Threshold, of_trees: bool
 def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderboard:
     """Return the rules for a name, an alias, a `Protocol` or a `Leaderboard`, with its threshold."""
     if isinstance(protocol, Rules):
-        return cast("Protocol | Leaderboard", protocol.with_threshold(threshold))
+        return cast("Protocol | Leaderboard", protocol).with_threshold(threshold)
     key = name_key(protocol)
     if key in LEADERBOARD_NAMES:
         # Imported here to keep the start light. Beside anls.py it may be missing: get_protocol then says where it is.

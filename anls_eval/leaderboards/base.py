@@ -13,16 +13,7 @@ import numpy as np
 from anls_eval.arrow import Floats
 from anls_eval.errors import AnlsError, check_choice
 from anls_eval.inputs.values import is_missing_value
-from anls_eval.leaderboards.question import (
-    Outcome,
-    Pairs,
-    Question,
-    Rule,
-    Similarity,
-    as_integer,
-    integer_answers,
-    plain_list,
-)
+from anls_eval.leaderboards.question import Outcome, Pairs, Question, Rule, Similarity, as_integer, plain_list
 from anls_eval.rules.protocol import Protocol, Rules, Threshold
 from anls_eval.statistics.tally import Tally
 from anls_eval.text.measure import score_columns
@@ -195,7 +186,7 @@ def _integer_note(questions: list[Question]) -> str:
     rows = [
         row
         for row, question in enumerate(questions)
-        if question.answer_type == "Int" and any(isinstance(as_integer(own), str) for own in integer_answers(question))
+        if question.answer_type == "Int" and any(isinstance(as_integer(own), str) for own in question.integer_answers())
     ]
     if not rows:
         return ""

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
 
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.leaderboards.base import Leaderboard, by_protocol
-from anls_eval.leaderboards.question import (
-    Outcome,
-    Pairs,
-    Question,
-    Rule,
-    accepted_answers,
-    item_texts,
-    plain_list,
-    prediction_items,
-    prediction_text,
-    reference_items,
-)
+from anls_eval.leaderboards.question import Outcome, Pairs, Question, item_texts, plain_list
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.tree.matching import assign
 
@@ -32,8 +20,8 @@ def _dude_text(question: Question) -> Outcome:
     first = plain_list(question.prediction)
     if isinstance(first, (list, tuple)):
         first = first[0] if len(first) else ""
-    text = prediction_text(question._replace(prediction=first))
-    answers = accepted_answers(question)
+    text = question._replace(prediction=first).prediction_text()
+    answers = question.accepted_answers()
     return Pairs([text] * len(answers), answers, max)
 
 
@@ -47,8 +35,8 @@ def _dude_not_answerable(question: Question) -> Outcome:
 def _dude_list(question: Question) -> Outcome:
     """Return the pairs for the best one-to-one sum, divided by the larger of distinct answers and predictions."""
     # Sorted: which of several equally good assignments is found depends on the order.
-    answers = sorted(item_texts(reference_items(question), f"reference{question.row}"))
-    predictions = sorted(item_texts(prediction_items(question), f"prediction{question.row}"))
+    answers = sorted(item_texts(question.reference_items(), f"reference{question.row}"))
+    predictions = sorted(item_texts(question.prediction_items(), f"prediction{question.row}"))
     length = max(len(set(answers)), len(predictions))
     if not length:
         return 1.0
@@ -62,20 +50,18 @@ def _best_sum(similarities: list[float], shape: tuple[int, int], length: int) ->
     return math.fsum(matrix[assign(matrix)]) / length
 
 
-_RULES: Mapping[str, Rule] = {
-    "extractive": _dude_text,
-    "abstractive": _dude_text,
-    "list/extractive": _dude_list,
-    "list/abstractive": _dude_list,
-    "not-answerable": _dude_not_answerable,
-}
-
 DUDE = Leaderboard(
     name="dude",
     description="Texts: `rrc`. Lists: the best sum of one-to-one `rrc` similarities, divided by the larger of the "
     "number of distinct answers and the number of predictions. Not answerable: an empty prediction is correct. If "
     "there are several predictions for a type other than list, the first counts.",
-    rules=_RULES,
+    rules={
+        "extractive": _dude_text,
+        "abstractive": _dude_text,
+        "list/extractive": _dude_list,
+        "list/abstractive": _dude_list,
+        "not-answerable": _dude_not_answerable,
+    },
     similarity=by_protocol(PROTOCOLS["rrc"]),
     source="Jordy-VL/DUDEeval, evaluate_submission.py. For two empty lists the original gives NaN; here the score is "
     "1. It divides by the length of the raw strings, so whitespace around a wrong answer raises its score.",

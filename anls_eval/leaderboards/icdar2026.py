@@ -10,7 +10,7 @@ import string
 from dateutil.parser import parser, parserinfo
 
 from anls_eval.leaderboards.base import Leaderboard, by_protocol
-from anls_eval.leaderboards.question import Outcome, Pairs, Question, accepted_answers, parse_literal, prediction_text
+from anls_eval.leaderboards.question import Outcome, Pairs, Question, parse_literal
 from anls_eval.rules.table import PROTOCOLS
 
 
@@ -28,7 +28,7 @@ _ANY_DAYS = datetime.datetime(2026, 1, 1), datetime.datetime(2024, 12, 31)
 
 def _icdar(question: Question) -> Outcome:
     """Return 1 if equal as number with unit, version or date, or, if no answer is a number, for a similarity of 0.9."""
-    text = prediction_text(question).rpartition("FINAL ANSWER:")[2].strip()
+    text = question.prediction_text().rpartition("FINAL ANSWER:")[2].strip()
     answers = _icdar_answers(question)
     if any(_is_same_value(text, answer) for answer in answers):
         return 1.0
@@ -52,7 +52,7 @@ def _icdar_answers(question: Question) -> list[str]:
             parsed = None
         if isinstance(parsed, list):
             reference = list(map(str, parsed))
-    return accepted_answers(question._replace(reference=reference))
+    return question._replace(reference=reference).accepted_answers()
 
 
 def _is_same_value(text: str, answer: str) -> bool:

@@ -16,16 +16,7 @@ from rapidfuzz.process import cpdist
 from anls_eval.arrow import Floats
 from anls_eval.leaderboards.base import Leaderboard
 from anls_eval.leaderboards.mmlongbench import clean_text, must_be_equal, score_float, score_int
-from anls_eval.leaderboards.question import (
-    Outcome,
-    Pairs,
-    Question,
-    accepted_answers,
-    parse_literal,
-    prediction_text,
-    read_items,
-    reference_items,
-)
+from anls_eval.leaderboards.question import Outcome, Pairs, Question, parse_literal, read_items
 
 
 def _joined(text: str) -> str:
@@ -42,8 +33,8 @@ def _joined(text: str) -> str:
 
 def _mmesgbench_text(question: Question, compare: Callable[[str, list[str]], Outcome]) -> Outcome:
     """Return 1 if the prediction contains an answer; otherwise compare it with the answers that need not be equal."""
-    text = _joined(prediction_text(question))
-    answers = [_joined(answer) for answer in accepted_answers(question)]
+    text = _joined(question.prediction_text())
+    answers = [_joined(answer) for answer in question.accepted_answers()]
     if any(answer in text for answer in answers):
         return 1.0
     return compare(text, [answer for answer in answers if not must_be_equal(answer)])
@@ -71,13 +62,13 @@ def _indel_similarity(texts: list[str], answers: list[str]) -> Floats:
 
 def _mmesgbench_none(question: Question) -> float:
     """Return 1 for equal cleaned texts."""
-    text = _joined(prediction_text(question))
-    return float(any(_joined(answer) == text for answer in accepted_answers(question)))
+    text = _joined(question.prediction_text())
+    return float(any(_joined(answer) == text for answer in question.accepted_answers()))
 
 
 def _mmesgbench_list(question: Question) -> float:
     """Return the share of answers matched to an item of the prediction; 0 for lists of unequal length."""
-    answers = list(map(clean_text, reference_items(question)))
+    answers = list(map(clean_text, question.reference_items()))
     where = f"prediction{question.row}"
     texts = list(map(clean_text, read_items(question.prediction, where, lambda text, _: _repaired(text))))
     if len(answers) != len(texts) or not answers:

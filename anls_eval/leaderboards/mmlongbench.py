@@ -7,17 +7,7 @@ import re
 from typing import Any
 
 from anls_eval.leaderboards.base import Leaderboard, by_protocol
-from anls_eval.leaderboards.question import (
-    Outcome,
-    Pairs,
-    Question,
-    accepted_answers,
-    as_integer,
-    integer_answers,
-    prediction_items,
-    prediction_text,
-    reference_items,
-)
+from anls_eval.leaderboards.question import Outcome, Pairs, Question, as_integer
 from anls_eval.rules.table import PROTOCOLS
 
 
@@ -60,9 +50,9 @@ def score_int(question: Question) -> float:
 
     The original compares such an answer with "", so with an empty answer every prediction is correct.
     """
-    wholes = [as_integer(answer) for answer in integer_answers(question)]
+    wholes = [as_integer(answer) for answer in question.integer_answers()]
     try:
-        predicted = int(float(prediction_text(question)))
+        predicted = int(float(question.prediction_text()))
     except (ValueError, OverflowError):
         return float("" in wholes)
     return float(predicted in wholes or "" in wholes)
@@ -70,14 +60,14 @@ def score_int(question: Question) -> float:
 
 def score_float(question: Question) -> float:
     """Return 1 within 1 % of the answer, a hundredth of it or a hundred times it, or if equal when rounded."""
-    answers = accepted_answers(question)
+    answers = question.accepted_answers()
     wanted = [_number(clean_text(answer)) for answer in answers]
     if None in wanted:
         raise ValueError(
             f"reference{question.row} is {answers[wanted.index(None)]!r}; expected a number such as '1234.5' or '12%' "
             "for the answer type Float. Write it like this, or use another answer type."
         )
-    predicted = _number(clean_text(prediction_text(question)))
+    predicted = _number(clean_text(question.prediction_text()))
     return float(predicted is not None and any(_is_near(predicted, number) for number in wanted if number is not None))
 
 
@@ -104,8 +94,8 @@ def _decimals(number: float) -> int:
 
 def _mmlongbench_text(question: Question) -> Outcome:
     """Require equality where `must_be_equal` says so, else compare cleaned texts by `longdocurl`."""
-    text = clean_text(prediction_text(question))
-    answers = [clean_text(answer) for answer in accepted_answers(question)]
+    text = clean_text(question.prediction_text())
+    answers = [clean_text(answer) for answer in question.accepted_answers()]
     free = [answer for answer in answers if not must_be_equal(answer)]
     if text in answers or not free:
         return float(text in answers)
@@ -114,8 +104,8 @@ def _mmlongbench_text(question: Question) -> Outcome:
 
 def _mmlongbench_list(question: Question) -> Outcome:
     """Return the minimum similarity of sorted lists of equal length, or equality if the first answer requires it."""
-    answers = sorted(map(clean_text, reference_items(question)))
-    texts = sorted(map(clean_text, prediction_items(question)))
+    answers = sorted(map(clean_text, question.reference_items()))
+    texts = sorted(map(clean_text, question.prediction_items()))
     if len(answers) != len(texts) or not answers:
         return float(not answers and not texts)
     if _number(answers[0]) is not None or must_be_equal(answers[0]):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from anls_eval.leaderboards.base import Leaderboard, by_protocol
-from anls_eval.leaderboards.question import Outcome, Pairs, Question, accepted_answers, prediction_text
+from anls_eval.leaderboards.question import Outcome, Pairs, Question
 from anls_eval.rules.table import PROTOCOLS
 
 
 def _ocrbench(question: Question) -> Outcome:
     """Look for answers of fewer than five words in the prediction; compare longer ones with it."""
-    text = _one_line(prediction_text(question))
-    answers = list(map(_one_line, accepted_answers(question)))
+    text = _one_line(question.prediction_text())
+    answers = list(map(_one_line, question.accepted_answers()))
     long = [answer for answer in answers if len(answer.split()) >= 5]
     if any(answer in text for answer in answers if answer not in long):
         return 1.0
@@ -21,7 +21,7 @@ def _ocrbench_lmms(question: Question) -> Outcome:
     """Score lists as `_ocrbench` does. A single string is compared only if it is short; a long one gives 0."""
     if not isinstance(question.reference, str):
         return _ocrbench(question)
-    text, answer = _one_line(prediction_text(question)), _one_line(question.reference)
+    text, answer = _one_line(question.prediction_text()), _one_line(question.reference)
     if len(answer.split()) >= 5:
         return 0.0
     return 1.0 if answer in text else Pairs([text], [answer], max)

@@ -23,6 +23,35 @@ class Question(NamedTuple):
     answer_type: str
     row: str  # "s[3]" in a batch, else "": what follows "prediction" or "reference" in a message
 
+    def prediction_text(self) -> str:
+        """Return the prediction as one text."""
+        return to_text(self.prediction, f"prediction{self.row}", "one string") or ""
+
+    def accepted_answers(self) -> list[str]:
+        """Return the accepted answers as texts."""
+        return to_answers(self.reference, f"reference{self.row}")
+
+    def integer_answers(self) -> list[Any]:
+        """Return the accepted answers of an integer question; a number stays a number, so that 5.0 is 5."""
+        answers = self.accepted_answers()
+        return [self.reference] if isinstance(self.reference, numbers.Real) else answers
+
+    def reference_items(self) -> list[Any]:
+        """Return the items of the reference; refuse a text that cannot be read as a list."""
+        where = f"reference{self.row}"
+
+        def refuse(text: str, reason: str) -> list[Any]:
+            raise ValueError(
+                f"{where} is {describe_value(text)}, which cannot be read as a list ({reason}); "
+                "expected a list, or its text such as \"['White', '10%']\". Correct the text."
+            )
+
+        return read_items(self.reference, where, refuse)
+
+    def prediction_items(self) -> list[Any]:
+        """Return the items of the prediction; a text that cannot be read as a list is one item."""
+        return read_items(self.prediction, f"prediction{self.row}", lambda text, _: [text])
+
 
 class Pairs(NamedTuple):
     """Texts to compare, each with the answer at the same position, and how the similarities become the score."""
@@ -45,16 +74,6 @@ Similarity = Callable[[list[str], list[str]], Floats]
 def plain_list(value: Any) -> Any:
     """Return a NumPy array as a list, and anything else unchanged."""
     return value.tolist() if isinstance(value, np.ndarray) else value
-
-
-def prediction_text(question: Question) -> str:
-    """Return the prediction as one text."""
-    return to_text(question.prediction, f"prediction{question.row}", "one string") or ""
-
-
-def accepted_answers(question: Question) -> list[str]:
-    """Return the accepted answers as texts."""
-    return to_answers(question.reference, f"reference{question.row}")
 
 
 _MAX_LITERAL = 100_000  # characters; a longer text is never parsed
@@ -81,7 +100,13 @@ def read_items(value: Any, where: str, unreadable: Callable[[str, str], list[Any
     """
     value = plain_list(value)
     if isinstance(value, (list, tuple)):
-        _refuse_unwritable(value, where)
+        try:
+            repr(value)  # its items are read as texts
+        except (RecursionError, ValueError):
+            raise ValueError(
+                f"{where} is a list that is nested too deeply, or holds an integer with too many digits, to be read "
+                "as texts; expected a list of texts."
+            ) from None
         return list(value)
     text = to_text(value, where, "a list or one string")
     if text is None:
@@ -95,47 +120,12 @@ def read_items(value: Any, where: str, unreadable: Callable[[str, str], list[Any
     return parsed if isinstance(parsed, list) else [parsed]
 
 
-def _refuse_unwritable(value: Any, where: str) -> None:
-    """Refuse a list whose items cannot be converted to texts."""
-    try:
-        repr(value)
-    except (RecursionError, ValueError):
-        raise ValueError(
-            f"{where} is a list that is nested too deeply, or holds an integer with too many digits, to be read as "
-            "texts; expected a list of texts."
-        ) from None
-
-
-def reference_items(question: Question) -> list[Any]:
-    """Return the items of the reference; refuse a text that cannot be read as a list."""
-    where = f"reference{question.row}"
-
-    def refuse(text: str, reason: str) -> list[Any]:
-        raise ValueError(
-            f"{where} is {describe_value(text)}, which cannot be read as a list ({reason}); "
-            "expected a list, or its text such as \"['White', '10%']\". Correct the text."
-        )
-
-    return read_items(question.reference, where, refuse)
-
-
-def prediction_items(question: Question) -> list[Any]:
-    """Return the items of the prediction; a text that cannot be read as a list is one item."""
-    return read_items(question.prediction, f"prediction{question.row}", lambda text, _: [text])
-
-
 def item_texts(items: list[Any], where: str) -> list[str]:
     """Return the items of a list as texts; refuse None."""
     texts = [to_text(item, f"{where}[{index}]", "a string") for index, item in enumerate(items)]
     if None in texts:
         raise ValueError(f"{where}[{texts.index(None)}] is {items[texts.index(None)]!r}; expected a string. Remove it.")
     return [text for text in texts if text is not None]
-
-
-def integer_answers(question: Question) -> list[Any]:
-    """Return the accepted answers of an integer question; a number stays a number, so that 5.0 is 5."""
-    answers = accepted_answers(question)
-    return [question.reference] if isinstance(question.reference, numbers.Real) else answers
 
 
 def as_integer(answer: Any) -> Any:

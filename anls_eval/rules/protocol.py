@@ -10,6 +10,7 @@ import urllib.parse
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def threshold_error(threshold: object) -> AnlsError:
 
 
 class Rules:
-    """What protocols of every kind have: those of texts and trees (`Protocol`) and those of leaderboards."""
+    """What the rules of every kind have: a `Protocol` for texts or trees, and a `Leaderboard`."""
 
     name: str
     aliases: tuple[str, ...]
@@ -65,14 +66,6 @@ class Rules:
     def answer_types(self) -> tuple[str, ...]:
         """The answer types, one of which each question needs; empty where questions need none."""
         return ()
-
-    def with_threshold(self, threshold: Threshold) -> Rules:
-        """Return these rules with another threshold; None keeps the threshold."""
-        raise NotImplementedError
-
-    def signature_fields(self) -> dict[str, object]:
-        """Return the fields of a signature that name the rules."""
-        raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -171,7 +164,9 @@ class Protocol(Rules):
 
     def with_threshold(self, threshold: Threshold) -> Protocol:
         """Return these rules with another threshold; None keeps the threshold."""
-        return self if threshold is None else dataclasses.replace(self, threshold=read_threshold(threshold))
+        if threshold is None:
+            return self
+        return dataclasses.replace(self, threshold=cast(float, threshold))  # which reads texts, too
 
     def signature_fields(self) -> dict[str, object]:
         """Return the fields of a signature that name the rules."""

@@ -103,7 +103,7 @@ def test_errors(predictions: Any, answers: Any, options: dict[str, Any], message
         threshold_sweep(predictions, answers, **options)
 
 
-@pytest.mark.parametrize("threshold", [-0.1, 1.1, math.nan, "0.5", None, True])
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, math.nan, "half", None, True])
 def test_threshold_out_of_range(threshold: Any) -> None:
     with pytest.raises(ValueError, match=r"expected a number from 0 to 1"):
         threshold_sweep(["a"], [["a"]]).mean(threshold)
