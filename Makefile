@@ -1,4 +1,4 @@
-# `make demo` scores a real submission, `make test` sets up and runs every check. Both start from nothing but Python.
+# `make demo` scores a real submission; `make test` runs all checks. Both need nothing but Python.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,16 +7,17 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 .PHONY: help demo test test-harness test-lowest golden lint peers app bench bench-torchmetrics fuzz clean anls.py
 
 help:
-	@echo "make demo    score the real DocVQA submission in examples/docvqa"
-	@echo "make test    lint, type check and every test"
-	@echo "make test-harness  the tests inside torchmetrics, lm-eval, Inspect and other tools, which it installs (5 GB)"
-	@echo "make test-lowest   the core tests with the lowest versions allowed"
-	@echo "make golden  record all outputs anew, where a change of a number is meant: tests/data/golden"
-	@echo "make anls.py the one file that evaluate loads, made from the package"
-	@echo "make app     the web app on this machine"
-	@echo "make fuzz    hostile inputs for MINUTES=10 of a processor, with SEED=1"
-	@echo "make bench   timings beside the other implementations: benchmarks/RESULTS.md"
-	@echo "make clean   remove what the commands above installed and wrote"
+	@echo "make demo               score a real DocVQA submission"
+	@echo "make test               run linters, type checker and all tests"
+	@echo "make test-harness       test the integrations; installs torchmetrics, lm-eval, Inspect and others (5 GB)"
+	@echo "make test-lowest        run the core tests with the lowest supported versions"
+	@echo "make golden             record the outputs in tests/data/golden again, after an intended change"
+	@echo "make anls.py            make the single file that evaluate loads from the package"
+	@echo "make app                start the web app on this machine"
+	@echo "make fuzz               try hostile inputs; MINUTES=10 of processor time, SEED=1"
+	@echo "make bench              compare speed with other implementations: benchmarks/RESULTS.md"
+	@echo "make bench-torchmetrics compare speed with torchmetrics"
+	@echo "make clean              remove what these commands installed and wrote"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.10 or newer is needed") if sys.version_info < (3, 10) else None'
@@ -40,7 +41,7 @@ demo: $(VENV)/.metric
 test: lint peers
 	$(BIN)/python -m pytest
 
-# One file for evaluate's loader, made from the package.
+# The single file that evaluate loads.
 anls.py: | $(BIN)/python
 	$(BIN)/python tools/single_file.py
 
@@ -50,8 +51,8 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The tools that the metric works in have environments of their own: with them installed, evaluate loads torch and
-# transformers at each start, and pyarrow is an older one.
+# The integrated tools have separate environments: with them installed, evaluate loads torch and transformers at each
+# start, and pyarrow is an older version.
 TOOLS := .venv-tools
 LMMS := .venv-lmms
 IN_LMMS := test_lmms_eval.py
@@ -60,7 +61,7 @@ test-harness: $(TOOLS)/.installed $(LMMS)/.installed
 	$(TOOLS)/bin/python -m pytest tests/integrations anls_eval/integrations --ignore tests/integrations/$(IN_LMMS)
 	$(LMMS)/bin/python -m pytest tests/integrations/$(IN_LMMS)
 
-# The lowest versions that pyproject.toml allows. Typer of then warns of click of now.
+# The lowest versions that pyproject.toml allows. That version of Typer warns about today's click.
 test-lowest: .venv-lowest/.installed
 	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning -k 'not BruteForce' \
 		tests/text tests/tree tests/rules tests/metric tests/files tests/submission
@@ -74,7 +75,7 @@ test-lowest: .venv-lowest/.installed
 .venv-%/.installed: tests/integrations/%.txt pyproject.toml
 	$(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/python -m pip --disable-pip-version-check install --quiet --editable . -r $<
-	.venv-$*/bin/python -m pip --disable-pip-version-check uninstall --quiet --yes torchvision # lmms-eval brings one for graphics cards, which fails beside this torch
+	.venv-$*/bin/python -m pip --disable-pip-version-check uninstall --quiet --yes torchvision # lmms-eval installs a CUDA build, which fails with this torch
 	@touch $@
 
 golden: $(VENV)/.test
@@ -84,8 +85,8 @@ golden: $(VENV)/.test
 app: $(VENV)/.space
 	$(BIN)/python app.py
 
-# Other implementations, to compare with. PyPI's anls has the module name of ours: they get a folder of their own, which
-# only processes of their own look into, and never our environment.
+# Other implementations to compare with, in a separate folder that only their own processes import from: benchmarks and
+# tests of our environment must not depend on them.
 peers: .peers/.installed
 
 .peers/.installed: Makefile | $(BIN)/python
@@ -93,7 +94,7 @@ peers: .peers/.installed
 		phonenumberslite==9.0.42 stickler-eval==1.0.0
 	@touch $@
 
-# Every input follows from the seed, which is printed: the time of the start unless it is given.
+# The seed determines all inputs; it is printed, and defaults to the start time.
 MINUTES ?= 10
 fuzz: $(VENV)/.test
 	PYTHONPATH=.:tests/support $(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))

@@ -1,12 +1,11 @@
-"""Time data sets in many files: one process that scores file by file, and Dask with one worker and with two.
+"""Time data sets in many files: one process that scores file by file, and Dask with one and two workers.
 
-The data are those of ``generate.py``, whose score is known: a run that gives another one ends with an error; a time
-never does. Each contender scores in processes that have scored nothing before. Shown are the seconds without the start
-of the workers, which has a column of its own, the processor's seconds of all who score, and the greatest peak of a
-process that scores, Python and the libraries included.
+The data come from ``generate.py``, whose score is known: a run with another score ends with an error, whatever its
+time. Each contender scores in new processes. Reported are the seconds without worker start-up, which has its own
+column, the CPU seconds of all scoring processes, and the highest peak memory of one, including Python and libraries.
 
-Run ``python benchmarks/dataset.py [--rows N] [--files N] [--workers N ...]``; the data are written to a temporary
-folder, 34 MB for a million rows on each side.
+Run ``python benchmarks/dataset.py [--rows N] [--files N] [--workers N ...]``. The data are written to a temporary
+folder, 34 MB per million rows on each side.
 """
 
 import dataclasses

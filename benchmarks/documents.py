@@ -1,4 +1,4 @@
-"""Made-up texts and documents, and what a model could have read in their place."""
+"""Generated texts and documents, and plausible model outputs for them."""
 
 import random
 from typing import Any

@@ -1,9 +1,9 @@
-"""Time flat ANLS beside what people use otherwise, on the same questions, in one run.
+"""Time flat ANLS against common alternatives, on the same questions in one run.
 
 The questions are real: the gold answers and the answers of six models in ``tests/data/docvqa``, repeated up to the
-wanted number, and such as have long answers or many. The floor is the time of the distances alone: the calls of
-rapidfuzz that our code makes, made again on the texts as it prepared them. Contenders whose scores differ from ours end
-the run with an error; a time never does.
+requested number, and others with long or many answers. The floor is the time of the distances alone: the rapidfuzz
+calls that our code makes, repeated on the texts it prepared. Contenders with other scores than ours end the run with an
+error; slow ones do not.
 
 Run ``make bench``, or ``python benchmarks/flat.py [--sizes N ...] [--rounds N]``.
 """

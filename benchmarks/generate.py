@@ -1,9 +1,8 @@
-"""Write data like DocVQA's, of any size, in Parquet files: predictions and references in parts.
+"""Write DocVQA-like data of any size as Parquet files: predictions and references in parts.
 
 The texts are the answers in ``tests/data/docvqa`` and those of six models to the same 1,000 questions, 6,000 rows that
-repeat. In every repetition the letters are exchanged for others, and the digits too, in the same way on both sides:
-no two repetitions have the same texts, and yet all have the same distances. So the score is known: it is that of the
-6,000 rows.
+repeat. Each repetition permutes the letters and the digits, in the same way on both sides: no two repetitions share
+texts, but all have the same distances. The score is therefore known: it is that of the 6,000 rows.
 
 Run ``python benchmarks/generate.py FOLDER --rows N [--files N] [--apart]``.
 """

@@ -1,9 +1,8 @@
-"""Measure how time and memory grow with the size of the input, each point in a process of its own.
+"""Measure how time and memory grow with the size of the input, each point in a separate process.
 
-Flat ANLS is scored in a stream from two Parquet files, as ``generate.py`` writes them: another score than the known one
-ends the run with an error. The exponents are the slopes of the logarithm of time, and of the peak of memory, over that
-of the size, in the upper half of the points; nothing is taken off, neither what Python and the libraries hold nor what
-each call costs whatever the size.
+Flat ANLS is scored in a stream from two Parquet files of ``generate.py``: any score but the known one ends the run with
+an error. Exponents are slopes of log time, and of log peak memory, over log size in the upper half of the points;
+neither the memory of Python and libraries nor the constant cost of a call is subtracted.
 
 Run ``python benchmarks/growth.py [--rows N ...] [--rounds N]``; ten million rows take 0.7 GB of disk.
 """

@@ -1,4 +1,4 @@
-"""What the benchmarks share: contenders that take turns, their scores compared, floors, processes of their own."""
+"""Shared by the benchmarks: contenders in turns, comparison of their scores, floors, separate processes."""
 
 import argparse
 import contextlib

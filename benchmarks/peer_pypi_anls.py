@@ -1,7 +1,7 @@
-"""Time PyPI's `anls`, whose module has the name of ours, in a process of its own.
+"""Time PyPI's `anls` in a separate process.
 
-Reads ``{"predictions": [...], "answers": [[...], ...]}`` from standard input and writes to standard output, as
-JSON, the file that `anls` came from, the seconds that scoring alone took, and the score of each question.
+Reads ``{"predictions": [...], "answers": [[...], ...]}`` from standard input. Writes to standard output, as JSON, the
+file that `anls` was imported from, the seconds of scoring alone, and the score of each question.
 """
 
 import json

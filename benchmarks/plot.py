@@ -1,4 +1,4 @@
-"""The picture of how time and memory grow."""
+"""The plot of how time and memory grow."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Questions to score: the real ones of DocVQA, and such as are longer or have more answers."""
+"""Questions to score: real ones from DocVQA, and variants that are longer or have more answers."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Results as Markdown: RESULTS.md, the section of one benchmark, and the part of the README that has its numbers."""
+"""Results as Markdown: RESULTS.md, the section of one benchmark, and the numbers in the README."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,10 +6,10 @@ from benchmarks.results import FLOOR, UNITS, Curve, Growth, Machine, Report, Sec
 
 INTRODUCTION = """# Benchmarks
 
-Written by `make bench` in one run, with the numbers in [results.json](results.json). Contenders take turns in rounds,
-each round beginning with another one, and times are medians of the rounds. What others score is compared with our
-scores in every round: a difference ends the run with an error, a time never does."""
-MARKS = {"\\*": "one round", "†": "a part of the workload"}
+Written by `make bench` in one run; the numbers are in [results.json](results.json). Contenders take turns in rounds,
+each starting with a different one, and times are medians over the rounds. In every round, the scores of all contenders
+are compared: a difference ends the run with an error, a slow time does not."""
+MARKS = {"\\*": "one round", "†": "part of the workload"}
 STARTED = "<!-- make bench writes what follows -->"
 ENDED = "<!-- up to here -->"
 
@@ -69,7 +69,7 @@ def _time(workload: Workload, name: str, unit: str) -> str:
 
 
 def _long_table(section: Section) -> str:
-    """A contender a line, what was measured in columns."""
+    """Return one row per contender, with its measurements in columns."""
     factor = UNITS[section.unit.split()[0]]
     titles = (section.unit, "fastest", "slowest", "rounds", "start, s", "CPU, s", "peak, MB")
     names, figures = [], []
@@ -92,7 +92,7 @@ def _long_table(section: Section) -> str:
 
 def targets_table(targets: Sequence[Target]) -> str:
     rows = [[target.name, _limit(target), f"{number(target.reached)}", target.verdict] for target in targets]
-    return table(["target", "asked (aim)", "reached", ""], rows, 2) if targets else ""
+    return table(["target", "required (aim)", "reached", ""], rows, 2) if targets else ""
 
 
 def _limit(target: Target) -> str:
@@ -101,13 +101,13 @@ def _limit(target: Target) -> str:
 
 
 def growth_text(growth: Growth) -> str:
-    """The curves as a picture and as tables."""
+    """Return the curves as a plot and as tables."""
     parts = [
         "## Growth",
         growth.about,
         "![Time and memory against the size of the input](growth.svg)",
         *map(_curve_table, growth.curves),
-        f"Of a process that only imports: {number(growth.import_seconds)} s from its start to its end, and "
+        f"A process that only imports takes {number(growth.import_seconds)} s from start to end, and "
         f"{number(growth.import_megabytes)} MB.",
         targets_table(growth.targets),
     ]
@@ -130,12 +130,12 @@ def machine_text(machine: Machine) -> str:
     return (
         f"{machine.processor}, {machine.cores} cores, {machine.system}, Python {machine.python}. {packages}.\n\n"
         f"The run took {machine.minutes:.0f} minutes. Load average {machine.load_before:.1f} before and "
-        f"{machine.load_after:.1f} after; by itself the run makes it 1 to 2."
+        f"{machine.load_after:.1f} after; the run itself accounts for 1 to 2."
     )
 
 
 def report_text(report: Report) -> str:
-    """The whole of RESULTS.md."""
+    """Return the text of RESULTS.md."""
     missed = [target for target in report.targets if target.verdict == "missed"]
     met = f"{len(report.targets) - len(missed)} of {len(report.targets)} targets are met."
     misses = f" Missed:\n\n{targets_table(missed)}" if missed else ""
@@ -145,7 +145,7 @@ def report_text(report: Report) -> str:
 
 
 def readme_text(report: Report) -> str:
-    """The numbers of the README: where there is a peer, and how many times as fast ours is."""
+    """Return the numbers in the README: workloads with a peer, and the speed-up."""
 
     def row(workload: Workload, slower: str, faster: str, ratio: float) -> list[str]:
         name = workload.name if faster == "ours" else f"{workload.name}, {faster}"
@@ -160,13 +160,13 @@ def readme_text(report: Report) -> str:
     ]
     machine = report.machine
     return (
-        f"On {machine.cores} cores of {machine.processor} with Python {machine.python}, a question or a document:\n\n"
-        + table(["", "beside", "its time", "ours", "times as fast"], rows, 2)
+        f"On {machine.cores} cores of {machine.processor} with Python {machine.python}, per question or document:\n\n"
+        + table(["", "compared with", "its time", "ours", "speed-up"], rows, 2)
     )
 
 
 def with_numbers(readme: str, report: Report) -> str:
-    """Put the numbers of a report in their place in the README."""
+    """Return the README with the numbers of a report."""
     before, rest = readme.split(STARTED)
     _, after = rest.split(ENDED)
     return f"{before}{STARTED}\n\n{readme_text(report)}\n\n{ENDED}{after}"

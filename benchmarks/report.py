@@ -1,6 +1,6 @@
-"""Run all benchmarks and write RESULTS.md, results.json, growth.svg, and the numbers of the README.
+"""Run all benchmarks and write RESULTS.md, results.json, growth.svg and the numbers in the README.
 
-Run ``make bench``, or ``python -m benchmarks.report [--rounds N]``, which takes half an hour at most.
+Run ``make bench``, or ``python -m benchmarks.report [--rounds N]``; it takes at most half an hour.
 """
 
 import os

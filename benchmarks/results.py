@@ -1,4 +1,4 @@
-"""What a run of the benchmarks finds, as plain data: written to ``results.json`` and read from it."""
+"""Results of a benchmark run as plain data, written to and read from ``results.json``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time what a user waits for before anything is scored: imports, the command line's help, the app's first page.
+"""Time what users wait for before anything is scored: imports, the help text, the first page of the app.
 
 Run ``python benchmarks/startup.py [--rounds N]``.
 """

@@ -1,9 +1,9 @@
-"""Time whole submissions on the command line: ours on every format beside the command line of PyPI's anls.
+"""Time whole submissions on the command line: ours in every format, against the command line of PyPI's anls.
 
-The questions are those of DocVQA, repeated. Each run is a process of its own, from its start to its end, with its peak
-memory; scoring alone is timed within such a process, without the imports. The floor is a process that reads both files
-with Arrow or Python's json and calls `anls_scores`, without ids, checks and intervals. PyPI's ``calculate-anls`` reads
-the JSON of the Robust Reading Competition and takes about 0.2 ms a question: it runs on fewer.
+The questions are those of DocVQA, repeated. Each run is a separate process, timed from start to end, with its peak
+memory; scoring alone is timed within such a process, without imports. The floor is a process that reads both files with
+Arrow or Python's json and calls `anls_scores`, without ids, checks and intervals. PyPI's ``calculate-anls`` reads the
+JSON of the Robust Reading Competition and takes about 0.2 ms per question: it runs on fewer.
 
 Run ``python benchmarks/submission.py [--sizes N ...] [--rounds N]``.
 """

@@ -1,9 +1,9 @@
-"""Time the normalized Levenshtein similarity beside torchmetrics' `EditDistance`, on the same pairs, in one run.
+"""Time the normalized Levenshtein similarity against torchmetrics' `EditDistance`, on the same pairs in one run.
 
-The pairs are real: the answers of six models in ``tests/data/docvqa``, each with the first gold answer. Both take them
-in batches through ``update``, after a small run of both. torchmetrics searches only a band of 25 characters around the
-diagonal, so that some of its distances are too great: their number is shown. One that is less than ours ends the run
-with an error; a time never does.
+The pairs are real: the answers of six models in ``tests/data/docvqa``, each with the first gold answer. Both get them
+in batches through ``update``, after a warm-up. torchmetrics searches only a band of 25 characters around the diagonal,
+so that some of its distances are too large: their number is reported. A distance below ours ends the run with an error;
+a slow time does not.
 
 Run ``make bench-torchmetrics``, or ``python benchmarks/torchmetrics_peer.py [--rounds N]``.
 """

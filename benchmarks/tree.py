@@ -1,9 +1,9 @@
-"""Time ANLS* beside the other implementations, on the same made-up invoices, lists and texts, in one run.
+"""Time ANLS* against other implementations, on the same generated invoices, lists and texts in one run.
 
-Every prediction is its reference with the items shuffled, slips in a third of the texts, and a few fields missing and
-invented. The floor is the time of the distances and assignments alone: the calls that our code makes of rapidfuzz and
-scipy are recorded and made again. A score that is less than that of anls_star ends the run with an error; a greater
-one is shown, as are stickler's: there matchings tie, and ours takes the best. A time never ends the run.
+Each prediction is its reference with shuffled items, typing errors in a third of the texts, and a few missing and extra
+fields. The floor is the time of the distances and assignments alone: the calls that our code makes of rapidfuzz and
+scipy are recorded and repeated. A score below that of anls_star ends the run with an error; higher ones are reported,
+as are stickler's: there, several matchings tie, and ours takes the best. Slow times never end the run.
 
 Run ``make bench``, or ``python benchmarks/tree.py [--rounds N]``.
 """

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 from anls_eval.integrations.model_output import score_output
 from anls_eval.registry import resolve_rules
-from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.protocol import Protocol, Threshold
 
 
 def make_metric(
@@ -18,7 +16,7 @@ def make_metric(
     answers_field: str = "answers",
     prediction_field: str = "answer",
     protocol: str | Protocol = "standard",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> Callable[..., float]:
     """Make a metric for ``dspy.Evaluate`` and the optimizers.
 

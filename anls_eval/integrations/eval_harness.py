@@ -13,20 +13,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 from anls_eval.integrations.model_output import score_output
 from anls_eval.registry import resolve_rules
-from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.protocol import Protocol, Threshold
 
 
 def make_process_results(
     *,
     answers: str = "answers",
     protocol: str | Protocol = "standard",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> Callable[[Mapping[str, Any], Sequence[str]], dict[str, float]]:
     """Make a ``process_results`` for another field, protocol or threshold.
 

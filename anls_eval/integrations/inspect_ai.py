@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import Decimal
-from fractions import Fraction
 
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer, stderr
 from inspect_ai.solver import TaskState
@@ -13,7 +11,7 @@ from inspect_ai.solver import TaskState
 from anls_eval.explanation.result import Explanation
 from anls_eval.integrations.model_output import read_json, read_reference
 from anls_eval.registry import resolve_rules
-from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.scoring import explain
 
 
@@ -28,7 +26,7 @@ def mean() -> Metric:
 
 
 @scorer(metrics=[mean(), stderr()])
-def anls(protocol: str | Protocol = "standard", threshold: float | Fraction | Decimal | None = None) -> Scorer:
+def anls(protocol: str | Protocol = "standard", threshold: Threshold = None) -> Scorer:
     """Score completions against targets, which hold the accepted answers.
 
     Questions about the same document are not independent. If the samples' metadata names the document,
@@ -49,7 +47,7 @@ def anls(protocol: str | Protocol = "standard", threshold: float | Fraction | De
 
 
 @scorer(metrics=[mean(), stderr()])
-def anls_star(protocol: str | Protocol = "anls_star", threshold: float | Fraction | Decimal | None = None) -> Scorer:
+def anls_star(protocol: str | Protocol = "anls_star", threshold: Threshold = None) -> Scorer:
     """Score JSON in completions against targets, which hold the reference as JSON, or several as alternatives.
 
     A completion that is not JSON is compared as text.

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 from anls_eval.registry import get_protocol
-from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.scoring import anls_score, anls_star_score
 
 _FENCE = re.compile(r"\A```\w*\n(.*)\n```\Z", re.DOTALL)
@@ -45,7 +43,7 @@ def score_output(
     answers: Any,
     *,
     protocol: str | Protocol = "standard",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> float:
     """Score one output under any protocol.
 

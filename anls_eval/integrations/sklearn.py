@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
-from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.scoring import anls_scores
 
 
@@ -16,7 +14,7 @@ def mean_anls(
     y_pred: Any,
     *,
     protocol: str | Protocol = "standard",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> float:
     """Return the mean score of n predictions, with the argument order of scikit-learn.
 

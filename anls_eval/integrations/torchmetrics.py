@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +18,7 @@ from torchmetrics import Metric
 from torchmetrics.utilities.data import dim_zero_cat
 
 from anls_eval.registry import get_protocol, resolve_rules, signature
-from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.scoring import anls_scores, anls_star_scores
 
 _Floats = npt.NDArray[np.float64]
@@ -132,7 +131,7 @@ class ANLS(_MeanScore):
     def __init__(
         self,
         protocol: str | Protocol = "standard",
-        threshold: float | Fraction | Decimal | None = None,
+        threshold: Threshold = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(resolve_rules(protocol, threshold, of_trees=False), **kwargs)
@@ -169,7 +168,7 @@ class ANLSStar(_MeanScore):
     def __init__(
         self,
         protocol: str | Protocol = "anls_star",
-        threshold: float | Fraction | Decimal | None = None,
+        threshold: Threshold = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(resolve_rules(protocol, threshold, of_trees=True), **kwargs)
@@ -244,7 +243,7 @@ def anls(
     preds: Any,
     target: Any,
     protocol: str | Protocol = "standard",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> torch.Tensor:
     """Return the value of `ANLS` for one batch.
 
@@ -273,7 +272,7 @@ def anls_star(
     preds: Sequence[Any],
     target: Sequence[Any],
     protocol: str | Protocol = "anls_star",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> torch.Tensor:
     """Return the value of `ANLSStar` for one batch.
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from anls_eval.registry import resolve_rules
-from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.scoring import anls_scores
 
 _IGNORED = -100  # the label that the loss ignores, and the padding of gathered batches
@@ -23,7 +21,7 @@ def make_compute_metrics(
     *,
     answers: Sequence[Any] | None = None,
     protocol: str | Protocol = "standard",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> Callable[[Any], dict[str, float]]:
     """Make a ``compute_metrics`` for a Trainer, which decodes and scores a whole evaluation set.
 

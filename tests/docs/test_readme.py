@@ -69,7 +69,7 @@ def test_every_command_is_there() -> None:
 
 
 def test_every_protocol_is_there() -> None:
-    section = README.split("## Which number is right")[1]
+    section = README.split("## Which score is right")[1]
     assert set(re.findall(r"`(\w+)`", section)) >= {*PROTOCOLS, *LEADERBOARDS}
 
 

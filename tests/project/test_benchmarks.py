@@ -177,11 +177,11 @@ About.
 | --- | ---: | ---: | ---: |
 | 100 questions | 1,500\\*† | 2 | 750 |
 
-\\* one round; † a part of the workload.
+\\* one round; † part of the workload.
 
 - 100 questions: A note.
 
-| target | asked (aim) | reached |  |
+| target | required (aim) | reached |  |
 | --- | --- | ---: | ---: |
 | 100 questions: ours beside peer | at least 500 (1,000) times as fast | 750 | met |
 """
