@@ -3537,7 +3537,12 @@ def _count_ids(ids: pa.Array, what: str) -> str:
 
 
 def drop_repeats(
-    ids: pa.Array, values: pa.Array, side: str, notes: list[str], same: Callable[[Any, Any], bool] = operator.eq
+    ids: pa.Array,
+    values: pa.Array,
+    side: str,
+    notes: list[str],
+    same: Callable[[Any, Any], bool] = operator.eq,
+    in_file: Callable[[int], str] = lambda row: "",
 ) -> tuple[pa.Array, pa.Array]:
     """Drop rows that repeat an id with the same content, as samplers that pad the last batch do."""
     if len(pc.unique(ids)) == len(ids):
@@ -3551,7 +3556,8 @@ def drop_repeats(
             given, again = (as_list(decode_texts(values[at : at + 1], kind))[0] for at in (first, row))
             raise ValueError(
                 f"duplicate question_id {id_list(ids[row : row + 1])[0]!r} in {side} with different content: "
-                f"{given!r} and {again!r}; expected each question_id once. Remove one of them."
+                f"{given!r}{in_file(first)} and {again!r}{in_file(row)}; expected each question_id once. Remove one of "
+                "them."
             )
     kept = number_array(np.array(list(first_of.values())))
     notes.append(f"{len(ids) - len(kept)} repeated rows of {side} (same question_id, same content): left out")

@@ -45,15 +45,28 @@ err = Console(stderr=True, highlight=False, soft_wrap=True)
 Protocol = Annotated[str, typer.Option("--protocol", "-p", help="A name that `anls protocols` lists.")]
 Threshold = Annotated[
     str | None,
-    typer.Option("--threshold", "-t", help="The least similarity that counts, as 0.8 or 4/5; else the protocol's."),
+    typer.Option(
+        "--threshold", "-t", help="Minimum similarity that counts, as 0.8 or 4/5. Defaults to the protocol's."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-References = Annotated[str, typer.Option("--references", "-r", help="The file with the accepted answers.")]
-OptionalReferences = Annotated[
-    str | None,
-    typer.Option("--references", "-r", help="The file with the accepted answers, if it is not PREDICTIONS itself."),
+_SEVERAL = "a file, a folder, or a pattern in quotes"
+Predictions = Annotated[
+    list[str], typer.Argument(help=f"The predictions: {_SEVERAL}. Several are parts of one submission.")
 ]
-Format = Annotated[str | None, typer.Option("--format", help="The format of both files; detected if not given.")]
+References = Annotated[
+    list[str],
+    typer.Option("--references", "-r", help=f"The accepted answers: {_SEVERAL}; may be repeated for several."),
+]
+OptionalReferences = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--references",
+        "-r",
+        help=f"The accepted answers: {_SEVERAL}; may be repeated for several. Defaults to PREDICTIONS themselves.",
+    ),
+]
+Format = Annotated[str | None, typer.Option("--format", help="The format of all files; detected by default.")]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
@@ -62,13 +75,13 @@ Columns = Annotated[
         "two files: predictions.question_id=NAME, references.question_id=NAME.",
     ),
 ]
-Missing = Annotated[str, typer.Option(help="A question without a prediction: error, or zero.")]
-Unknown = Annotated[str, typer.Option(help="A prediction without a question: error, or ignore.")]
+Missing = Annotated[str, typer.Option(help="Questions without a prediction: error, or zero to score them 0.")]
+Unknown = Annotated[str, typer.Option(help="Predictions without a question: error, or ignore.")]
 ClusterBy = Annotated[
     str | None, typer.Option(help="The column with the document of each question, for intervals and tests.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of the random numbers behind intervals and tests.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor what was detected.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed for intervals and tests.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress bar and the detected formats.")]
 
 
 def main() -> None:
@@ -108,7 +121,7 @@ def _show_note(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _say(text: str, console: Console = out) -> None:
-    """Print a text, in which anything from a file may be."""
+    """Print a text, with control characters escaped: it may quote files."""
     console.print(escaped(text), markup=False)
 
 
@@ -142,10 +155,10 @@ def _fields(result: Any) -> dict[str, Any]:
 
 @app.command()
 def protocols(
-    name: Annotated[str | None, typer.Argument(help="Say all of this one.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show one protocol in full.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the protocols, or say what one does and where it comes from."""
+    """List the protocols, or show what one does and where it comes from."""
     from anls_eval.cli.protocols import protocol_table, protocol_text, protocols_as_json
 
     if as_json:
@@ -177,7 +190,7 @@ def explain(
     answer_type: Annotated[str | None, typer.Option(help="For the leaderboards that need one.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score one answer, or the document in a file, and say why the score is what it is."""
+    """Score one answer, or the document in a file, and explain the score."""
     from anls_eval import scoring
     from anls_eval.cli import tables as terminal
     from anls_eval.explanation.answers import explain_answers
@@ -211,9 +224,7 @@ def explain(
 
 @app.command()
 def score(
-    predictions: Annotated[
-        str, typer.Argument(help="The file with the predictions; with --out, also a folder or a pattern of files.")
-    ],
+    predictions: Predictions,
     references: OptionalReferences = None,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
@@ -223,7 +234,7 @@ def score(
     ] = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report of it all, which opens offline.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None,
     confidence: Annotated[
         str | None, typer.Option(help="For --report: the column with the confidence of each prediction, from 0 to 1.")
     ] = None,
@@ -237,21 +248,22 @@ def score(
     ] = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
-    out_folder: Annotated[
-        Path | None, typer.Option("--out", help="Score many files by Dask; the folder for the scores of each question.")
-    ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="For --out: processes on this machine; by default one a processor.")
+        int | None, typer.Option(min=1, help="Score with Dask, by this many processes on this machine.")
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="For --out: a Dask cluster that is there, as tcp://HOST:8786.")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Score with the Dask cluster of this scheduler, as tcp://HOST:8786."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="For --out: keep what an earlier run finished.")] = False,
+    out_folder: Annotated[
+        Path | None, typer.Option("--out", help="With Dask: the folder for the scores of each question, in parts.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="With --out: keep what an earlier run finished.")] = False,
     skip_bad: Annotated[
         bool,
         typer.Option(
             "--skip-bad",
-            help="For --out: leave out damaged files; where rows are brought together by id, with --missing zero.",
+            help="With Dask: leave out damaged files; where rows are brought together by id, with --missing zero.",
         ),
     ] = False,
     format_name: Format = None,
@@ -263,7 +275,7 @@ def score(
     from anls_eval.submission.score import score_submission
 
     for path in (per_question, report):
-        _check_output(path, predictions, references)
+        _check_output(path, *predictions, *(references or ()))
     _check_html(report)
     if eval_results is None and (dataset_id or task_id):
         raise ValueError("--dataset-id and --task-id need --eval-results, the folder that they are written into")
@@ -273,13 +285,20 @@ def score(
         raise ValueError("--confidence needs --report, which shows how far the confidences can be trusted")
     if push is not None and eval_results is None:
         raise ValueError("--push needs --eval-results, the folder for the file that is uploaded")
-    if out_folder is None and (workers or scheduler or resume or skip_bad):
-        raise ValueError("--workers, --scheduler, --resume and --skip-bad need --out, the folder for the results")
+    with_dask = workers is not None or scheduler is not None
     if workers and scheduler:
-        raise ValueError("--workers starts processes, --scheduler takes a cluster that is there; expected one of them")
-    if out_folder is not None and (per_question is not None or cluster_by is not None or report is not None):
+        raise ValueError("--workers starts processes, --scheduler takes a running cluster; expected one of them")
+    if not with_dask and (out_folder or resume or skip_bad):
         raise ValueError(
-            "--out goes with none of --per-question, --cluster-by and --report; it gets the scores of each question"
+            "--out, --resume and --skip-bad need --workers or --scheduler, which score with Dask; in one process, "
+            "--per-question FILE writes the scores of each question"
+        )
+    if resume and out_folder is None:
+        raise ValueError("--resume needs --out, the folder of the earlier run")
+    if with_dask and (per_question is not None or cluster_by is not None or report is not None):
+        raise ValueError(
+            "--workers and --scheduler go with none of --per-question, --cluster-by and --report; --out FOLDER gets "
+            "the scores of each question"
         )
 
     asked: dict[str, Any] = {
@@ -291,7 +310,7 @@ def score(
         "unknown": unknown,
     }
     dataset: dict[str, Any] = {}
-    if out_folder is None:
+    if not with_dask:
         sides = _open(predictions, references, format_name, columns, quiet or as_json)
         asked |= {"cluster_by": cluster_by, "per_question": per_question}
         with _progress(sides[1].rows, quiet) as advance:
@@ -307,7 +326,8 @@ def score(
         asked |= {"out": out_folder, "resume": resume, "skip_bad": skip_bad}
         asked |= {"workers": workers, "client": scheduler}
         found = _score_dataset(predictions, references, quiet, asked)
-        result, dataset = found.submission, {**found.to_dict(), "out": str(out_folder)}
+        result = found.submission
+        dataset = {**found.to_dict(), "out": None if out_folder is None else str(out_folder)}
     for note in result.notes:
         _show_note(note)
     if report is not None:
@@ -330,34 +350,46 @@ def score(
         _say(f"\n{result.signature}")
 
 
-def _score_dataset(predictions: str, references: str | None, quiet: bool, asked: dict[str, Any]) -> DatasetScore:
+def _score_dataset(
+    predictions: list[str], references: list[str] | None, quiet: bool, asked: dict[str, Any]
+) -> DatasetScore:
     """Score files by Dask; exit status 1 where some of them are bad."""
     from anls_eval.cluster import run as distributed
+    from anls_eval.submission.passes import counted
 
-    rows = distributed.known_rows(references or predictions) if err.is_terminal and not quiet else None
+    given = _one_or_list(predictions), _one_or_list(references) if references else None
+    rows = distributed.known_rows(given[1] or given[0]) if err.is_terminal and not quiet else None
     with _progress(rows, quiet) as advance:
         try:
-            found = distributed.score_dataset(predictions, references, on_progress=advance, **asked)
+            found = distributed.score_dataset(
+                _one_or_list(predictions),
+                _one_or_list(references) if references else None,
+                on_progress=advance,
+                **asked,
+            )
         except distributed.BadPartsError as error:
             _say(f"error: {in_options(error)}", err)
             raise typer.Exit(1) from None
     if not quiet:
-        parts = distributed.counted(found.parts, "part")
+        parts = counted(found.parts, "part")
         how = {"file": "files went together", "id": "rows were brought together by id"}[found.paired_by]
         resumed = f"{found.resumed:,} finished before, " if found.resumed else ""
-        _say(f"the scores of each question are in {asked['out']} ({parts}, {resumed}{how})", err)
+        where = "" if asked["out"] is None else f"the scores of each question are in {asked['out']}: "
+        _say(f"{where}{parts}, {resumed}{how}", err)
     return found
 
 
 @app.command()
 def compare(
-    systems: Annotated[list[str], typer.Argument(help="Files with the predictions of two systems or more.")],
+    systems: Annotated[
+        list[str], typer.Argument(help=f"The predictions of two systems or more, each {_SEVERAL} of its parts.")
+    ],
     references: References,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
-    report: Annotated[Path | None, typer.Option(help="Of two systems, write an HTML report side by side.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report of two systems side by side.")] = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     format_name: Format = None,
@@ -365,13 +397,13 @@ def compare(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Rank systems with intervals and paired tests, and say which of them cannot be told apart."""
+    """Rank systems with intervals and paired tests, and group those that cannot be told apart."""
     from anls_eval.cli import tables as terminal
     from anls_eval.submission.systems import ranking_as_json, score_systems
 
     if len(systems) < 2:
         raise ValueError("expected two systems or more; for one there is `anls score`")
-    _check_output(report, *systems, references)
+    _check_output(report, *systems, *references)
     _check_html(report)
     if report is not None and len(systems) > 2:
         raise ValueError(f"--report compares two systems, and {len(systems)} are given; pick two")
@@ -414,7 +446,10 @@ def compare(
 
 @app.command()
 def leaderboard(
-    folder: Annotated[Path, typer.Argument(help="The folder with one file of predictions for each system.")],
+    systems: Annotated[
+        list[str],
+        typer.Argument(help=f"A folder with a file or a folder for each system; or several systems, each {_SEVERAL}."),
+    ],
     references: References,
     out_file: Annotated[
         Path | None, typer.Option("--out", help="Write the leaderboard: .md, .csv, .html or .json.")
@@ -430,13 +465,13 @@ def leaderboard(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Rank all systems of a folder; files that cannot be scored are listed with the reason."""
+    """Rank all systems of a folder; those that cannot be scored are listed with the reason."""
     from anls_eval.cli import tables as terminal
     from anls_eval.report.ranking import leaderboard_as_json, leaderboard_format, write_leaderboard
     from anls_eval.submission.systems import score_systems
 
-    paths = _systems_in(folder, references)
-    _check_output(out_file, *paths, references)
+    paths = _systems_in(systems[0], references) if len(systems) == 1 else systems
+    _check_output(out_file, *paths, *references)
     if out_file is not None:
         leaderboard_format(out_file)
     of_references, open_system = _open_sides(references, format_name, columns, quiet=True)
@@ -466,11 +501,12 @@ def leaderboard(
         _say(f"skipped: {path}: {why}", err)
 
 
-def _systems_in(folder: Path, references: str) -> list[str]:
-    """The files of a folder, but for hidden ones and the references."""
-    if not folder.is_dir():
+def _systems_in(folder: str, references: list[str]) -> list[str]:
+    """The files and folders in a folder, except hidden ones and the references."""
+    if not Path(folder).is_dir():
         raise ValueError(f"{folder} is not a folder; expected one with a file of predictions for each system")
-    paths = [path for path in sorted(folder.iterdir()) if path.name[0] not in "._" and not _is_same(path, references)]
+    found = [path for path in sorted(Path(folder).iterdir()) if path.name[0] not in "._"]
+    paths = [path for path in found if not any(_is_same(path, own) for own in references)]
     if not paths:
         raise ValueError(f"{folder} holds no files of predictions")
     return list(map(str, paths))
@@ -485,13 +521,19 @@ def _is_same(path: Path, other: str) -> bool:
 
 
 def _check_output(path: Path | None, *inputs: str | None) -> None:
-    """Refuse to write over what is read, or into a folder that is not there, before any work is done."""
+    """Refuse to write over what is read, or into a folder that does not exist, before any work is done."""
+    from anls_eval.files.many import file_paths
+
     if path is None:
         return
-    if any(own is not None and _is_same(path, own) for own in inputs):
+    read: list[str] = []
+    for own in filter(None, inputs):
+        with contextlib.suppress(ValueError):  # what cannot be read is reported where it is opened
+            read += file_paths(own)
+    if any(_is_same(path, own) for own in read):
         raise ValueError(f"{path} is one of the files that are read; expected another name to write to")
     if not path.parent.is_dir():
-        raise ValueError(f"{path}: the folder {path.parent} is not there; make it first")
+        raise ValueError(f"{path}: the folder {path.parent} does not exist; make it first")
 
 
 def _check_html(path: Path | None) -> None:
@@ -500,7 +542,7 @@ def _check_html(path: Path | None) -> None:
 
 
 def _open_sides(
-    references: str, format_name: str | None, columns: list[str] | None, quiet: bool
+    references: list[str], format_name: str | None, columns: list[str] | None, quiet: bool
 ) -> tuple[Reader, Callable[[str], Reader]]:
     """The references, and what opens the predictions of a system."""
     from anls_eval.files import open_predictions, open_references
@@ -512,7 +554,9 @@ def _open_sides(
         _show_detected(reader, quiet)
         return reader
 
-    of_references = open_references(references, format=format_name, columns=_known(roles, "prediction", references))
+    of_references = open_references(
+        _one_or_list(references), format=format_name, columns=_known(roles, "prediction", references)
+    )
     _show_detected(of_references, quiet)
     return of_references, open_system
 
@@ -522,20 +566,21 @@ def _show_detected(reader: Reader, quiet: bool) -> None:
     if not quiet:
         read_as = ", ".join(f"{role}={name}" for role, name in own.columns.items())
         compression = f", {own.compression}" if own.compression else ""
-        _say(f"{own.path}: {own.format}{compression}; {read_as}", err)
+        files = f" ({len(reader.parts)} files)" if len(reader.parts) > 1 else ""
+        _say(f"{own.path}{files}: {own.format}{compression}; {read_as}", err)
 
 
 @app.command()
 def diagnose(
-    predictions: Annotated[str, typer.Argument(help="The file with the predictions.")],
+    predictions: Predictions,
     references: References,
-    reported: Annotated[str, typer.Option("--reported", help="The number, from 0 to 1 or to 100, as it was written.")],
+    reported: Annotated[str, typer.Option("--reported", help="The reported number as written, from 0 to 1 or to 100.")],
     format_name: Format = None,
     columns: Columns = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find out which protocol, threshold, scale or habit gives a reported number."""
+    """Find which protocol, threshold, scale or habit gives a reported number."""
     from anls_eval.analysis.diagnosis import diagnose as find_causes
     from anls_eval.cli import tables as terminal
     from anls_eval.submission.score import read_questions
@@ -565,7 +610,7 @@ def check(
         bool, typer.Option("--json", help="Print one JSON object, with every problem and not only the first of a kind.")
     ] = False,
 ) -> None:
-    """Find what a portal would refuse in a submission, and what costs points; exit status 1 if it would be refused."""
+    """Find what a portal would refuse and what costs points; exit status 1 if the submission would be refused."""
     from anls_eval.check.check import MAX_SHOWN, check_submission
     from anls_eval.check.fix import fix_submission
     from anls_eval.cli import tables as terminal
@@ -589,20 +634,28 @@ def check(
 
 
 def _open(
-    predictions: str, references: str | None, format_name: str | None, columns: list[str] | None, quiet: bool
+    predictions: list[str],
+    references: list[str] | None,
+    format_name: str | None,
+    columns: list[str] | None,
+    quiet: bool,
 ) -> tuple[Reader, Reader]:
     from anls_eval.files import open_predictions, open_references
 
     roles = dict(_role(text) for text in columns or [])
-    of_predictions = open_predictions(predictions, format=format_name, columns=_known(roles, "answers", references))
-    if references is None and not of_predictions.detected.has_references:
-        raise ValueError(f"{predictions} has no accepted answers; name the file that has them with -r")
-    of_references = open_references(
-        references or predictions, format=format_name, columns=_known(roles, "prediction", references)
-    )
+    given, expected = _one_or_list(predictions), _one_or_list(references or predictions)
+    of_predictions = open_predictions(given, format=format_name, columns=_known(roles, "answers", references))
+    if not references and not of_predictions.detected.has_references:
+        raise ValueError(f"{of_predictions.detected.path} has no accepted answers; name the file that has them with -r")
+    of_references = open_references(expected, format=format_name, columns=_known(roles, "prediction", references))
     for reader in (of_predictions, of_references):
         _show_detected(reader, quiet)
     return of_predictions, of_references
+
+
+def _one_or_list(paths: list[str]) -> str | list[str]:
+    """What was given, by itself if it is one: messages then call several files as the user did."""
+    return paths[0] if len(paths) == 1 else paths
 
 
 def _role(text: str) -> tuple[str, str]:
@@ -612,14 +665,14 @@ def _role(text: str) -> tuple[str, str]:
     return role, name
 
 
-def _known(roles: dict[str, str], other: str, references: str | None) -> dict[str, str]:
+def _known(roles: dict[str, str], other: str, references: list[str] | None) -> dict[str, str]:
     """The roles of one file: with a file for each side, the value of the other is not in it."""
-    return {role: name for role, name in roles.items() if references is None or role != other}
+    return {role: name for role, name in roles.items() if not references or role != other}
 
 
 @contextlib.contextmanager
 def _progress(rows: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A progress bar on a terminal, and nothing elsewhere."""
+    """Show a progress bar on a terminal."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     if quiet or not err.is_terminal:

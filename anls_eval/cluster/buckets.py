@@ -6,6 +6,8 @@ in the same one, and so is an id that comes twice.
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -21,37 +23,28 @@ from anls_eval.submission.scorers import Scorer
 
 _HELD = 128 << 20  # bytes of rows that are put in order at once
 
+_FILE = b"file"  # in the metadata of the schema: the file that the rows are from
 _Cut = list[pa.RecordBatch]
 
 
-def write_buckets(path: Path, reader: Reader, side: str, scorer: Scorer, names: tuple[str, ...], buckets: int) -> None:
+def write_buckets(path: Path, reader: Reader, side: str, scorer: Scorer, names: Sequence[str], buckets: int) -> None:
     """Write the rows of a file in the order of their buckets, to an Arrow file with one batch for each of them.
 
     A file that is too long to be put in order at once has the batches of all buckets several times over.
-
-    Args:
-        path: The file to write.
-        reader: Of the rows.
-        side: ``"predictions"`` or ``"references"``.
-        scorer: Of the protocol.
-        names: Columns to keep.
-        buckets: How many there are.
-
-    Raises:
-        ValueError: A row cannot be read, or the rows have no ids.
     """
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with whole_file(path) as unfinished:
         cuts = (_cut(rows, buckets, reader) for rows in _held(stored_rows(reader, side, scorer, names)))
         first = next(cuts)
-        with pa.ipc.new_file(str(unfinished), first[0].schema, options=options) as writer:
-            for cut in (first, *cuts):
+        schema = first[0].schema.with_metadata({_FILE: os.fsencode(reader.detected.path)})
+        with pa.ipc.new_file(str(unfinished), schema, options=options) as writer:
+            for cut in itertools.chain([first], cuts):
                 for batch in cut:
                     writer.write_batch(batch)
 
 
 def _held(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """As many rows as fit in memory."""
+    """Join tables until they hold about `_HELD` bytes."""
     held: list[pa.Table] = []
     size = 0
     for table in tables:
@@ -75,16 +68,28 @@ def _cut(rows: pa.Table, buckets: int, reader: Reader) -> _Cut:
     return [batch.slice(start, end - start) for start, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)]
 
 
-def bucket_rows(paths: Sequence[Path], bucket: int, buckets: int) -> Iterator[pa.Table]:
-    """Give the rows of one bucket from all files of a side, as one table.
+class BucketSide:
+    """The rows of one side that fall into one of `buckets` buckets, from the files that `write_buckets` wrote."""
 
-    Args:
-        paths: What `write_buckets` wrote.
-        bucket: The number of the bucket.
-        buckets: How many there are.
-    """
-    batches = []
-    for path in paths:
-        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
-            batches += [reader.get_batch(number) for number in range(bucket, reader.num_record_batches, buckets)]
-    yield pa.Table.from_batches(batches).combine_chunks()
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, paths: Sequence[Path], bucket: int, buckets: int) -> None:
+        self._paths, self._bucket, self._buckets = paths, bucket, buckets
+        self._files: list[tuple[str, int]] = []  # that have been read, with the end of their rows
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Read the rows, as one table."""
+        batches: list[pa.RecordBatch] = []
+        self._files, end = [], 0
+        for path in self._paths:
+            with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+                numbers = range(self._bucket, reader.num_record_batches, self._buckets)
+                own = [reader.get_batch(number) for number in numbers]
+                end += sum(map(len, own))
+                self._files.append((os.fsdecode(reader.schema.metadata[_FILE]), end))
+            batches += own
+        yield pa.Table.from_batches(batches).combine_chunks()
+
+    def in_file(self, row: int) -> str:
+        """Name the file of a row, for a message."""
+        return next(f" in {file}" for file, end in self._files if row < end)

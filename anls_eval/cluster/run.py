@@ -1,8 +1,8 @@
-"""A data set in many files, scored by the workers of a Dask cluster, on this machine or on many.
+"""Data sets in many files, scored by the workers of a Dask cluster.
 
-The workers read and write the files themselves: what goes through the scheduler is names and numbers. Every part is
-scored as `submission.score_submission` scores two files, and the summaries of the parts add up exactly, so that the
-score is the same to the bit for any number of files and workers.
+The workers read and write the files themselves: only names and numbers go through the scheduler. Each part is scored as
+`score_submission` scores a submission, and the totals of the parts add up exactly, so that the score is the same to the
+bit for any number of files and workers.
 """
 
 from __future__ import annotations
@@ -11,21 +11,19 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
-import glob
 import hashlib
 import itertools
 import json
 import logging
 import os
 import socket
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import dask
 import pyarrow as pa
@@ -36,36 +34,40 @@ from distributed.comm import CommClosedError, get_address_host_port
 from distributed.scheduler import KilledWorker
 
 from anls_eval.cluster.parts import (
+    VALUES,
     BucketPart,
     FilePart,
     Job,
     Part,
-    ShuffledFile,
+    Piece,
+    ShuffledPiece,
     UnpairedError,
     has_repeats,
     rows_path,
     score_part,
-    shuffle_file,
+    shuffle_piece,
     shuffled_summary,
     summary_of,
 )
-from anls_eval.errors import AnlsError, Explained, Remedy, check_choice, located
+from anls_eval.errors import AnlsError, Explained, Remedy, located
 from anls_eval.files import FormatError, Reader
 from anls_eval.files.errors import SHOWN, FilesError
+from anls_eval.files.many import Paths, are_documents, document_id, file_paths, is_several
 from anls_eval.files.write import whole_file
-from anls_eval.registry import MISSING, UNKNOWN
-from anls_eval.rules.protocol import Protocol
-from anls_eval.statistics import confidence_interval
-from anls_eval.submission.passes import SIDES
+from anls_eval.submission.passes import SIDES, Options, OptionWords, check_file_counts, counted
 from anls_eval.submission.score import SubmissionScore, sides_with, sum_up
 from anls_eval.submission.totals import Summary
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 _BUCKET_BYTES = 32 << 20  # of the files, for each bucket: some hundred thousand rows
 _CHECKED_AT_ONCE = 1 << 23  # fingerprints, 64 MB
+_LARGE_BYTES = 32 << 20  # of a file that is divided, if its format allows
+_PIECE_ROWS = 1 << 18  # at least, of the parts of such a file
+_DOCUMENTS = 64  # files of one document each that are one part
 _FOR_SCHEDULER = 10  # seconds that the scheduler at an address has to answer
 _FOR_WORKERS = 30  # seconds that it has to get a worker
-
-Paths = str | os.PathLike[str] | Sequence[str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,9 +76,9 @@ class DatasetScore:
 
     Args:
         submission: The score of all parts.
-        parts: How many there are.
-        resumed: How many of them an earlier run had finished.
-        bad: Parts that were left out, with the reason.
+        parts: The number of parts.
+        resumed: The number of parts that an earlier run had finished.
+        bad: The parts that were left out, with the reason.
         paired_by: ``"file"`` if each file of predictions went with its file of references, ``"id"`` if the rows of all
             files were brought together by their ids.
     """
@@ -88,7 +90,7 @@ class DatasetScore:
     paired_by: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the score and how it was come by as plain JSON values."""
+        """Return the score and how it was obtained as plain JSON values."""
         own = {name: getattr(self, name) for name in ("parts", "resumed", "bad", "paired_by")}
         return {**self.submission.to_dict(), **own}
 
@@ -98,18 +100,16 @@ class BadPartsError(FilesError):
 
     Args:
         errors: The error of each of these parts.
-        out: The folder of the results.
+        out: The folder of the results; None if they are not kept.
     """
 
-    def __init__(self, errors: Mapping[str, AnlsError], out: Path) -> None:
+    def __init__(self, errors: Mapping[str, AnlsError], out: Path | None) -> None:
+        resume = [Remedy("resume", True, "continue once these are fixed")]
         super().__init__(
             f"{counted(len(errors), 'part')} cannot be scored",
             errors,
-            f"The others are finished in {out}.",
-            [
-                Remedy("resume", True, "continue once these are fixed"),
-                Remedy("skip_bad", True, "leave them out"),
-            ],
+            "" if out is None else f"The others are finished in {out}.",
+            [*([] if out is None else resume), Remedy("skip_bad", True, "leave them out")],
         )
 
     @property
@@ -133,60 +133,51 @@ def score_dataset(
     predictions: Paths,
     references: Paths | None = None,
     *,
-    out: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     client: Client | str | None = None,
-    protocol: str | Protocol = "standard",
-    threshold: float | str | Fraction | Decimal | None = None,
-    by: Sequence[str] = (),
-    missing: str = "error",
-    unknown: str = "error",
     format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
-    seed: int = 0,
     resume: bool = False,
     skip_bad: bool = False,
     on_progress: Callable[[int], None] | None = None,
+    **options: Unpack[OptionWords],
 ) -> DatasetScore:
-    r"""Score a data set in many files.
+    r"""Score a data set in many files with the workers of a Dask cluster.
 
-    Where there are as many files of predictions as of references, the first goes with the first, and so on by their
-    names. If their ids do not match one to one, or without that, the rows of all files are brought together by their
-    ids, through files in `out`. Without ids, the files have to go together.
+    With as many files of predictions as of references, the first goes with the first in the natural order of their
+    names. If their ids do not match one to one, the rows of all files are brought together by their ids, through files
+    in `out`. Without ids, the files have to go together. A large Parquet file is divided at its row groups.
 
     A program that starts workers on this machine needs ``if __name__ == "__main__":`` around what it does.
 
     Args:
-        predictions: A file, a folder of files, a pattern such as ``"runs/*.parquet"``, or a list of files. Their names
-            must be good on every worker.
-        references: The same; None if the files of predictions have the accepted answers, too.
-        out: The folder of the results, which every worker can read and write. It gets one Parquet file for each part
-            with ``question_id``, ``score`` and the columns of `by`.
-        workers: How many processes are started on this machine, and ended again; by default one for each processor.
-        client: Of a cluster that is there, or the address of its scheduler, in place of `workers`.
-        protocol: As in `submission.score_submission`.
-        threshold: The same.
-        by: The same.
-        missing: The same.
-        unknown: The same.
-        format: As in `formats.open_predictions`, of all files.
-        columns: The same. The predictions are not asked for the column of ``answers`` nor the references for that of
-            ``prediction``, unless they are the same files.
-        seed: Of the interval.
+        predictions: A file, a folder, a pattern or a list of files, as in `files.open_predictions`. Their names must be
+            good on every worker.
+        references: The same for the references; None if the files of predictions have the accepted answers, too.
+        out: A folder that every worker can read and write. It gets one Parquet file for each part with ``question_id``,
+            ``score`` and the columns of `by`. By default a temporary folder, on this machine or, with a `client`, in
+            the current folder; it is removed at the end.
+        workers: Number of processes to start on this machine, and to end again. Defaults to one for each processor.
+        client: Client of a running cluster, or the address of its scheduler, in place of `workers`.
+        format: As in `files.open_predictions`, for all files.
+        columns: As in `files.open_predictions`. The predictions are not asked for the column of ``answers`` nor the
+            references for that of ``prediction``, unless they are the same files.
         resume: Whether `out` holds what an earlier run finished: what has not changed is not scored again.
-        skip_bad: Whether files that cannot be read or scored are left out. Where the rows were brought together by
+        skip_bad: Whether to leave out files that cannot be read or scored. Where the rows were brought together by
             their ids, the other side of such a file counts as `missing` or `unknown`: only ``missing="zero"`` or
             ``unknown="ignore"`` gives a score then.
         on_progress: Called with the number of questions scored so far.
+        options: As in `score_submission`, without `cluster_by`, which needs all scores in one process.
 
     Returns:
-        The score, and how it was come by.
+        The score, and how it was obtained.
 
     Raises:
-        BadPartsError: Parts that cannot be read or scored.
-        ValueError: As in `submission.score_submission`; no files; `out` is not empty, or no folder that can be written;
-            no scheduler at the address.
-        ChildProcessError: Workers died again and again, mostly for want of memory, the cluster was lost, or the
+        BadPartsError: Parts cannot be read or scored.
+        ValueError: As in `score_submission`; no files; `out` is not empty, or not a folder that can be written; no
+            scheduler at the address.
+        ChildProcessError: Workers died again and again, mostly because memory was short, the cluster was lost, or the
             scheduler at the address has no workers.
 
     Example:
@@ -199,55 +190,60 @@ def score_dataset(
         >>> found.parts, found.submission.n, found.submission.score
         (2, 2, 0.875)
     """
-    check_choice("missing", missing, MISSING)
-    check_choice("unknown", unknown, UNKNOWN)
+    asked = Options(**options)
+    if asked.cluster_by is not None:
+        raise ValueError("cluster_by needs all scores in one process; expected score_submission for it")
     if workers is not None and client is not None:
         raise ValueError(
             "expected a number of workers, which are started on this machine, or the client or the scheduler of a "
             "cluster that is there; got both"
         )
-    files = part_paths(predictions), part_paths(predictions if references is None else references)
+    if resume and out is None:
+        raise ValueError("resume=True needs out, the folder of the earlier run")
+    files = part_paths(predictions, format), part_paths(predictions if references is None else references, format)
     roles = columns or {}
     of_predictions, of_references = (
         {role: name for role, name in roles.items() if references is None or role != other}
         for other in ("answers", "prediction")
     )
-    job = Job(Path(out).absolute(), protocol, threshold, tuple(by), ((), ()), format, (of_predictions, of_references))
-    job, has_ids = _looked_at(job, files)
-    if not has_ids and len(files[0]) != len(files[1]):
-        raise ValueError(
-            f"{len(files[0])} files of predictions but {len(files[1])} of references, and no question_ids; "
-            "expected as many, with their rows in the same order."
-        )
-    _prepare(job, resume)
+    with contextlib.ExitStack() as folder:
+        job = Job(Path(), out is not None, asked, format, (of_predictions, of_references))
+        job, has_ids = _looked_at(job, files, (predictions, references))
+        check_file_counts(len(files[0]), len(files[1]), without_ids=not has_ids)
+        job = dataclasses.replace(job, out=_folder(out, client, folder))
+        _prepare(job, resume)
+        pairs = _pairs(job, files)
+        try:
+            with contextlib.ExitStack() as stack:
+                engine = _Engine(lambda: stack.enter_context(connected(workers, client)), job, on_progress)
+                found = None if job.rows.exists() or pairs is None else _paired(engine, pairs, has_ids, skip_bad)
+                found = found or _shuffled(engine, files, pairs, skip_bad)
+        except KeyboardInterrupt:
+            if not job.keep_rows:
+                raise
+            finished = len(list(job.work.glob("part-*.json")))
+            kept = f"{counted(finished, 'part')} {_are(finished)} finished in {job.out}."
+            raise InterruptedRunError(kept, remedies=[_RESUME]) from None
+        _tidy(job, found.parts)
+        summary = Summary(notes=dict.fromkeys(found.notes))
+        for part in found.parts:
+            summary.add(_finished(part, job))
     try:
-        with contextlib.ExitStack() as stack:
-            engine = _Engine(lambda: stack.enter_context(connected(workers, client)), job, on_progress)
-            found = None if job.rows.exists() else _paired(engine, files, has_ids, skip_bad)
-            found = found or _shuffled(engine, files, skip_bad)
-    except KeyboardInterrupt:
-        finished = len(list(job.work.glob("part-*.json")))
-        kept = f"{counted(finished, 'part')} {_are(finished)} finished in {job.out}."
-        raise InterruptedRunError(kept, remedies=[_RESUME]) from None
-    _tidy(job, found.parts)
-    summary = Summary(notes=dict.fromkeys(found.notes))
-    for part in found.parts:
-        summary.add(_finished(part, job))
-    try:
-        submission = sum_up(
-            summary,
-            job.scorer(),
-            by=job.by,
-            missing=missing,
-            unknown=unknown,
-            interval=confidence_interval(summary.scores, seed=seed),
-        )
+        submission = sum_up(summary, asked)
     except ValueError as error:
         if not found.bad:
             raise
-        raise _blamed_on(found.bad, error) from None
+        raise _blamed_on(found.bad, error, job.keep_rows) from None
     paired_by = "file" if isinstance(found.parts[0], FilePart) else "id"
     return DatasetScore(submission, len(found.parts), found.resumed, found.bad, paired_by)
+
+
+def _folder(out: str | os.PathLike[str] | None, client: Client | str | None, stack: contextlib.ExitStack) -> Path:
+    """The folder of the results, or a temporary one, which workers on other machines may see in the current folder."""
+    if out is not None:
+        return Path(out).absolute()
+    where = None if client is None else Path.cwd()
+    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".anls-", dir=where)))
 
 
 def known_rows(given: Paths) -> int | None:
@@ -262,44 +258,19 @@ def known_rows(given: Paths) -> int | None:
         return None  # scoring tells what is wrong with it
 
 
-def counted(n: int, noun: str) -> str:
-    """A number with its noun: ``1 part``, ``2 parts``."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
 def _are(n: int) -> str:
     return "is" if n == 1 else "are"
 
 
-def part_paths(given: Paths) -> list[str]:
-    """Give the files of a folder, of a pattern or of a list, in the order of their names.
-
-    Hidden files, and those whose names begin with ``_``, are not among those of a folder.
-
-    Raises:
-        ValueError: There is none.
-    """
-    if not isinstance(given, (str, os.PathLike)):
-        paths = list(map(os.fspath, given))
-    elif Path(given).is_dir():
-        paths = sorted(str(path) for path in Path(given).iterdir() if path.name[0] not in "._" and path.is_file())
-    elif glob.has_magic(os.fspath(given)) and not Path(given).exists():
-        paths = sorted(glob.glob(os.fspath(given), recursive=True))  # noqa: PTH207 # Path.glob takes no absolute pattern
-    else:
-        paths = [os.fspath(given)]
-    if not paths:
-        raise ValueError(f"{given}: there are no files; expected a file, a folder of files, or a pattern in quotes")
+def part_paths(given: Paths, format_name: str | None = None) -> list[str]:
+    """List the files of `files.many.file_paths` by names that are good in every process on this machine."""
+    paths = file_paths(given, format_name)
     return [str(Path(path).absolute()) if Path(path).exists() else path for path in paths]
 
 
 @contextlib.contextmanager
 def local_client(workers: int | None = None, memory_limit: str | int = "auto") -> Iterator[Client]:
-    """Start workers on this machine, each a process with one thread, and end them with the context.
-
-    Args:
-        workers: How many; by default one for each processor.
-        memory_limit: Of each, as Dask takes it; by default a like share of the machine's memory.
-    """
+    """Start workers on this machine, by default one a processor, each a process with one thread; end them at exit."""
     # Tasks hold no data that could be spilled, and a worker that pauses for want of memory would wait for ever.
     settings: dict[str, Any] = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
     # Ctrl-C reaches every process of a terminal: it is ours to answer it, and to end the workers.
@@ -321,12 +292,7 @@ def local_client(workers: int | None = None, memory_limit: str | int = "auto") -
 
 @contextlib.contextmanager
 def connected(workers: int | None, cluster: Client | str | None) -> Iterator[Client]:
-    """Use a cluster that is there, by its client or the address of its scheduler, or start workers on this machine.
-
-    Raises:
-        ValueError: No scheduler answers at the address.
-        ChildProcessError: It has no workers.
-    """
+    """Use a running cluster, by its client or the address of its scheduler, or start workers on this machine."""
     if cluster is None:
         with local_client(workers) as client:
             yield client
@@ -367,24 +333,31 @@ def _wait_for_workers(client: Client, address: str) -> None:
 # ---------------------------------------------------------------------------------------------------
 
 _Files = tuple[list[str], list[str]]
+_Pair = tuple[Piece, Piece]
 
 
-def _looked_at(job: Job, files: _Files) -> tuple[Job, bool]:
-    """The job with the columns that each side is asked for, and whether the files have question_ids."""
-    job.scorer()  # refuses the options before anything is read
+def _looked_at(job: Job, files: _Files, given: tuple[Paths, Paths | None]) -> tuple[Job, bool]:
+    """The job with what the first files turned out to be, and whether they have question_ids."""
+    predictions, references = given[0], given[0] if given[1] is None else given[1]
+    of_documents = [
+        is_several(own, job.format) and are_documents(paths, value, job.format, columns)
+        for own, paths, value, columns in zip((predictions, references), files, VALUES, job.columns, strict=True)
+    ]
+    job = dataclasses.replace(job, documents=(of_documents[0], of_documents[1]))
     readers = (_first_readable(job, SIDES[0], files[0]), _first_readable(job, SIDES[1], files[1]))
-    sides_with(*readers, job.scorer(), job.by)  # refuses columns that neither has
-    of_references = tuple(name for name in job.by if name in readers[1].names)
-    of_predictions = tuple(name for name in job.by if name not in of_references)
+    sides_with(*readers, job.scorer(), job.options.by)  # refuses columns that neither has
+    by_references = tuple(name for name in job.options.by if name in readers[1].names)
+    by_predictions = tuple(name for name in job.options.by if name not in by_references)
     has_ids = all("question_id" in reader.detected.columns for reader in readers)
-    return dataclasses.replace(job, read_by=(of_predictions, of_references)), has_ids
+    first = readers[0].detected, readers[1].detected
+    return dataclasses.replace(job, read_by=(by_predictions, by_references), first=first), has_ids
 
 
 def _first_readable(job: Job, side: str, paths: Sequence[str]) -> Reader:
     errors = []
     for path in paths:
         try:
-            return job.open(side, path)
+            return job.open(side, Piece((path,)))
         except FormatError as error:
             errors.append(error)
     raise errors[0]
@@ -425,10 +398,11 @@ def _tidy(job: Job, parts: Sequence[Part]) -> None:
                 path.unlink()
 
 
-def _identity(job: Job, paths: Sequence[str], buckets: int = 0) -> str:
+def _identity(job: Job, pieces: Sequence[Piece], buckets: int = 0) -> str:
     """What tells whether the same was scored before: the options, and which files these are."""
-    options = [job.scorer().signature(0, "error"), job.by, job.read_by, job.format, job.columns, buckets]
-    return hashlib.sha256(json.dumps([options, list(map(_state, paths))]).encode()).hexdigest()
+    choices = [job.scorer().signature(0, "error"), job.options.by, job.read_by, job.format, job.columns, buckets]
+    states = [(piece.rows, list(map(_state, piece.paths))) for piece in pieces]
+    return hashlib.sha256(json.dumps([choices, job.keep_rows, job.documents, states]).encode()).hexdigest()
 
 
 def _state(path: str) -> tuple[str, int, int] | tuple[str]:
@@ -446,7 +420,7 @@ def _state(path: str) -> tuple[str, int, int] | tuple[str]:
 
 @dataclasses.dataclass(frozen=True)
 class _Found:
-    """Parts that are finished, and what is to be said of the others."""
+    """The finished parts, and what is known of the others."""
 
     parts: Sequence[Part]
     resumed: int
@@ -454,13 +428,57 @@ class _Found:
     notes: tuple[str, ...]
 
 
-def _paired(engine: _Engine, files: _Files, has_ids: bool, skip_bad: bool) -> _Found | None:
-    """Score each file of predictions with its file of references; None if their ids do not match one to one."""
+def _pairs(job: Job, files: _Files) -> list[_Pair] | None:
+    """The pieces that may go together: files by their order, large ones in parts; None if there are not as many."""
+    if any(job.documents):
+        predictions, references = (_pieces(job, side, paths) for side, paths in zip(SIDES, files, strict=True))
+        return list(zip(predictions, references, strict=True)) if len(predictions) == len(references) else None
     if len(files[0]) != len(files[1]):
         return None
-    pairs = list(zip(*files, strict=True))
+    return [pair for paths in zip(*files, strict=True) for pair in _divided(job, paths)]
+
+
+def _divided(job: Job, paths: tuple[str, str]) -> list[_Pair]:
+    """Two files that go together, divided where the one with the larger row groups can be."""
+    cuts = [_cuts(job, side, path) for side, path in zip(SIDES, paths, strict=True)]
+    if not all(cuts) or cuts[0][-1] != cuts[1][-1]:
+        return [(Piece((paths[0],)), Piece((paths[1],)))]
+    rows = _stretches(min(cuts, key=len))
+    return [(Piece((paths[0],), own), Piece((paths[1],), own)) for own in rows]
+
+
+def _pieces(job: Job, side: str, paths: Sequence[str]) -> list[Piece]:
+    """The files of one side: documents some at a time, large files in parts."""
+    if job.documents[SIDES.index(side)]:
+        ordered = sorted(paths, key=document_id)
+        return [Piece(tuple(ordered[start : start + _DOCUMENTS])) for start in range(0, len(paths), _DOCUMENTS)]
+    return [Piece((path,), own) for path in paths for own in _stretches(_cuts(job, side, path))]
+
+
+def _cuts(job: Job, side: str, path: str) -> tuple[int, ...]:
+    """The rows at which a large file can be divided; none where it cannot, or cannot be read."""
+    try:
+        return job.open(side, Piece((path,))).cuts if Path(path).stat().st_size >= _LARGE_BYTES else ()
+    except (OSError, ValueError):
+        return ()
+
+
+def _stretches(cuts: Sequence[int]) -> list[tuple[int, int] | None]:
+    """The first and last but one row of each part of a file with these cuts; None stands for the whole file."""
+    bounds = [0]
+    for cut in cuts:
+        if cut - bounds[-1] >= _PIECE_ROWS:
+            bounds.append(cut)
+    if len(bounds) <= 2:
+        return [None]
+    bounds[-1] = cuts[-1]
+    return list(itertools.pairwise(bounds))
+
+
+def _paired(engine: _Engine, pairs: Sequence[_Pair], has_ids: bool, skip_bad: bool) -> _Found | None:
+    """Score each piece of predictions with its piece of references; None if their ids do not match one to one."""
     parts = [
-        FilePart(number, *pair, _identity(engine.job, pair), not has_ids or len(pairs) == 1)
+        FilePart(number, _identity(engine.job, pair), *pair, alone=not has_ids or len(pairs) == 1)
         for number, pair in enumerate(pairs)
     ]
     try:
@@ -496,31 +514,35 @@ def _have_repeats(engine: _Engine, parts: Sequence[Part]) -> bool:
     return any(found)
 
 
-def _shuffled(engine: _Engine, files: _Files, skip_bad: bool) -> _Found:
+def _shuffled(engine: _Engine, files: _Files, pairs: Sequence[_Pair] | None, skip_bad: bool) -> _Found:
     """Bring the rows of all files together by their ids, and score them."""
     job = engine.job
     if not job.rows.exists():
         for path in job.work.glob("part-*"):  # of files that were thought to go together
             path.unlink()
         job.rows.mkdir()
+    if pairs is None:
+        pieces = [_pieces(job, side, paths) for side, paths in zip(SIDES, files, strict=True)]
+    else:
+        pieces = [[pair[number] for pair in pairs] for number in range(len(SIDES))]
     size = sum(Path(path).stat().st_size for path in {*files[0], *files[1]} if Path(path).exists())
-    buckets = max(len(files[0]), len(files[1]), 1 + size // _BUCKET_BYTES)
+    buckets = max(len(pieces[0]), len(pieces[1]), 1 + size // _BUCKET_BYTES)
     all_files = [
-        ShuffledFile(side, number, path, buckets, _identity(job, [path], buckets))
-        for side, paths in zip(SIDES, files, strict=True)
-        for number, path in enumerate(paths)
+        ShuffledPiece(side, number, piece, buckets, _identity(job, [piece], buckets))
+        for side, own in zip(SIDES, pieces, strict=True)
+        for number, piece in enumerate(own)
     ]
-    errors = engine.each(shuffle_file, [file for file in all_files if not shuffled_summary(file, job)])
+    errors = engine.each(shuffle_piece, [file for file in all_files if not shuffled_summary(file, job)])
     for file in errors:
         rows_path(job, file.side, file.number).unlink(missing_ok=True)  # of an earlier run, before it was damaged
     good = [file for file in all_files if file not in errors]
     bad = _left_out(errors, job, skip_bad and {file.side for file in good} == set(SIDES))
     identity = hashlib.sha256(json.dumps([file.identity for file in good]).encode()).hexdigest()
-    counts = len(files[0]), len(files[1])
-    parts = [BucketPart(number, buckets, counts, identity) for number in range(buckets)]
+    counts = len(pieces[0]), len(pieces[1])
+    parts = [BucketPart(number, identity, buckets, counts) for number in range(buckets)]
     if not all(summary_of(part, job) for part in parts):  # the rows of an earlier run may be gone
         gone = [file for file in good if not rows_path(job, file.side, file.number).exists()]
-        _left_out(engine.each(shuffle_file, gone), job, skip_bad=False)
+        _left_out(engine.each(shuffle_piece, gone), job, skip_bad=False)
     resumed, unscored = engine.score(parts)
     if unscored:
         raise next(iter(unscored.values()))  # an error of the ids, not of a part
@@ -533,7 +555,9 @@ def _shuffled(engine: _Engine, files: _Files, skip_bad: bool) -> _Found:
 
 def _left_out(errors: Mapping[Any, Exception], job: Job, skip_bad: bool) -> dict[str, str]:
     if errors and not skip_bad:
-        raise BadPartsError({item.label: located("", error) for item, error in errors.items()}, job.out)
+        raise BadPartsError(
+            {item.label: located("", error) for item, error in errors.items()}, job.out if job.keep_rows else None
+        )
     return {item.label: str(error) for item, error in errors.items()}
 
 
@@ -548,12 +572,13 @@ def _first_of(bad: Mapping[str, str]) -> str:
     return ", ".join(itertools.islice(bad, SHOWN)) + (", ..." if len(bad) > SHOWN else "")
 
 
-def _blamed_on(bad: Mapping[str, str], error: ValueError) -> AnlsError:
+def _blamed_on(bad: Mapping[str, str], error: ValueError, keep_rows: bool) -> AnlsError:
     """Return the error of ids on one side only, which may have been in files that are left out."""
     found = located("", error)
     are = f"{counted(len(bad), 'file')} {_are(len(bad))}"
+    resume = [Remedy("resume", True, "continue once they are fixed")] if keep_rows else []
     problem = f"{found.problem}\n{are} left out, and which ids were in them is not known: {_first_of(bad)}."
-    return AnlsError(problem, remedies=[Remedy("resume", True, "continue once they are fixed"), *found.remedies])
+    return AnlsError(problem, remedies=[*resume, *found.remedies])
 
 
 _Item = TypeVar("_Item")
@@ -561,13 +586,7 @@ _Value = TypeVar("_Value")
 
 
 class _Engine:
-    """Has the workers do the tasks of one job, and waits for them.
-
-    Args:
-        start: Gives the client; it is called with the first task, as there may be none.
-        job: Of the tasks.
-        on_progress: Called with the number of questions scored so far.
-    """
+    """Runs the tasks of one job on the workers, which `start` provides with the first task: there may be none."""
 
     def __init__(self, start: Callable[[], Client], job: Job, on_progress: Callable[[int], None] | None = None) -> None:
         self._start, self.job, self._on_progress = start, job, on_progress
@@ -575,11 +594,20 @@ class _Engine:
 
     @functools.cached_property
     def client(self) -> Client:
-        """Of the workers."""
+        """The client of the workers."""
         return self._start()
 
+    @property
+    def _finished(self) -> str:
+        """What is kept, for a message."""
+        return f" What is finished is in {self.job.out}." if self.job.keep_rows else ""
+
+    @property
+    def _remedies(self) -> list[Remedy]:
+        return [_RESUME] if self.job.keep_rows else []
+
     def score(self, parts: Sequence[Part]) -> tuple[int, dict[Part, Exception]]:
-        """Score the parts that are not finished; gives how many were, and the errors of bad parts."""
+        """Score the unfinished parts; return how many were finished, and the errors of bad parts."""
         finished = {part: own.n for part in parts if (own := summary_of(part, self.job)) is not None}
         self.scored = 0
         self._advance(sum(finished.values()))
@@ -600,11 +628,7 @@ class _Engine:
         items: Sequence[_Item],
         on_value: Callable[[_Value], object] = lambda value: None,
     ) -> dict[_Item, Exception]:
-        """Call a function with each item, in any order; gives the items that are at fault, with their errors.
-
-        Raises:
-            ChildProcessError: The workers or the cluster are at fault.
-        """
+        """Call a function with each item, in any order; return the items at fault with their errors."""
         if not items:
             return {}
         futures = dict(zip(self.client.map(function, items, job=self.job, pure=False), items, strict=True))
@@ -621,13 +645,11 @@ class _Engine:
         except (KilledWorker, MemoryError) as error:
             raise LostWorkersError(
                 f"workers died repeatedly, or ran out of memory: {error}. Give each worker more memory, or split the "
-                f"files. What is finished is in {self.job.out}.",
-                remedies=[_RESUME],
+                f"files.{self._finished}",
+                remedies=self._remedies,
             ) from None
         except (FutureCancelledError, CommClosedError) as error:
-            raise LostWorkersError(
-                f"the cluster was lost: {error}. What is finished is in {self.job.out}.", remedies=[_RESUME]
-            ) from None
+            raise LostWorkersError(f"the cluster was lost: {error}.{self._finished}", remedies=self._remedies) from None
         except UnpairedError:
             self.client.cancel(list(futures))
             while any(self.client.run(_is_busy, {future.key for future in futures}).values()):

@@ -2,7 +2,8 @@
 
 from anls_eval.files.detection import FORMATS
 from anls_eval.files.errors import FormatError
-from anls_eval.files.reading import Batch, Detected, Reader, open_predictions, open_references
+from anls_eval.files.many import open_predictions, open_references
+from anls_eval.files.reading import Batch, Detected, Reader
 from anls_eval.files.write import write_rows
 
 __all__ = [

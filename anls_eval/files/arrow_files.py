@@ -1,6 +1,8 @@
 """Parquet, Arrow and Feather files, and datasets of Hugging Face, on disk or on the Hub."""
 
 import contextlib
+import functools
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,8 +31,8 @@ def _faults_named(path: str, kind: str) -> Iterator[None]:
         ) from None
 
 
-def open_parquet(file: File) -> Source:
-    """Open a Parquet file, whose row groups are read as they are needed.
+def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
+    """Open a Parquet file, or its rows from `start` to before `stop`; row groups are read as they are needed.
 
     Raises:
         FormatError: The file is damaged.
@@ -38,10 +40,15 @@ def open_parquet(file: File) -> Source:
     with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
         metadata = pq.ParquetFile(stream).metadata
         names = _names(metadata.schema.to_arrow_schema(), file.path)
-        groups = [metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)]
+        row_groups = list(map(metadata.row_group, range(metadata.num_row_groups)))
         leaves = [metadata.schema.column(number) for number in range(len(metadata.schema))]
         texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
-    file.check_size(sum(groups))
+    file.check_size(sum(group.total_byte_size for group in row_groups))
+    cuts = tuple(itertools.accumulate(group.num_rows for group in row_groups))
+    end = metadata.num_rows if stop is None else stop
+    starts = (0, *cuts[:-1])
+    own = [number for number in range(len(cuts)) if starts[number] < end and cuts[number] > start]
+    first = starts[own[0]] if own else 0
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
@@ -50,9 +57,27 @@ def open_parquet(file: File) -> Source:
             parquet = pq.ParquetFile(
                 stream, pre_buffer=False, read_dictionary=None if file.max_bytes is None else texts
             )
-            yield from _blocks(parquet.iter_batches(size, columns=list(wanted)), wanted, size, file)
+            batches = parquet.iter_batches(size, row_groups=own, columns=list(wanted))
+            yield from _blocks(_within(batches, first, start, end), wanted, size, file, start)
 
-    return Source("parquet", names, metadata.num_rows, read)
+    return Source(
+        "parquet",
+        names,
+        end - start,
+        read,
+        cuts=() if file.compression else cuts,
+        within=functools.partial(open_parquet, file),
+        first_row=start,
+    )
+
+
+def _within(batches: Iterator[pa.RecordBatch], first: int, start: int, end: int) -> Iterator[pa.RecordBatch]:
+    """The rows from `start` to before `end` of batches that begin with row `first`."""
+    for batch in batches:
+        rows = batch.slice(max(start - first, 0), max(end - max(start, first), 0))
+        if len(rows):
+            yield rows
+        first += len(batch)
 
 
 def open_arrow(file: File) -> Source:
@@ -83,8 +108,8 @@ def _ipc_batches(reader: Any) -> Iterator[pa.RecordBatch]:
     return iter(reader)
 
 
-def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File) -> Iterator[Block]:
-    first, read = 0, 0
+def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File, first: int = 0) -> Iterator[Block]:
+    read = 0
     for batch in batches:
         batch = batch.select(list(wanted))
         _check_types(batch.schema, file.path)
@@ -183,8 +208,7 @@ def open_dataset(path: str) -> Source:
         raise FormatError(
             path,
             "",
-            f"not a dataset on disk: {str(error).rstrip('.')}. Expected a file, or a folder written by save_to_disk. A "
-            "folder of files is scored by anls score with --out, or by anls_eval.cluster.run.score_dataset.",
+            f"not a dataset on disk: {str(error).rstrip('.')}. Expected a file, or a folder written by save_to_disk.",
         ) from None
     return _dataset_source("dataset", loaded, split, path)
 

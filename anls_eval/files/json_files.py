@@ -20,7 +20,7 @@ def open_json(file: File) -> Source:
     """
     document = parse(text_of(file), file.path)
     if isinstance(document, dict):
-        return _open_object(document, file)
+        return open_object(document, file)
     if isinstance(document, list):
         return _open_list(document, "", file)
     raise FormatError(
@@ -28,7 +28,8 @@ def open_json(file: File) -> Source:
     )
 
 
-def _open_object(document: dict[str, Any], file: File) -> Source:
+def open_object(document: dict[str, Any], file: File) -> Source:
+    """Return the rows of an object, as a source."""
     path = file.path
     lists = [key for key, value in document.items() if _is_list_of_rows(value)]
     if len(lists) == 1 or ("data" in lists):

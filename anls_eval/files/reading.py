@@ -1,9 +1,8 @@
 """References and predictions from any file, in batches."""
 
 import dataclasses
-import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, find_columns
@@ -75,10 +74,31 @@ class Reader:
         self.rows, self.names = source.rows, source.names
         self._source, self._found, self._side = source, found, side
 
+    @property
+    def parts(self) -> tuple["Reader", ...]:
+        """The readers of the single files, in their order."""
+        return (self,)
+
     def also(self, by: Iterable[str]) -> "Reader":
         """Give a reader of the same that reads further columns of the file, too."""
         found = dataclasses.replace(self._found, extra=self._found.extra | {name: name for name in by})
         return Reader(self.detected, self._source, found, self._side)
+
+    def within(self, start: int, stop: int) -> "Reader":
+        """Return a reader of the rows from `start` to before `stop`, of a source that has `Source.cuts`."""
+        if self._source.within is None:
+            raise ValueError(f"{self.detected.path}: rows of {self._source.container} cannot be read by themselves")
+        return Reader(self.detected, self._source.within(start, stop), self._found, self._side)
+
+    @property
+    def cuts(self) -> tuple[int, ...]:
+        """The rows at which the file can be divided cheaply: the ends of the row groups of Parquet."""
+        return self._source.cuts
+
+    def reopened(self, reopen: Callable[[], tuple[Source, str | None]]) -> "Reader":
+        """Return a reader of the same that holds no rows: it opens the file again whenever it is read."""
+        source = dataclasses.replace(self._source, read=lambda wanted, size: reopen()[0].read(wanted, size))
+        return Reader(self.detected, source, self._found, self._side)
 
     def without_variants(self) -> "Reader":
         """Give a reader of the same that leaves further accepted answers out, as DUDE's script does."""
@@ -99,12 +119,12 @@ class Reader:
         if found.value == EVERYTHING:
             wanted = list(self._source.names)
         seen: Counter[str] = Counter()
-        first_row = 0
+        first_row = self._source.first_row
         for block in self._source.read(list(dict.fromkeys(wanted)), size):
             batch = Batch(first_row, self._ids(block, seen), self._values(block), self._extra(block))
             yield batch
             first_row += len(batch)
-        if not first_row:
+        if first_row == self._source.first_row:
             raise FormatError(self.detected.path, "", "there are columns, but no rows. Expected one for each question.")
 
     def _ids(self, block: Block, seen: Counter[str]) -> Any:
@@ -152,101 +172,7 @@ def _without_gaps(column: Any) -> Any:
     return [None if value is ABSENT else value for value in column] if isinstance(column, list) else column
 
 
-def open_predictions(
-    path: str | os.PathLike[str],
-    *,
-    format: str | None = None,  # noqa: A002
-    columns: Mapping[str, str] | None = None,
-    by: Iterable[str] = (),
-    max_bytes: int | None = None,
-) -> Reader:
-    r"""Open the predictions in a file.
-
-    What the file is and which column is what is detected; both can be said. Gzip and zstd are read directly, text is
-    UTF-8 with or without a byte order mark. Parquet, Arrow, CSV and JSON Lines are read in constant memory.
-
-    - The prediction is the column ``prediction``, ``prediction_text``, ``pred`` or ``response``, else ``answer``, never
-      ``answers``, but in DUDE's submissions. Predictions in the cells of a table stay text; elsewhere they are what
-      JSON gives, trees too, with NaN as None.
-    - The id is the column ``questionId``, ``question_id``, ``id`` or ``qid``; ``index`` in tables of VLMEvalKit,
-      ``doc_id`` in sample logs, and ``doc_id`` with the question for MMLongBench-Doc. It is exact text: 17 and "17"
-      are one id, "017" is another.
-
-    Args:
-        path: A file, a folder of ``save_to_disk`` (``folder:split``), or ``hub:name[:config][:split]``. Only the last
-            uses the network.
-        format: A name in `FORMATS`; None detects it.
-        columns: Columns of the file by role: ``question_id``, ``prediction``, ``answers``, ``answer_type``,
-            ``document``. Columns that only together are an id are written ``"doc_id + question"``. ``"*"`` as the
-            prediction is the whole row but its id, as one tree. What is passed for both sides can have roles of one
-            side: ``"predictions.question_id"``, ``"references.question_id"``.
-        by: Further columns to read, for groups.
-        max_bytes: The most bytes that may be read, after decompression.
-
-    Returns:
-        A reader that has looked at the start of the file.
-
-    Raises:
-        FormatError: The file cannot be read. The message says where, what was expected, and how to mend it.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "predictions.csv")
-        >>> _ = path.write_text("qid,pred\n007,Lima\n")
-        >>> reader = open_predictions(path)
-        >>> reader.detected.format, dict(reader.detected.columns)
-        ('csv', {'question_id': 'qid', 'prediction': 'pred'})
-        >>> [(batch.question_ids, batch.values) for batch in reader.batches()]
-        [(['007'], ['Lima'])]
-    """
-    return _open(os.fspath(path), "prediction", format, columns or {}, by, max_bytes)
-
-
-def open_references(
-    path: str | os.PathLike[str],
-    *,
-    format: str | None = None,  # noqa: A002
-    columns: Mapping[str, str] | None = None,
-    by: Iterable[str] = (),
-    max_bytes: int | None = None,
-) -> Reader:
-    """Open the references in a file.
-
-    As `open_predictions`, with these differences:
-
-    - The answers are the column ``answers``, ``gold`` or ``reference``, else ``answer``.
-    - In the cells of a table, and as the target of a sample log, a text that is a JSON list of strings, or a list of
-      strings as Python or NumPy writes it, is that list. Every other text is one answer. The answers of
-      MMLongBench-Doc always stay text, since its scorer parses them by the answer format.
-    - In DUDE's files, ``answers_variants`` are accepted beside the ``answers``, but where the answer is a list.
-
-    Args:
-        path: As for `open_predictions`.
-        format: A name in `FORMATS`; None detects it.
-        columns: Columns of the file by role. ``"*"`` as the answers is the whole row but its id, as one tree.
-        by: Further columns to read, for groups.
-        max_bytes: The most bytes that may be read, after decompression.
-
-    Returns:
-        A reader that has looked at the start of the file.
-
-    Raises:
-        FormatError: The file cannot be read. The message says where, what was expected, and how to mend it.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "references.json")
-        >>> _ = path.write_text('{"data": [{"questionId": 7, "answers": ["Lima"], "docId": 3}]}')
-        >>> reader = open_references(path)
-        >>> reader.detected.format, reader.rows
-        ('rrc', 1)
-        >>> [(batch.question_ids, batch.values, batch.columns) for batch in reader.batches()]
-        [(['7'], [['Lima']], {'document': [3]})]
-    """
-    return _open(os.fspath(path), "answers", format, columns or {}, by, max_bytes)
-
-
-def _open(
+def open_side(
     path: str,
     side: str,
     format_name: str | None,
@@ -254,8 +180,22 @@ def _open(
     by: Iterable[str],
     max_bytes: int | None,
 ) -> Reader:
-    by = (by,) if isinstance(by, str) else tuple(by)
+    """Open one side (``"prediction"`` or ``"answers"``) of one file."""
     source, compression = open_source(path, format_name, max_bytes)
+    return reader_of(source, path, side, format_name, columns, by, compression)
+
+
+def reader_of(
+    source: Source,
+    path: str,
+    side: str,
+    format_name: str | None,
+    columns: Mapping[str, str],
+    by: Iterable[str],
+    compression: str | None = None,
+) -> Reader:
+    """Find the columns of a source and return its reader."""
+    by = (by,) if isinstance(by, str) else tuple(by)
     layout = format_name if format_name in LAYOUTS else source.layout
     found = find_columns(source.names, side, layout=layout, given=columns, by=by, path=path)
     ids = {"question_id": " + ".join(found.question_id)} if found.question_id else {}

@@ -38,6 +38,9 @@ class Source:
         read: Gives the columns of these names in blocks of at most so many rows.
         layout: The name of the layout, where the structure of the file says it.
         in_cells: Whether values are the texts of cells, in which a list is written as text.
+        cuts: The rows at which the file can be divided cheaply, the last of them its end; none where it cannot.
+        within: Gives the source of the rows from one number to before another, for files with cuts.
+        first_row: The number of the first row in the file.
     """
 
     container: str
@@ -46,6 +49,9 @@ class Source:
     read: Callable[[Sequence[str], int], Iterator[Block]]
     layout: str | None = None
     in_cells: bool = False
+    cuts: tuple[int, ...] = ()
+    within: "Callable[[int, int], Source] | None" = None
+    first_row: int = 0
 
 
 def on_lines(word: str, lines: Sequence[int]) -> Callable[[int], str]:

@@ -7,7 +7,7 @@ its other side. Of each id that has passed, only a fingerprint of 8 bytes is kep
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -211,12 +211,13 @@ def _joined(predictions: pa.Table, references: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
-def without_repeats(table: pa.Table, side: str) -> pa.Table:
+def without_repeats(table: pa.Table, side: str, in_file: Callable[[int], str] = lambda row: "") -> pa.Table:
     """Drop the rows that repeat an id with the same content, as samplers that pad the last batch do.
 
     Args:
         table: All rows of one side, as in `Alignment`.
         side: ``"predictions"`` or ``"references"``, for messages.
+        in_file: Names the file of a row, for messages.
 
     Returns:
         The table with each id once.
@@ -227,5 +228,5 @@ def without_repeats(table: pa.Table, side: str) -> pa.Table:
     ids, values = (table[name].combine_chunks() for name in ("question_id", "value"))
     if ids.null_count:
         return table
-    kept, _ = drop_repeats(ids, values, side, [])
+    kept, _ = drop_repeats(ids, values, side, [], in_file=in_file)
     return table.take(pc.index_in(kept, value_set=ids))

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
-from decimal import Decimal
-from fractions import Fraction
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from anls_eval.files import Reader
-from anls_eval.rules.protocol import Protocol
+from anls_eval.submission.passes import OptionWords
 from anls_eval.submission.score import ScoredQuestions, score_questions
 from anls_eval.submission.systems import system_name
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 CONFIDENCE_COLUMN = "answers_confidence"
 """The column of confidences in submissions to DUDE, which is read where there is one."""
@@ -27,10 +29,10 @@ class System:
     """A system with its scored submission.
 
     Args:
-        name: What the report calls it.
-        scored: From `submission.score_questions`.
+        name: Its name in the report.
+        scored: From `submission.score.score_questions`.
         clusters: The document of each question, if questions of one document are not independent.
-        seed: Of all that chance decides: intervals and tests.
+        seed: Random seed for intervals and tests.
         confidences: Of shape (n,), in [0, 1], NaN where there is none; None if the submission has no confidences.
     """
 
@@ -46,40 +48,28 @@ def read_system(
     references: Reader,
     *,
     name: str | None = None,
-    protocol: str | Protocol = "standard",
-    threshold: float | str | Fraction | Decimal | None = None,
-    by: Sequence[str] = (),
-    cluster_by: str | None = None,
-    seed: int = 0,
     confidence: str | None = None,
-    missing: str = "error",
-    unknown: str = "error",
     per_question: str | os.PathLike[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
+    **options: Unpack[OptionWords],
 ) -> System:
     r"""Read and score a submission for a report.
 
     Args:
-        predictions: From `formats.open_predictions`.
-        references: From `formats.open_references`.
-        name: What the report calls the system; by default the name of the file without its endings.
-        protocol: As in `submission.score_submission`.
-        threshold: The same.
-        by: Columns to break the score down by.
-        cluster_by: The same.
-        seed: The same; also of all other intervals and tests of the report.
+        predictions: From `files.open_predictions`.
+        references: From `files.open_references`.
+        name: The name of the system in the report. Defaults to that of the file or folder.
         confidence: The column of confidences, from 0 to 1; by default ``answers_confidence`` where there is one. Of
             several confidences the first counts, and -1 is none, as in DUDE.
-        missing: As in `submission.score_submission`.
-        unknown: The same.
-        per_question: The same.
-        on_progress: The same.
+        per_question: As in `score_submission`.
+        on_progress: Called with the number of questions scored so far.
+        options: As in `score_submission`; the seed is that of all intervals and tests of the report.
 
     Returns:
         The system.
 
     Raises:
-        ValueError: As in `submission.score_submission`, or a confidence is not a number from 0 to 1.
+        ValueError: As in `score_submission`, or a confidence is not a number from 0 to 1.
 
     Example:
         >>> import tempfile
@@ -99,23 +89,18 @@ def read_system(
     scored = score_questions(
         predictions,
         references,
-        protocol=protocol,
-        threshold=threshold,
-        by=by,
-        cluster_by=cluster_by,
-        seed=seed,
         columns=[] if confidence is None else [confidence],
-        missing=missing,
         measure=True,
-        unknown=unknown,
         per_question=per_question,
         on_progress=on_progress,
+        **options,
     )
+    cluster_by = options.get("cluster_by")
     return System(
         name=system_name(predictions.detected.path) if name is None else name,
         scored=scored,
         clusters=None if cluster_by is None else [document for [document] in scored.columns[cluster_by]],
-        seed=seed,
+        seed=options.get("seed", 0),
         confidences=None if confidence is None else _confidences(scored, confidence),
     )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import json
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypedDict
+from typing import Protocol as Interface
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +26,14 @@ from anls_eval.arrow import (
     text_array,
     text_list_array,
 )
+from anls_eval.errors import check_choice
 from anls_eval.files import Batch, Reader
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.questions.columns import id_list, stored_ids
 from anls_eval.questions.stream import Alignment, without_repeats
-from anls_eval.submission.scorers import Scorer, escaped_surrogates, text_column
+from anls_eval.registry import MISSING, UNKNOWN
+from anls_eval.rules.protocol import Protocol, Threshold
+from anls_eval.submission.scorers import Scorer, escaped_surrogates, make_scorer, text_column
 from anls_eval.submission.totals import Summary
 
 BY = "by "  # before the names of columns to group by, which can be any
@@ -36,44 +41,59 @@ NO_VALUE = "no value in "  # before them, in the counts of a summary
 
 SIDES = "predictions", "references"
 
-Rows = Callable[[], Iterator[pa.Table]]
-"""Gives the rows of a side as `alignment.Alignment` takes them, from the start."""
 
+class Side(Interface):
+    """The rows of one side, in one file or several, as `questions.stream.Alignment` takes them."""
 
-class Sides(NamedTuple):
-    """What is to be scored.
-
-    Args:
-        predictions: The rows of the predictions.
-        references: Those of the references.
-        notes: What a user must be told about the files.
-    """
-
-    predictions: Rows
-    references: Rows
     notes: tuple[str, ...]
 
+    def tables(self) -> Iterator[pa.Table]:
+        """Read the rows from the start."""
 
-class Options(NamedTuple):
-    """What is asked of a pass.
+    def in_file(self, row: int) -> str:
+        """Name the file of a row that has been read, for a message; empty if there is only one file."""
 
-    Args:
-        by: Columns to group by.
-        cluster_by: The column with the document of each question.
-        columns: Further columns to keep.
-        missing: ``"error"`` or ``"zero"``.
-        unknown: ``"error"`` or ``"ignore"``.
-        keep: Whether the questions stay in memory with their scores.
-        measure: Whether what was measured for them stays, too.
+
+Sides = tuple[Side, Side]
+"""Predictions and references."""
+
+
+class OptionWords(TypedDict, total=False):
+    """The fields of `Options` as keywords."""
+
+    protocol: str | Protocol
+    threshold: Threshold
+    by: Sequence[str]
+    missing: str
+    unknown: str
+    cluster_by: str | None
+    seed: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Options:
+    """How a submission is scored, with every option checked: as the arguments of `score_submission` say.
+
+    Besides those, `columns` are columns to keep that the score is not grouped by.
     """
 
-    by: tuple[str, ...] = ()
-    cluster_by: str | None = None
-    columns: tuple[str, ...] = ()
+    protocol: str | Protocol = "standard"
+    threshold: Threshold = None
+    by: Sequence[str] = ()
     missing: str = "error"
     unknown: str = "error"
-    keep: bool = False
-    measure: bool = False
+    cluster_by: str | None = None
+    seed: int = 0
+    columns: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        self.scorer()  # refuses what is wrong with the protocol and the threshold
+        check_choice("missing", self.missing, MISSING)
+        check_choice("unknown", self.unknown, UNKNOWN)
+
+    def scorer(self) -> Scorer:
+        """Return a scorer of the protocol."""
+        return make_scorer(self.protocol, self.threshold)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -86,31 +106,35 @@ class Pass:
     """One pass over both sides.
 
     Args:
-        sides: What is to be scored.
-        scorer: Of the protocol.
-        options: What is asked.
-        whole: Whether each side is read as a whole, so that ids that come twice can be left out.
+        sides: Predictions and references.
+        scorer: The scorer of the protocol.
+        options: How they are scored.
+        whole: Whether to read each side as a whole, so that repeated ids can be dropped.
+        keep: Whether to keep the questions and their scores in memory.
+        measure: Whether to keep what was measured for them, too.
 
     Attributes:
-        summary: Of the questions that have been scored.
+        summary: The totals of the questions that have been scored.
         kept: These questions with their scores and what the scorer found, block by block, where that was asked for.
     """
 
-    def __init__(self, sides: Sides, scorer: Scorer, options: Options, whole: bool) -> None:
-        self.scorer, self.summary = scorer, Summary(notes=dict.fromkeys(sides.notes))
-        self._options = options
+    def __init__(
+        self, sides: Sides, scorer: Scorer, options: Options, whole: bool, *, keep: bool = False, measure: bool = False
+    ) -> None:
+        self.scorer, self.summary = scorer, Summary(notes=dict.fromkeys((*sides[0].notes, *sides[1].notes)))
+        self._options, self._keep, self._measure = options, keep, measure
         self.kept: list[tuple[pa.Table, npt.NDArray[np.float64], Any]] = []
         self._clustered: list[tuple[npt.NDArray[np.float64], list[str]]] = []
         predictions, references = (
-            self._whole(rows(), side) if whole else rows() for rows, side in zip(sides[:2], SIDES, strict=True)
+            self._whole(rows, side) if whole else rows.tables() for rows, side in zip(sides, SIDES, strict=True)
         )
         self._alignment = Alignment(predictions, references, options.missing, options.unknown)
 
-    def _whole(self, rows: Iterable[pa.Table], side: str) -> Iterator[pa.Table]:
-        tables = list(rows)
+    def _whole(self, rows: Side, side: str) -> Iterator[pa.Table]:
+        tables = list(rows.tables())
         if tables:
             table = pa.concat_tables(tables)
-            kept = without_repeats(table, side)
+            kept = without_repeats(table, side, rows.in_file)
             self.summary.counts[f"repeated {side}"] += table.num_rows - kept.num_rows
             yield kept
 
@@ -131,7 +155,7 @@ class Pass:
         """Score block by block; if `detailed`, with what `Scorer.columns` takes."""
         n = 0
         for questions in self.questions():
-            scores, found = self.scorer.score(questions, detailed or self._options.measure, self.summary)
+            scores, found = self.scorer.score(questions, detailed or self._measure, self.summary)
             self.summary.tally(("score",), scores)
             for name in self._options.by:
                 labels = questions[BY + name].combine_chunks()
@@ -141,7 +165,7 @@ class Pass:
                     self.summary.count(("by", name, value), counts)
             if self._options.cluster_by is not None:
                 self._clustered.append((scores, _one_label(questions, self._options.cluster_by)))
-            if self._options.keep:
+            if self._keep:
                 self.kept.append((questions, scores, found))
             n += len(scores)
             on_progress(n)
@@ -163,26 +187,75 @@ class Pass:
         return scores, [label for _, own in self._clustered for label in own]
 
 
-def sides_of(readers: tuple[Reader, Reader], scorer: Scorer, names: tuple[str, ...]) -> Sides:
-    """The rows of two files, checked and stored as the scorer takes them.
+class FileSide:
+    """The rows of one side, of one file or several; `names` are columns to keep if the reader reads them."""
 
-    Args:
-        readers: Of the predictions and the references.
-        scorer: Of the protocol.
-        names: Columns to keep, of which each reader reads those that its file is asked for.
-    """
+    def __init__(self, reader: Reader, side: str, scorer: Scorer, names: Sequence[str]) -> None:
+        self.notes = reader.detected.notes
+        self.files = [part.detected.path for part in reader.parts]
+        self.rows: list[int] = []  # of each file that has been read to its end
+        self.other: FileSide | None = None
+        self._tables = [functools.partial(stored_rows, part, side, scorer, names) for part in reader.parts]
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Read the rows from the start, and compare the lengths of files that go together without ids."""
+        self.rows.clear()
+        for tables in self._tables:
+            n, has_ids = 0, True
+            for table in tables():
+                n += table.num_rows
+                has_ids = not table["question_id"].null_count
+                yield table
+            self.rows.append(n)
+            if not has_ids and self.other is not None:
+                _check_lengths(self, self.other)
+
+    def in_file(self, row: int) -> str:
+        """Name the file of a row that has been read, for a message; empty if there is only one file."""
+        if len(self.files) == 1:
+            return ""
+        return f" in {self.files[int(np.searchsorted(np.cumsum(self.rows), row, side='right'))]}"
+
+
+def _check_lengths(own: FileSide, other: FileSide) -> None:
+    """Refuse a file whose counterpart has another number of rows, once both have been read."""
+    at = len(own.rows) - 1
+    if len(other.rows) > at and own.rows[at] != other.rows[at]:
+        order = ": files without ids pair by the natural order of their names" if len(own.files) > 1 else ""
+        raise ValueError(
+            f"{own.files[at]} has {counted(own.rows[at], 'row')} but {other.files[at]} has "
+            f"{counted(other.rows[at], 'row')}, and there are no question_ids; expected as many rows in both, in the "
+            f"same order{order}."
+        )
+
+
+def sides_of(readers: tuple[Reader, Reader], scorer: Scorer, names: Sequence[str]) -> Sides:
+    """Return both sides of a submission."""
     predictions, references = (
-        functools.partial(stored_rows, reader, side, scorer, names) for reader, side in zip(readers, SIDES, strict=True)
+        FileSide(reader, side, scorer, names) for reader, side in zip(readers, SIDES, strict=True)
     )
-    return Sides(predictions, references, tuple(note for reader in readers for note in reader.detected.notes))
+    without_ids = all("question_id" not in reader.detected.columns for reader in readers)
+    check_file_counts(len(predictions.files), len(references.files), without_ids)
+    predictions.other, references.other = references, predictions
+    return predictions, references
 
 
-def stored_rows(reader: Reader, side: str, scorer: Scorer, names: tuple[str, ...]) -> Iterator[pa.Table]:
-    """The rows of one file, as in `sides_of`.
+def check_file_counts(of_predictions: int, of_references: int, without_ids: bool) -> None:
+    """Refuse files that can only go together one to one, and are not as many on both sides."""
+    if without_ids and of_predictions != of_references:
+        raise ValueError(
+            f"{counted(of_predictions, 'file')} of predictions but {of_references} of references, and no question_ids; "
+            "expected as many, with the same rows in the same order."
+        )
 
-    Raises:
-        ValueError: A row cannot be read or scored. The message names it.
-    """
+
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun: ``1 part``, ``2 parts``."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def stored_rows(reader: Reader, side: str, scorer: Scorer, names: Sequence[str]) -> Iterator[pa.Table]:
+    """Read the rows of one file, checked and stored as the scorer takes them; an error names its row."""
     for batch in reader.batches():
         ids = batch.question_ids
         columns = {

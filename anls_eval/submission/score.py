@@ -1,31 +1,30 @@
-"""Whole submissions: two files, scored in a stream, with breakdowns and a row for each question."""
+"""Whole submissions, scored in a stream, with breakdowns and a row for each question."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
 from collections.abc import Callable, Sequence
-from decimal import Decimal
-from fractions import Fraction
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from anls_eval.arrow import TEXTS, as_bools, as_list, decode_texts
-from anls_eval.errors import check_choice
 from anls_eval.files import Reader, write_rows
 from anls_eval.questions.pairing import unmatched_ids
 from anls_eval.questions.stream import RepeatedIdError
-from anls_eval.registry import MISSING, UNKNOWN
-from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.statistics import Interval, confidence_interval
 from anls_eval.statistics.tally import Tally
-from anls_eval.submission.passes import BY, NO_VALUE, SIDES, Options, Pass, sides_of
+from anls_eval.submission.passes import BY, NO_VALUE, SIDES, Options, OptionWords, Pass, sides_of
 from anls_eval.submission.scorers import Scorer, TextScorer, make_scorer
 from anls_eval.submission.totals import Summary
 from anls_eval.text.measure import Measured
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Group:
     """The questions with one value of a column.
 
     Args:
-        n: How many there are.
+        n: The number of questions.
         score: Their mean score, from 0 to 1.
     """
 
@@ -46,20 +45,20 @@ class SubmissionScore:
     """The score of a submission.
 
     Args:
-        metric: What the score is called: ``anls_score`` or ``anls_star_score``.
+        metric: The name of the score: ``anls_score`` or ``anls_star_score``.
         score: The mean over the questions, from 0 to 1.
-        interval: Its confidence interval.
+        interval: The confidence interval of the score.
         n: The number of questions.
-        missing: Questions without a prediction, which scored 0.
-        unknown: Predictions without a question, which were left out.
-        unanswered: Predictions that are None, which scored 0.
-        signature: All that can change the score, in one line.
+        missing: The number of questions without a prediction, which scored 0.
+        unknown: The number of predictions without a question, which were ignored.
+        unanswered: The number of predictions that are None, which scored 0.
+        signature: One line that records every choice behind the score.
         tally: How often each score occurs.
         figures: What the protocol's leaderboard reports besides: ``accuracy``, ``f1``.
         by: For each column asked for, its groups by their value, in the order of the values. A question whose value is
             a list is in several groups, and one without a value in none.
         key_scores: For trees, the mean score of each key.
-        notes: What a user must be told.
+        notes: Warnings to show to the user.
     """
 
     metric: str
@@ -77,7 +76,7 @@ class SubmissionScore:
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as plain JSON values, the score under the name of the metric."""
+        """Return plain JSON values, with the score under the name of the metric."""
         groups = {
             name: {value: dataclasses.asdict(group) for value, group in own.items()} for name, own in self.by.items()
         }
@@ -103,7 +102,7 @@ def score_submission(
     references: Reader,
     *,
     protocol: str | Protocol = "standard",
-    threshold: float | str | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
     by: Sequence[str] = (),
     missing: str = "error",
     unknown: str = "error",
@@ -112,31 +111,31 @@ def score_submission(
     per_question: str | os.PathLike[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> SubmissionScore:
-    r"""Score a submission, reading both files batch by batch.
+    r"""Score a submission, reading both sides batch by batch.
 
-    Files with the same ids in the same order need memory for a few thousand rows and 8 bytes for each id; rows in
+    Sides with the same ids in the same order need memory for a few thousand rows and 8 bytes for each id; rows in
     another order wait in memory for their other side. The score does not depend on the order.
 
     Args:
-        predictions: From `formats.open_predictions`.
-        references: From `formats.open_references`.
-        protocol: A name or alias in `PROTOCOLS` or `leaderboards.LEADERBOARDS`, or an `Protocol`.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        predictions: From `files.open_predictions`.
+        references: From `files.open_references`.
+        protocol: A protocol, or its name or alias.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
         by: Columns of the references, or else of the predictions, to group the questions by.
-        missing: A question without a prediction is an ``"error"``, or scores ``"zero"``.
-        unknown: A prediction without a question is an ``"error"``, or is left out by ``"ignore"``.
+        missing: ``"error"``, or ``"zero"`` to score questions without a prediction 0.
+        unknown: ``"error"``, or ``"ignore"`` to leave out predictions without a question.
         cluster_by: A column with the document of each question. Questions of one document are not independent: the
             interval is then that of resampled documents, and the scores are held in memory.
-        seed: Of the interval.
+        seed: Random seed for the interval.
         per_question: A file to write with one row for each question: .parquet, .csv or .jsonl.
         on_progress: Called with the number of questions scored so far.
 
     Returns:
-        The score with all that belongs to it.
+        The score with its interval, groups and warnings.
 
     Raises:
-        ValueError: Files that cannot be read, rows that cannot be scored, ids that do not match or come twice with
-            different content, an unknown protocol or a column that neither file has. Nothing is written then.
+        ValueError: Files cannot be read, rows cannot be scored, ids do not match or repeat with different content, the
+            protocol is unknown, or neither side has a column. Nothing is written then.
 
     Example:
         >>> import pathlib, tempfile
@@ -150,15 +149,41 @@ def score_submission(
         >>> found.score, found.by
         (0.875, {'page': {'7': Group(n=2, score=0.875)}})
     """
-    check_options(protocol, threshold, missing, unknown)
-    options = Options(tuple(by), cluster_by, (), missing, unknown)
-    scorer = make_scorer(protocol, threshold)
-    readers = sides_with(predictions, references, scorer, options.names)
+    options = Options(
+        protocol=protocol,
+        threshold=threshold,
+        by=by,
+        missing=missing,
+        unknown=unknown,
+        cluster_by=cluster_by,
+        seed=seed,
+    )
+    return _scored(predictions, references, options, per_question, on_progress, keep=False)[0]
 
-    def score(whole: bool) -> SubmissionScore:
-        run = Pass(sides_of(readers, scorer, options.names), scorer, options, whole)
-        _score_all(run, per_question, on_progress)
-        return _result(run, options, seed)
+
+def _scored(
+    predictions: Reader,
+    references: Reader,
+    options: Options,
+    per_question: str | os.PathLike[str] | None,
+    on_progress: Callable[[int], None] | None,
+    *,
+    keep: bool = False,
+    measure: bool = False,
+) -> tuple[SubmissionScore, Pass]:
+    """Score every question, and write a row for each if a file is given."""
+    scorer = options.scorer()
+    readers = sides_with(predictions, references, scorer, options.names)
+    advance = on_progress or (lambda done: None)
+
+    def score(whole: bool) -> tuple[SubmissionScore, Pass]:
+        run = Pass(sides_of(readers, scorer, options.names), scorer, options, whole, keep=keep, measure=measure)
+        if per_question is not None:
+            write_rows(per_question, run.rows(True, advance))
+        else:
+            for _ in run.scored(False, advance):
+                pass
+        return _result(run, options), run
 
     return in_a_stream_or_whole(score)
 
@@ -168,10 +193,10 @@ class Questions:
     """The questions of a submission, in memory.
 
     Args:
-        question_ids: Their ids, or their row numbers where the files have none.
-        predictions: Their predictions; None where there is none.
-        answers: Their accepted answers.
-        notes: What a user must be told.
+        question_ids: The ids, or the row numbers if the files have none.
+        predictions: The predictions; None where there is none.
+        answers: The accepted answers.
+        notes: Warnings to show to the user.
     """
 
     question_ids: list[str]
@@ -183,14 +208,8 @@ class Questions:
 def read_questions(predictions: Reader, references: Reader) -> Questions:
     """Read the questions of a submission of texts, and align them by id.
 
-    A question without a prediction has None, a prediction without a question is left out, and a note says so.
-
-    Args:
-        predictions: From `formats.open_predictions`.
-        references: From `formats.open_references`.
-
-    Raises:
-        ValueError: Files that cannot be read, rows that are no texts, or ids that come twice with different content.
+    A question without a prediction has None, a prediction without a question is left out, and a note says so. Raises
+    ValueError if the files cannot be read, rows are not texts, or ids repeat with different content.
     """
     readers, scorer = (predictions, references), make_scorer("standard")
     options = Options(missing="zero", unknown="ignore")
@@ -210,10 +229,10 @@ class ScoredQuestions:
 
     Args:
         submission: The score of the submission.
-        protocol: Its rules, with the threshold that was used; None for a leaderboard.
-        question_ids: Their ids, or their row numbers where the files have none.
-        predictions: Their predictions; None where there is none.
-        answers: Their accepted answers, or their references as trees.
+        protocol: The rules, with the threshold that was used; None for a leaderboard.
+        question_ids: The ids, or the row numbers if the files have none.
+        predictions: The predictions; None where there is none.
+        answers: The accepted answers, or the references as trees.
         is_missing: Of shape (n,), whether there is no prediction.
         scores: Of shape (n,), from 0 to 1.
         measured: The closest answer and the distance of each text; None unless asked for.
@@ -235,40 +254,16 @@ def score_questions(
     predictions: Reader,
     references: Reader,
     *,
-    protocol: str | Protocol = "standard",
-    threshold: float | str | Fraction | Decimal | None = None,
-    by: Sequence[str] = (),
-    cluster_by: str | None = None,
-    seed: int = 0,
     columns: Sequence[str] = (),
-    missing: str = "error",
-    unknown: str = "error",
     measure: bool = False,
     per_question: str | os.PathLike[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
+    **options: Unpack[OptionWords],
 ) -> ScoredQuestions:
-    r"""Score a submission as `score_submission` does, and keep every question in memory.
+    r"""Score a submission as `score_submission` does, with the same options, and keep every question in memory.
 
-    Args:
-        predictions: From `formats.open_predictions`.
-        references: From `formats.open_references`.
-        protocol: As in `score_submission`.
-        threshold: The same.
-        by: The same.
-        cluster_by: The same.
-        seed: The same.
-        columns: Further columns to give by question, which the score is not grouped by.
-        missing: As in `score_submission`.
-        unknown: The same.
-        measure: Keep the closest answer and the distance of each text, as a report needs them.
-        per_question: The same.
-        on_progress: The same.
-
-    Returns:
-        The score with its questions.
-
-    Raises:
-        ValueError: As in `score_submission`.
+    `columns` are further columns to keep that the score is not grouped by; with `measure`, the closest answer and the
+    distance of each text are kept too, as a report needs them.
 
     Example:
         >>> import pathlib, tempfile
@@ -284,53 +279,22 @@ def score_questions(
         >>> found.question_ids, found.scores.tolist(), found.columns
         (['2', '1'], [0.75, 1.0], {'page': [['7'], ['8']]})
     """
-    check_options(protocol, threshold, missing, unknown)
-    scorer = make_scorer(protocol, threshold)
-    measure = measure and isinstance(scorer, TextScorer)
-    options = Options(tuple(by), cluster_by, tuple(columns), missing, unknown, keep=True, measure=measure)
-    readers = sides_with(predictions, references, scorer, options.names)
-
-    def score(whole: bool) -> ScoredQuestions:
-        run = Pass(sides_of(readers, scorer, options.names), scorer, options, whole)
-        _score_all(run, per_question, on_progress)
-        table = pa.concat_tables([questions for questions, _, _ in run.kept]).combine_chunks()
-        given, expected = scorer.read(table)
-        return ScoredQuestions(
-            submission=_result(run, options, seed),
-            protocol=scorer.protocol,
-            question_ids=_id_texts(table),
-            predictions=given,
-            answers=expected,
-            is_missing=as_bools(table["is_missing"].combine_chunks()),
-            scores=np.concatenate([scores for _, scores, _ in run.kept]),
-            measured=Measured.join([found for *_, found in run.kept]) if measure else None,
-            columns={name: table[BY + name].to_pylist() for name in options.names},
-        )
-
-    return in_a_stream_or_whole(score)
-
-
-def _score_all(
-    run: Pass, per_question: str | os.PathLike[str] | None, on_progress: Callable[[int], None] | None
-) -> None:
-    """Score every question, and write a row for each if a file is given."""
-    advance = on_progress or (lambda done: None)
-    if per_question is not None:
-        write_rows(per_question, run.rows(True, advance))
-        return
-    for _ in run.scored(False, advance):
-        pass
-
-
-def check_options(protocol: str | Protocol, threshold: Any, missing: str, unknown: str) -> None:
-    """Refuse options that no file could be scored by.
-
-    Raises:
-        ValueError: An unknown protocol, a threshold outside 0 to 1, or another word for `missing` or `unknown`.
-    """
-    make_scorer(protocol, threshold)
-    check_choice("missing", missing, MISSING)
-    check_choice("unknown", unknown, UNKNOWN)
+    asked = Options(columns=columns, **options)
+    submission, run = _scored(predictions, references, asked, per_question, on_progress, keep=True, measure=measure)
+    table = pa.concat_tables([questions for questions, *_ in run.kept]).combine_chunks()
+    is_measured = measure and isinstance(run.scorer, TextScorer)
+    given, expected = run.scorer.read(table)
+    return ScoredQuestions(
+        submission=submission,
+        protocol=run.scorer.protocol,
+        question_ids=_id_texts(table),
+        predictions=given,
+        answers=expected,
+        is_missing=as_bools(table["is_missing"].combine_chunks()),
+        scores=np.concatenate([scores for _, scores, _ in run.kept]),
+        measured=Measured.join([found for *_, found in run.kept]) if is_measured else None,
+        columns={name: table[BY + name].to_pylist() for name in asked.names},
+    )
 
 
 _Result = TypeVar("_Result")
@@ -357,30 +321,14 @@ def sides_with(predictions: Reader, references: Reader, scorer: Scorer, by: Sequ
     return predictions.also(of_predictions), references.also(of_references)
 
 
-def sum_up(
-    summary: Summary,
-    scorer: Scorer,
-    *,
-    by: Sequence[str] = (),
-    missing: str = "error",
-    unknown: str = "error",
-    interval: Interval | None = None,
-) -> SubmissionScore:
-    """Make the score of a submission from the summary of its questions.
+def sum_up(summary: Summary, options: Options, interval: Interval | None = None) -> SubmissionScore:
+    """Return the score of a submission from the totals of its questions; by default they are independent.
 
-    Args:
-        summary: Of all of them.
-        scorer: That scored them.
-        by: The columns that they are grouped by.
-        missing: As in `score_submission`.
-        unknown: The same.
-        interval: Of the mean; by default, that of independent questions.
-
-    Raises:
-        ValueError: There is no question, or ids do not match and that is an error.
+    Raises ValueError if there is no question, or ids do not match and that is an error.
     """
+    scorer, by, missing, unknown = options.scorer(), options.by, options.missing, options.unknown
     notes = _notes(summary, summary.n, missing, unknown)
-    interval = interval or confidence_interval(summary.scores)
+    interval = interval or confidence_interval(summary.scores, seed=options.seed)
     groups: dict[str, dict[str, Group]] = {name: {} for name in by}
     for (kind, *path), tally in sorted(summary.tallies.items()):
         if kind == "by":
@@ -404,7 +352,7 @@ def sum_up(
 
 
 def _notes(summary: Summary, n: int, missing: str, unknown: str) -> list[str]:
-    """What a user must be told about the ids."""
+    """Warnings about ids."""
     lacking, surplus = summary.noted_ids("missing"), summary.noted_ids("unknown")
     repeated = {side: summary.counts[f"repeated {side}"] for side in SIDES}
     return [
@@ -423,20 +371,11 @@ def _notes_on_groups(summary: Summary, by: Sequence[str]) -> list[str]:
     ]
 
 
-def _result(run: Pass, options: Options, seed: int) -> SubmissionScore:
+def _result(run: Pass, options: Options) -> SubmissionScore:
     if options.cluster_by is None:
-        interval = confidence_interval(run.summary.scores, seed=seed)
-    else:
-        scores, clusters = run.clusters()
-        interval = confidence_interval(scores, clusters=clusters, seed=seed)
-    return sum_up(
-        run.summary,
-        run.scorer,
-        by=options.by,
-        missing=options.missing,
-        unknown=options.unknown,
-        interval=interval,
-    )
+        return sum_up(run.summary, options)
+    scores, clusters = run.clusters()
+    return sum_up(run.summary, options, confidence_interval(scores, clusters=clusters, seed=options.seed))
 
 
 def _id_texts(table: pa.Table) -> list[str]:

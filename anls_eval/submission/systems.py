@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import glob
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +15,12 @@ import numpy.typing as npt
 from anls_eval.errors import AnlsError, located
 from anls_eval.files import Reader, open_predictions
 from anls_eval.files.errors import FilesError, without_path
-from anls_eval.rules.protocol import Protocol
 from anls_eval.statistics import Ranking, rank_systems
-from anls_eval.submission.score import ScoredQuestions, check_options, score_questions
+from anls_eval.submission.passes import Options, OptionWords
+from anls_eval.submission.score import ScoredQuestions, score_questions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _COMPRESSIONS = (".gz", ".zst")
 
@@ -43,12 +45,12 @@ class ScoredSystems:
 
     @property
     def signature(self) -> str:
-        """The signature of their scores, which is one for all."""
+        """The signature of the scores, one for all systems."""
         return next(iter(self.systems.values())).submission.signature
 
     @property
     def notes(self) -> list[str]:
-        """What a user must be told, system by system."""
+        """Warnings to show to the user, system by system."""
         return [f"{name}: {note}" for name, own in self.systems.items() for note in own.submission.notes]
 
     def rank(self, seed: int = 0) -> Ranking:
@@ -57,14 +59,18 @@ class ScoredSystems:
 
 
 def system_name(path: str) -> str:
-    """Give the name of a system: that of its file without the endings.
+    """Return the name of a system: that of its file without the endings, or that of its folder.
 
     Example:
-        >>> system_name("runs/model-7b.jsonl.gz")
-        'model-7b'
+        >>> system_name("runs/model-7b.jsonl.gz"), system_name("runs/model-7b/part-*.jsonl")
+        ('model-7b', 'model-7b')
     """
-    name = Path(path)
-    return (name.with_suffix("") if name.suffix in _COMPRESSIONS else name).stem
+    own = Path(path)
+    if own.is_dir():
+        return own.resolve().name
+    if glob.has_magic(own.name) and not own.exists():
+        return own.parent.name if own.parent.name and not glob.has_magic(own.parent.name) else path
+    return (own.with_suffix("") if own.suffix in _COMPRESSIONS else own).stem
 
 
 def score_systems(
@@ -72,34 +78,26 @@ def score_systems(
     references: Reader,
     *,
     open_system: Callable[[str], Reader] = open_predictions,
-    protocol: str | Protocol = "standard",
-    threshold: float | str | Fraction | Decimal | None = None,
-    cluster_by: str | None = None,
-    missing: str = "error",
-    unknown: str = "error",
     skip: bool = False,
     measure: bool = False,
+    **options: Unpack[OptionWords],
 ) -> ScoredSystems:
     r"""Score several submissions on the same references.
 
     Args:
-        paths: Their files. The name of a system is that of its file without the endings, and longer where two are the
-            same.
-        references: From `formats.open_references`.
-        open_system: Opens the file of a system; by default `formats.open_predictions`.
-        protocol: As in `submission.score_submission`.
-        threshold: The same.
-        cluster_by: The same.
-        missing: The same.
-        unknown: The same.
-        skip: Whether a file that cannot be scored is left out and listed, and not an error.
+        paths: For each system its file, or the folder or pattern of its files. Its name is that of the file without the
+            endings or that of the folder, and longer where two are the same.
+        references: From `files.open_references`.
+        open_system: Opens the file of a system; by default `files.open_predictions`.
+        skip: Whether to leave out and list systems that cannot be scored, in place of an error.
         measure: As in `score_questions`, for a report.
+        options: As in `score_submission`.
 
     Returns:
         The scores, question by question.
 
     Raises:
-        ValueError: As in `submission.score_submission`; one file twice; no file that could be scored.
+        ValueError: As in `score_submission`; a system is given twice; none can be scored.
 
     Example:
         >>> import pathlib, tempfile
@@ -112,23 +110,15 @@ def score_systems(
         >>> {name: scores.tolist() for name, scores in found.scores.items()}
         {'a': [1.0], 'b': [0.5]}
     """
-    check_options(protocol, threshold, missing, unknown)
+    Options(**options)  # refuses what is wrong with them before any file is read
     names = _different_names(paths)
     systems: dict[str, ScoredQuestions] = {}
     skipped: dict[str, AnlsError] = {}
-    columns = [] if cluster_by is None else [cluster_by]
+    clusters_in = options.pop("cluster_by", None)  # of the ranking, and not of the interval of each system
+    columns = [] if clusters_in is None else [clusters_in]
     for path, name in zip(paths, names, strict=True):
         try:
-            systems[name] = score_questions(
-                open_system(path),
-                references,
-                protocol=protocol,
-                threshold=threshold,
-                columns=columns,
-                missing=missing,
-                measure=measure,
-                unknown=unknown,
-            )
+            systems[name] = score_questions(open_system(path), references, columns=columns, measure=measure, **options)
         except ValueError as error:
             if not skip:
                 raise located(name, error) from None
@@ -138,7 +128,7 @@ def score_systems(
     first = next(iter(systems.values()))
     order = {id_: row for row, id_ in enumerate(first.question_ids)}
     scores = {name: _in_order(own, order) for name, own in systems.items()}
-    clusters = None if cluster_by is None else [" ".join(own) for own in first.columns[cluster_by]]
+    clusters = None if clusters_in is None else [" ".join(own) for own in first.columns[clusters_in]]
     return ScoredSystems(scores, first.question_ids, clusters, systems, skipped)
 
 
@@ -150,7 +140,7 @@ def _different_names(paths: Sequence[str]) -> list[str]:
         names = [name if counts[name] == 1 else longer(Path(path)) for path, name in zip(paths, names, strict=True)]
     twice = next((name for name, count in collections.Counter(names).items() if count > 1), None)
     if twice is not None:
-        raise ValueError(f"the file {twice!r} is given twice; expected each once")
+        raise ValueError(f"{twice!r} is given twice; expected each once")
     return names
 
 
@@ -162,7 +152,7 @@ def _in_order(own: ScoredQuestions, order: Mapping[str, int]) -> npt.NDArray[np.
 
 
 def ranking_as_json(ranking: Ranking) -> dict[str, Any]:
-    """Give a ranking as plain JSON values: ``systems``, best first, and ``comparisons``."""
+    """Return a ranking as plain JSON values: ``systems``, best first, and ``comparisons``."""
     return {
         "systems": [
             {

@@ -1,4 +1,4 @@
-"""What is kept of questions once they are scored: it is small, and adds up, exactly and in any order."""
+"""Running totals of scored questions: small, and exact in whatever order they are added."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 from anls_eval.questions.columns import id_list, stored_ids
 from anls_eval.statistics.tally import Tally
 
-_FIRST = 5  # how many names a message shows
+_FIRST = 5  # names that a message shows
 _SCORES = ("score",)
 
 Path = tuple[str, ...]
@@ -21,18 +21,17 @@ Path = tuple[str, ...]
 
 @dataclasses.dataclass
 class Summary:
-    """Tallies, counts and notes of scored questions.
+    """Tallies, counts and notes of scored questions: the same for a file, a stream and a cluster.
 
-    It is added to block by block, and two summaries add up to that of all questions. The sums of their tallies are
-    exact, so that means do not depend on how the questions were divided. Only which names are the first depends on
-    the order.
+    Two of them add up to the totals of all questions. Their sums are exact, so that means do not depend on how the
+    questions were divided. Only which names are the first depends on the order.
 
     Args:
-        tallies: The tally of the scores is at ``("score",)``, those of groups are at ``("by", column, value)``, those
-            of the keys of trees at ``("key", *path)``, and what a scorer needs besides has names of its own.
-        counts: How often what a user must be told came up.
-        first: Names of the first questions in which it did.
-        notes: What was told as it came up; each note once.
+        tallies: Scores at ``("score",)``, groups at ``("by", column, value)``, keys of trees at ``("key", *path)``, and
+            what a scorer needs besides under other names.
+        counts: How often each thing to warn of came up.
+        first: The first questions in which it did.
+        notes: Warnings that came up while scoring, each once.
 
     Example:
         >>> one, two = Summary(), Summary()
@@ -71,21 +70,21 @@ class Summary:
         self.tallies.setdefault(path, Tally()).counts.update(counts)
 
     def note(self, what: str, number: int, names: Iterable[str]) -> None:
-        """Count what a user must be told, and keep the names of the first questions."""
+        """Count something to warn of, and keep the names of the first questions."""
         self.counts[what] += number
         own = self.first.setdefault(what, [])
         own += list(names)[: _FIRST - len(own)]
 
     def note_ids(self, what: str, ids: pa.Array) -> None:
-        """The same of an array of question_ids, as they are stored."""
+        """Count question_ids, as they are stored, and keep the first."""
         self.note(what, len(ids), id_list(ids[:_FIRST]))
 
     def noted_ids(self, what: str) -> NotedIds:
-        """What `note_ids` counted."""
+        """Return the ids that `note_ids` counted."""
         return NotedIds(self.counts[what], self.first.get(what, []))
 
     def add(self, other: Summary) -> None:
-        """Add the summary of further questions."""
+        """Add the totals of further questions."""
         for path, tally in other.tallies.items():
             self.count(path, tally.counts)
         for what, number in other.counts.items():
@@ -93,7 +92,7 @@ class Summary:
         self.notes |= other.notes
 
     def to_json(self) -> str:
-        """Write it as JSON text, in which every number is exact."""
+        """Return JSON text, in which every number is exact."""
         return json.dumps(
             {
                 "tallies": [[path, list(tally.counts.items())] for path, tally in self.tallies.items()],

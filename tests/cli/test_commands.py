@@ -99,10 +99,10 @@ class TestAsAProgram:
 
     @pytest.mark.parametrize(
         ("module", "extra", "arguments"),
-        [("dask", "dask", ("--out", "scored")), ("jinja2", "eval", ("--report", "report.html"))],
+        [("dask", "dask", ("--workers", "2", "--out", "scored")), ("jinja2", "eval", ("--report", "report.html"))],
     )
-    def test_without_an_extra(self, module: str, extra: str, arguments: tuple[str, str], tmp_path: Path) -> None:
-        command = ["anls", "score", str(RUN), "-r", str(GOLD), arguments[0], str(tmp_path / arguments[1])]
+    def test_without_an_extra(self, module: str, extra: str, arguments: tuple[str, ...], tmp_path: Path) -> None:
+        command = ["anls", "score", str(RUN), "-r", str(GOLD), *arguments[:-1], str(tmp_path / arguments[-1])]
         script = (
             f"import sys; sys.modules[{module!r}] = None; sys.argv = {command}\n"
             "from anls_eval.cli import commands; commands.main()"
@@ -404,7 +404,7 @@ class TestCompare:
 
     def test_refused(self, run: Any, tmp_path: Path) -> None:
         assert "two systems or more" in refused(run("compare", RUN, "-r", GOLD))
-        assert f"the file {str(RUN)!r} is given twice" in refused(run("compare", RUN, RUN, "-r", GOLD))
+        assert f"{str(RUN)!r} is given twice" in refused(run("compare", RUN, RUN, "-r", GOLD))
         (tmp_path / "cut.json").write_text('[{"questionId": 1')
         message = refused(run("compare", RUN, tmp_path / "cut.json", "-r", GOLD, "-q"))
         assert message.startswith("error: cut: ")
@@ -458,6 +458,115 @@ class TestLeaderboard:
         )
         (tmp_path / "empty" / "a.json").write_text("[")
         assert "no system could be scored:\n  " in refused(run("leaderboard", tmp_path / "empty", "-r", GOLD))
+
+
+class TestManyFiles:
+    """Several files are parts of one submission; a folder or a pattern stands for its files."""
+
+    @pytest.fixture
+    def parts(self, tmp_path: Path) -> Path:
+        """The rows of a submission and its references in parts, of which ``part-10`` comes last."""
+        for side, path in (("runs", RUN), ("gold", GOLD)):
+            (tmp_path / side).mkdir()
+            content = json.loads(path.read_text(encoding="utf-8"))
+            rows = content["data"] if isinstance(content, dict) else content
+            for number, start in ((1, 0), (2, 400), (10, 800)):
+                text = json.dumps(rows[start : start + 400])
+                (tmp_path / side / f"part-{number}.json").write_text(text, encoding="utf-8")
+        return tmp_path
+
+    def test_a_folder_a_pattern_or_a_list(self, parts: Path, run: Any) -> None:
+        expected = json.loads(run("score", RUN, "-r", GOLD, "--json").out)
+        names = [f"part-{number}.json" for number in (1, 10, 2)]
+        for given, references in (
+            ([parts / "runs"], [parts / "gold"]),
+            ([parts / "runs" / "*.json"], [parts / "gold" / "*"]),
+            ([parts / "runs" / name for name in names], [parts / "gold" / name for name in reversed(names)]),
+            ([RUN], [parts / "gold"]),
+            ([parts / "runs"], [GOLD]),
+        ):
+            options = [word for path in references for word in ("-r", path)]
+            assert json.loads(run("score", *given, *options, "--json").out) == expected
+
+    def test_all_options_of_one_process(self, parts: Path, run: Any, tmp_path: Path) -> None:
+        for number, sides in enumerate(([RUN, "-r", GOLD], [parts / "runs", "-r", parts / "gold"])):
+            found = run(
+                *("score", *sides, "--per-question", tmp_path / f"{number}.jsonl", "--json"),
+                *("--report", tmp_path / f"{number}.html"),
+            )
+            assert found.status == 0, found.err
+        rows = [(tmp_path / f"{number}.jsonl").read_text().splitlines() for number in range(2)]
+        assert sorted(rows[0]) == sorted(rows[1])
+        assert "<b>runs</b>" in (tmp_path / "1.html").read_text() or "runs" in (tmp_path / "1.html").read_text()
+
+    def test_what_is_read_is_said_once(self, parts: Path, run: Any) -> None:
+        said = run("score", parts / "runs", "-r", parts / "gold").err.splitlines()
+        assert said == [
+            f"{parts / 'runs'} (3 files): rrc; question_id=questionId, prediction=answer",
+            f"{parts / 'gold'} (3 files): rrc; question_id=questionId, answers=answers",
+        ]
+
+    def test_one_folder_with_both_sides(self, run: Any, tmp_path: Path) -> None:
+        for number, row in enumerate(("1,Lima,Lima", "2,Roma,Rome")):
+            (tmp_path / f"{number}.csv").write_text(f"id,prediction,answers\n{row}\n")
+        assert json.loads(run("score", tmp_path, "--json").out)["anls_score"] == 0.875
+        (tmp_path / "2.csv").write_text("id,prediction\n3,Lima\n")
+        assert f"{tmp_path} has no accepted answers; name the file that has them with -r" in refused(
+            run("score", tmp_path)
+        )
+
+    def test_each_system_is_a_folder_or_a_pattern(self, parts: Path, run: Any) -> None:
+        (parts / "runs").rename(parts / "ours")
+        (parts / "all").mkdir()
+        (parts / "ours").rename(parts / "all" / "ours")
+        other = parts / "all" / "other.json"
+        other.write_bytes((FOLDER / "pred_llama_scout.json").read_bytes())
+        expected = json.loads(run("compare", RUN, other, "-r", GOLD, "--json").out)
+        for each in (parts / "all" / "ours", parts / "all" / "ours" / "*.json"):
+            found = json.loads(run("compare", each, other, "-r", parts / "gold", "--json").out)
+            assert [own["name"] for own in found["systems"]] == ["other", "ours"]
+            assert [own["score"] for own in found["systems"]] == [own["score"] for own in expected["systems"]]
+        for systems in ([parts / "all"], [parts / "all" / "ours", other]):
+            board = json.loads(run("leaderboard", *systems, "-r", GOLD, "--json").out)
+            assert [(own["name"], own["score"]) for own in board["systems"]] == [
+                (own["name"], own["score"]) for own in found["systems"]
+            ]
+
+    def test_documents(self, run: Any, tmp_path: Path) -> None:
+        for side, total in (("predictions", "17.9"), ("references", "17.99")):
+            (tmp_path / side).mkdir()
+            for name in ("a", "b"):
+                (tmp_path / side / f"{name}.json").write_text(json.dumps({"total": total, "name": name}))
+        sides = tmp_path / "predictions", "-r", tmp_path / "references", "-p", "anls_star", "--json"
+        expected = (0.8 + 1) / 2
+        assert json.loads(run("score", *sides).out)["anls_star_score"] == pytest.approx(expected)
+        (tmp_path / "predictions" / "b.json").rename(tmp_path / "predictions" / "c.json")
+        said = refused(run("score", *sides))
+        assert "1 question_id without a prediction (missing: b)" in said
+        assert "1 question_id in the predictions without a reference (unknown: c)" in said
+        found = json.loads(run("score", *sides, "--missing", "zero", "--unknown", "ignore").out)
+        assert (found["anls_star_score"], found["missing"], found["unknown"]) == (pytest.approx(expected / 2), 1, 1)
+
+    def test_an_output_among_what_is_read(self, parts: Path, run: Any) -> None:
+        (parts / "runs" / "rows.jsonl").write_text('{"questionId": 1, "answer": "a"}\n')
+        assert "is one of the files that are read" in refused(
+            run("score", parts / "runs", "-r", GOLD, "--per-question", parts / "runs" / "rows.jsonl")
+        )
+
+    @pytest.mark.parametrize("kind", ["empty", "pattern", "folder", "bad"])
+    def test_refused(self, kind: str, parts: Path, run: Any) -> None:
+        given, said = parts / "runs", "a folder among the files"
+        if kind == "empty":
+            given, said = parts / "empty", f"{parts / 'empty'}: no files. Expected a folder with files or a pattern"
+            given.mkdir()
+        elif kind == "pattern":
+            given, said = parts / "runs" / "*.csv", "*.csv: no files. Expected a folder with files or a pattern"
+        elif kind == "folder":
+            (given / "more").mkdir()
+        else:
+            (given / "part-2.json").write_text('[{"questionId": 1')
+            said = "part-2.json, line 1"
+        assert said in refused(run("score", given, "-r", GOLD))
 
 
 class TestReport:
@@ -582,7 +691,7 @@ class TestOutputs:
         (tmp_path / f"link.{suffix}").symlink_to(tmp_path / f"p.{suffix}")
         for output in (f"p.{suffix}", f"r.{suffix}", f"link.{suffix}"):
             assert "is one of the files that are read" in refused(run("score", *sides, option, tmp_path / output))
-        assert "is not there; make it first" in refused(run("score", *sides, option, tmp_path / "no" / f"x.{suffix}"))
+        assert "does not exist; make it first" in refused(run("score", *sides, option, tmp_path / "no" / f"x.{suffix}"))
         assert (tmp_path / f"p.{suffix}").read_bytes() == before
 
     def test_of_others(self, run: Any, tmp_path: Path) -> None:

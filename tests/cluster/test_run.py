@@ -223,6 +223,98 @@ class TestIds:
         with pytest.raises(ValueError, match="3 files of predictions but 2 of references, and no question_ids"):
             score_dataset(*sides, out=tmp_path / "other", client=client)
 
+    def test_without_a_folder_for_the_results(
+        self, data: Path, expected: SubmissionScore, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        found = score_dataset(data / "predictions", data / "references", client=client, by=["model"])
+        assert found == DatasetScore(expected, FILES, 0, {}, "file")
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize("groups", [(1_000, 1_000), (1_000, 700), (7_000, 900), (60_000, 1_000)])
+    def test_one_large_file_is_divided(
+        self,
+        groups: tuple[int, int],
+        data: Path,
+        expected: SubmissionScore,
+        client: Client,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(distributed, "_LARGE_BYTES", 1)
+        monkeypatch.setattr(distributed, "_PIECE_ROWS", 10_000)
+        paths = [tmp_path / f"{side}.parquet" for side in ("predictions", "references")]
+        for path, size in zip(paths, groups, strict=True):
+            pq.write_table(pq.read_table(data / path.stem), path, row_group_size=size)
+        found = score_dataset(*paths, out=tmp_path / "out", client=client, by=["model"])
+        parts = {60_000: 1, 7_000: 4}.get(groups[0], 6)
+        assert found.submission == expected
+        assert (found.parts, found.paired_by) == (parts, "file")
+        table = pq.read_table(paths[1])
+        pq.write_table(table.take(list(reversed(range(len(table))))), paths[1], row_group_size=groups[1])
+        again = score_dataset(*paths, client=client, by=["model"])
+        assert again.submission == expected
+        assert again.paired_by == ("file" if parts == 1 else "id")
+
+    def test_one_large_file_without_ids(self, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(distributed, "_LARGE_BYTES", 1)
+        monkeypatch.setattr(distributed, "_PIECE_ROWS", 2)
+        texts = [str(number) for number in range(10)]
+        pq.write_table(pa.table({"prediction": texts}), tmp_path / "p.parquet", row_group_size=2)
+        pq.write_table(pa.table({"answers": [*texts[:9], "x"]}), tmp_path / "r.parquet", row_group_size=3)
+        found = score_dataset(tmp_path / "p.parquet", tmp_path / "r.parquet", client=client)
+        assert (found.parts, found.submission.n, found.submission.score) == (3, 10, 0.9)
+
+    def test_documents(self, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(distributed, "_DOCUMENTS", 2)
+        sides = tmp_path / "predictions", tmp_path / "references"
+        for side, total in zip(sides, ("17.9", "17.99"), strict=True):
+            side.mkdir()
+            for name in "abcde":
+                (side / f"{name}.json").write_text(json.dumps({"total": total, "name": name}))
+        for paired_by in ("file", "id"):
+            one = score_submission(
+                open_predictions(sides[0]), open_references(sides[1]), protocol="anls_star", missing="zero"
+            )
+            found = score_dataset(*sides, client=client, protocol="anls_star", missing="zero")
+            assert (found.submission, found.paired_by) == (one, paired_by)
+            (sides[0] / "b.json").unlink(missing_ok=True)
+
+    @pytest.mark.parametrize("apart", [False, True])
+    def test_an_id_that_comes_twice(self, apart: bool, client: Client, tmp_path: Path) -> None:
+        write_dataset(tmp_path / "data", 6_000, 3, apart=apart)
+        first, second = (tmp_path / "data" / "predictions" / f"part-0000{number}.parquet" for number in (0, 1))
+        table = pq.read_table(second)
+        row = pq.read_table(first).slice(0, 1)
+        pq.write_table(pa.concat_tables([table, row]), second)
+        found = scored(tmp_path / "data", tmp_path / "out", client=client)
+        assert found.submission.n == 6_000
+        assert any(note.startswith("1 repeated rows of predictions") for note in found.submission.notes)
+        at = row.column_names.index("prediction")
+        pq.write_table(pa.concat_tables([table, row.set_column(at, "prediction", pa.array(["other"]))]), second)
+        with pytest.raises(ValueError, match=r"duplicate question_id 'q\d+' in predictions") as caught:
+            scored(tmp_path / "data", tmp_path / "again", client=client)
+        assert f"in {first} and 'other' in {second}" in str(caught.value)
+
+    def test_files_of_other_lengths_without_ids(self, client: Client, tmp_path: Path) -> None:
+        for side, texts in (("predictions", ["a", "b"]), ("references", ["a"])):
+            (tmp_path / side).mkdir()
+            column = "prediction" if side == "predictions" else "answers"
+            for number in (1, 2):
+                own = texts if number == 2 else ["a"]
+                pq.write_table(pa.table({column: own}), tmp_path / side / f"part-{number}.parquet")
+        with pytest.raises(
+            BadPartsError, match=r"part-2.parquet has 2 rows but .*part-2.parquet has 1 row, and"
+        ) as caught:
+            score_dataset(tmp_path / "predictions", tmp_path / "references", client=client)
+        assert str(caught.value).endswith("\nTo leave them out, pass skip_bad=True.")
+
+    def test_the_same_roles_in_all_files(self, client: Client, tmp_path: Path) -> None:
+        for number, header in enumerate(("id,prediction,answers\n1,a,a", "prediction,answers\na,a")):
+            (tmp_path / f"{number}.csv").write_text(header + "\n")
+        with pytest.raises(BadPartsError, match=r"1.csv: no column for question_id, which is 'id' in .*0.csv"):
+            score_dataset(tmp_path, client=client)
+
 
 def without_names(score: SubmissionScore) -> SubmissionScore:
     """Which ids are the first that a note names is by the order of the parts."""
@@ -363,9 +455,9 @@ class TestOptions:
         names = [str(data / "predictions" / f"part-0000{number}.parquet") for number in range(FILES)]
         assert part_paths(data / "predictions") == part_paths(f"{data}/predictions/*.parquet") == names
         assert part_paths(names[:2]) == names[:2]
-        with pytest.raises(ValueError, match="there are no files"):
+        with pytest.raises(ValueError, match=r"no files\. Expected a folder"):
             part_paths(tmp_path)
-        with pytest.raises(ValueError, match="there are no files"):
+        with pytest.raises(ValueError, match=r"no files\. Expected a folder"):
             part_paths(f"{tmp_path}/*.parquet")
 
 
@@ -435,8 +527,10 @@ def as_json(expected: SubmissionScore, out: Path) -> Any:
     ("options", "message"),
     [
         (["--out", "x", "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "expected one of them"),
-        (["--workers", "2"], "--workers, --scheduler, --resume and --skip-bad need --out"),
-        (["--out", "x", "--cluster-by", "model"], "--out goes with none of --per-question, --cluster-by and --report"),
+        (["--out", "x"], "--out, --resume and --skip-bad need --workers or --scheduler"),
+        (["--skip-bad"], "--out, --resume and --skip-bad need --workers or --scheduler"),
+        (["--workers", "2", "--resume"], "--resume needs --out, the folder of the earlier run"),
+        (["--workers", "2", "--cluster-by", "model"], "go with none of --per-question, --cluster-by and --report"),
     ],
 )
 def test_options_of_the_command(options: list[str], message: str, data: Path) -> None:
@@ -505,7 +599,7 @@ def test_the_command(data: Path, expected: SubmissionScore, tmp_path: Path) -> N
     run = Run(data, tmp_path / "out")
     status, printed, said = run.wait()
     assert (status, json.loads(printed)) == (0, as_json(expected, tmp_path / "out"))
-    assert said == f"the scores of each question are in {tmp_path / 'out'} ({FILES} parts, files went together)\n"
+    assert said == f"the scores of each question are in {tmp_path / 'out'}: {FILES} parts, files went together\n"
     run.check_nothing_is_left()
     damaged = copied(data, tmp_path)
     (damaged / "references" / "part-00000.parquet").write_bytes(b"PAR1")

@@ -73,4 +73,6 @@ def test_blocks_add_up_to_the_submission(protocol: str, monkeypatch: pytest.Monk
         part.tally(("score",), scorer.score(block, False, part)[0])
         parts.append(part)
     assert len(parts) > 3
-    assert sum_up(total(parts[::-1]), scorer).to_dict() | {"notes": 0} == whole.to_dict() | {"notes": 0}
+    assert sum_up(total(parts[::-1]), Options(protocol=protocol)).to_dict() | {"notes": 0} == whole.to_dict() | {
+        "notes": 0
+    }

@@ -585,7 +585,7 @@ def datasets(random: Random, folder: Path) -> str:
     if random.random() < 0.5:
         options |= {"missing": "zero", "unknown": "ignore"}
     with _quiet(), refusals() as messages, pytest.MonkeyPatch.context() as patch:
-        for name in ("score_part", "shuffle_file"):
+        for name in ("score_part", "shuffle_piece"):
             patch.setattr(distributed, name, _told(getattr(distributed, name)))
         options |= {"out": folder / "out", "client": _client(), "skip_bad": random.random() < 0.5}
         found = distributed.score_dataset(*parts, by=["group"], **options)

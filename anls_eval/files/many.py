@@ -1,0 +1,376 @@
+"""References and predictions in one file or in several, which are parts of one side: a list, a folder or a pattern."""
+
+import functools
+import glob
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from anls_eval.errors import Remedy
+from anls_eval.files.columns import find_columns
+from anls_eval.files.detection import open_source
+from anls_eval.files.errors import FormatError, repeated
+from anls_eval.files.files import find_file, text_of
+from anls_eval.files.json_files import open_object
+from anls_eval.files.json_text import parse
+from anls_eval.files.reading import Batch, Detected, Reader, open_side, reader_of
+from anls_eval.files.source import KEY, VALUE, Block, Source
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""One file, a folder, a pattern, or a list of them."""
+
+_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")  # what save_to_disk writes
+_JSON = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
+_ENDINGS = re.compile(r"(\.\w+)(\.gz|\.zst)?$")
+
+
+def open_predictions(
+    path: Paths,
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Mapping[str, str] | None = None,
+    by: Iterable[str] = (),
+    max_bytes: int | None = None,
+) -> Reader:
+    r"""Open predictions: a file, or several files that are parts of one submission.
+
+    What a file is and which column is what is detected; both can be said. Gzip and zstd are read directly, text is
+    UTF-8 with or without a byte order mark. Parquet, Arrow, CSV and JSON Lines are read in constant memory.
+
+    - The prediction is the column ``prediction``, ``prediction_text``, ``pred`` or ``response``, else ``answer``, never
+      ``answers``, but in DUDE's submissions. Predictions in the cells of a table stay text; elsewhere they are what
+      JSON gives, trees too, with NaN as None.
+    - The id is the column ``questionId``, ``question_id``, ``id`` or ``qid``; ``index`` in tables of VLMEvalKit,
+      ``doc_id`` in sample logs, and ``doc_id`` with the question for MMLongBench-Doc. It is exact text: 17 and "17"
+      are one id, "017" is another.
+
+    Args:
+        path: A file, a folder of ``save_to_disk`` (``folder:split``), or ``hub:name[:config][:split]``. Only the last
+            uses the network. Several files are a list, a folder, or a pattern such as ``"runs/*.jsonl"``; they are
+            read in the natural order of their names (``part-2`` before ``part-10``), and hidden files and names that
+            begin with ``_`` are skipped. Their formats may differ, but not which roles have a column. JSON files that
+            each hold one document, an object that is not a table, are read as one row each: its id is the name of
+            the file without its ending.
+        format: A name in `FORMATS`; None detects it.
+        columns: Columns of the file by role: ``question_id``, ``prediction``, ``answers``, ``answer_type``,
+            ``document``. Columns that only together are an id are written ``"doc_id + question"``. ``"*"`` as the
+            prediction is the whole row but its id, as one tree. What is passed for both sides can have roles of one
+            side: ``"predictions.question_id"``, ``"references.question_id"``.
+        by: Further columns to read, for groups.
+        max_bytes: The maximum size of each file after decompression, in bytes.
+
+    Returns:
+        A reader that has looked at the start of each file.
+
+    Raises:
+        FormatError: A file cannot be read, or there is none. The message says where, what was expected, and the remedy.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "predictions.csv")
+        >>> _ = path.write_text("qid,pred\n007,Lima\n")
+        >>> reader = open_predictions(path)
+        >>> reader.detected.format, dict(reader.detected.columns)
+        ('csv', {'question_id': 'qid', 'prediction': 'pred'})
+        >>> [(batch.question_ids, batch.values) for batch in reader.batches()]
+        [(['007'], ['Lima'])]
+    """
+    return _open(path, "prediction", format, columns or {}, by, max_bytes)
+
+
+def open_references(
+    path: Paths,
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Mapping[str, str] | None = None,
+    by: Iterable[str] = (),
+    max_bytes: int | None = None,
+) -> Reader:
+    """Open references: a file, or several files that are parts of one data set.
+
+    As `open_predictions`, with these differences:
+
+    - The answers are the column ``answers``, ``gold`` or ``reference``, else ``answer``.
+    - In the cells of a table, and as the target of a sample log, a text that is a JSON list of strings, or a list of
+      strings as Python or NumPy writes it, is that list. Every other text is one answer. The answers of
+      MMLongBench-Doc always stay text, since its scorer parses them by the answer format.
+    - In DUDE's files, ``answers_variants`` are accepted beside the ``answers``, but where the answer is a list.
+
+    Args:
+        path: As for `open_predictions`.
+        format: A name in `FORMATS`; None detects it.
+        columns: Columns of the file by role. ``"*"`` as the answers is the whole row but its id, as one tree.
+        by: Further columns to read, for groups.
+        max_bytes: The maximum size of each file after decompression, in bytes.
+
+    Returns:
+        A reader that has looked at the start of each file.
+
+    Raises:
+        FormatError: A file cannot be read, or there is none. The message says where, what was expected, and the remedy.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "references.json")
+        >>> _ = path.write_text('{"data": [{"questionId": 7, "answers": ["Lima"], "docId": 3}]}')
+        >>> reader = open_references(path)
+        >>> reader.detected.format, reader.rows
+        ('rrc', 1)
+        >>> [(batch.question_ids, batch.values, batch.columns) for batch in reader.batches()]
+        [(['7'], [['Lima']], {'document': [3]})]
+    """
+    return _open(path, "answers", format, columns or {}, by, max_bytes)
+
+
+def _open(
+    given: Paths,
+    side: str,
+    format_name: str | None,
+    columns: Mapping[str, str],
+    by: Iterable[str],
+    max_bytes: int | None,
+) -> Reader:
+    by = (by,) if isinstance(by, str) else tuple(by)
+    paths = file_paths(given, format_name)
+    label = paths_label(given, paths)
+    if is_several(given, format_name) and are_documents(paths, side, format_name, columns, max_bytes):
+        return open_documents(paths, side, columns=columns, by=by, max_bytes=max_bytes, label=label)
+    readers = []
+    for path in paths:
+        reader = open_side(path, side, format_name, columns, by, max_bytes)
+        if len(paths) > 1 and reader.detected.container == "json":  # whose reader holds all of its rows
+            reader = reader.reopened(functools.partial(open_source, path, format_name, max_bytes))
+        readers.append(reader)
+    return readers[0] if len(readers) == 1 else PartsReader(label, readers)
+
+
+class PartsReader(Reader):
+    """One side of several files, in the order in which they are read."""
+
+    def __init__(self, label: str, parts: Sequence[Reader]) -> None:
+        first = parts[0].detected
+        for part in parts[1:]:
+            check_roles(first, part.detected)
+        found = [part.detected for part in parts]
+        rows = [part.rows for part in parts]
+        self._parts = tuple(parts)
+        self.names = tuple(dict.fromkeys(name for part in parts for name in part.names))
+        self.rows = None if None in rows else sum(filter(None, rows))
+        self.detected = Detected(
+            path=label,
+            format=_joined(own.format for own in found),
+            container=_joined(own.container for own in found),
+            compression=_joined(own.compression for own in found) or None,
+            columns=first.columns,
+            has_predictions=all(own.has_predictions for own in found),
+            has_references=all(own.has_references for own in found),
+            notes=tuple(dict.fromkeys(note for own in found for note in own.notes)),
+        )
+
+    @property
+    def parts(self) -> tuple[Reader, ...]:
+        """The readers of the single files, in their order."""
+        return self._parts
+
+    def also(self, by: Iterable[str]) -> Reader:
+        """Return a reader of the same that also reads these columns, which every file must have."""
+        by = tuple(by)
+        for part, name in itertools.product(self._parts, by):
+            if name not in part.names:
+                other = next(own.detected.path for own in self._parts if name in own.names)
+                raise FormatError(
+                    part.detected.path, "", f"no column {name!r}, which {other} has. Expected it in every file."
+                )
+        return PartsReader(self.detected.path, [part.also(by) for part in self._parts])
+
+    def without_variants(self) -> Reader:
+        """Return a reader of the same that leaves further accepted answers out, as DUDE's script does."""
+        return PartsReader(self.detected.path, [part.without_variants() for part in self._parts])
+
+    def batches(self, size: int = 16_384) -> Iterator[Batch]:
+        """Read the rows file by file; `Batch.first_row` counts from the start of each file."""
+        for part in self._parts:
+            yield from part.batches(size)
+
+
+def check_roles(first: Detected, other: Detected) -> None:
+    """Raise FormatError if two files of one side do not have columns for the same roles."""
+    for own, with_it in ((other, first), (first, other)):
+        absent = [role for role in with_it.columns if role not in own.columns]
+        if absent:
+            raise FormatError(
+                own.path,
+                "",
+                f"no column for {absent[0]}, which is {with_it.columns[absent[0]]!r} in {with_it.path}. Expected the "
+                "same roles in every file.",
+                [Remedy("columns", {absent[0]: "NAME"}, "name its column")],
+            )
+
+
+def _joined(names: Iterable[str | None]) -> str:
+    return ", ".join(dict.fromkeys(name for name in names if name))
+
+
+# ---------------------------------------------------------------------------------------------------
+# Which files
+# ---------------------------------------------------------------------------------------------------
+
+
+def is_several(given: Paths, format_name: str | None = None) -> bool:
+    """Whether this is a list, a folder or a pattern: it stands for several files, of which there may be one."""
+    if not isinstance(given, (str, os.PathLike)):
+        return True
+    path = os.fspath(given)
+    if path.startswith("hub:") or format_name in ("dataset", "hub") or "\0" in path:
+        return False
+    if Path(path).is_dir():
+        return not any(Path(path, name).exists() for name in _DATASETS)
+    return glob.has_magic(path) and not Path(path).exists()
+
+
+def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
+    """List the files of a path, a folder, a pattern or a list of them, in the natural order of their names.
+
+    Raises:
+        FormatError: There is none, one comes twice, or one is a folder.
+    """
+    if not is_several(given, format_name):
+        return [os.fspath(given)]  # type: ignore[arg-type] # a list is several
+    if not isinstance(given, (str, os.PathLike)):
+        paths = [path for own in given for path in file_paths(own, format_name)]
+        if not paths:
+            raise ValueError("an empty list of files; expected at least one")
+    elif Path(given).is_dir():
+        paths = _shown_files(given, map(str, Path(given).iterdir()))
+    else:
+        paths = _shown_files(given, glob.glob(os.fspath(given), recursive=True))  # noqa: PTH207 # takes absolute ones
+    twice = repeated(os.path.realpath(path) for path in paths if Path(path).exists())
+    if twice is not None:
+        raise FormatError(twice, "", "the file is given twice. Expected each once.")
+    return sorted(paths, key=natural_order)
+
+
+def _shown_files(given: str | os.PathLike[str], found: Iterable[str]) -> list[str]:
+    """The files that are not hidden; those that a pattern names with ``_`` are."""
+    hidden = "" if Path(given).name[:1] in ("_", ".") else "._"
+    paths = [path for path in found if not hidden or Path(path).name[:1] not in hidden]
+    folder = next((path for path in paths if Path(path).is_dir()), None)
+    if folder is not None:
+        raise FormatError(
+            folder,
+            "",
+            f"a folder among the files of {os.fspath(given)}. Expected files only: move it, or use a pattern of files.",
+        )
+    if not paths:
+        raise FormatError(
+            os.fspath(given), "", "no files. Expected a folder with files or a pattern that matches some."
+        )
+    return paths
+
+
+def natural_order(path: str) -> tuple[list[str | int], str]:
+    """Return a sort key by which ``part-2`` comes before ``part-10``.
+
+    Example:
+        >>> sorted(["part-10.csv", "part-2.csv"], key=natural_order)
+        ['part-2.csv', 'part-10.csv']
+    """
+    pieces = re.split(r"([0-9]+)", path)
+    return [int(piece) if number % 2 else piece for number, piece in enumerate(pieces)], path
+
+
+def paths_label(given: Paths, paths: Sequence[str]) -> str:
+    """What messages call the files as a whole."""
+    if len(paths) == 1:
+        return paths[0]
+    if isinstance(given, (str, os.PathLike)):
+        return os.fspath(given)
+    return f"{paths[0]} and {len(paths) - 1} more"
+
+
+# ---------------------------------------------------------------------------------------------------
+# One document a file
+# ---------------------------------------------------------------------------------------------------
+
+
+def are_documents(
+    paths: Sequence[str], side: str, format_name: str | None, columns: Mapping[str, str], max_bytes: int | None = None
+) -> bool:
+    """Whether each of these files holds one document, and they are not the parts of one object from id to value.
+
+    Documents share keys; parts of an object from id to value have each id once.
+    """
+    if format_name not in (None, "json") or side in columns or not all(map(_JSON.search, paths)):
+        return False
+    keys: list[str] = []
+    for path in paths:
+        try:
+            value = parse(text_of(find_file(path, max_bytes)), path)
+        except FormatError:
+            continue  # it is named when it is read
+        if not _is_document(value, path, side, max_bytes):
+            return False
+        keys += value
+    return len(paths) == 1 or len(set(keys)) < len(keys)
+
+
+def _is_document(value: Any, path: str, side: str, max_bytes: int | None) -> bool:
+    if not isinstance(value, dict):
+        return False
+    try:
+        source = open_object(value, find_file(path, max_bytes))
+        find_columns(source.names, side, layout=source.layout, given={}, by=(), path=path)
+    except FormatError:
+        return True
+    return source.layout == "values"
+
+
+def open_documents(
+    paths: Sequence[str],
+    side: str,
+    *,
+    columns: Mapping[str, str],
+    by: Iterable[str] = (),
+    max_bytes: int | None = None,
+    label: str | None = None,
+) -> Reader:
+    """Open files that hold one document each, as the rows of one side."""
+    source = _document_source(paths, max_bytes)
+    return reader_of(source, label or paths_label(paths, paths), side, None, columns, by)
+
+
+def document_id(path: str) -> str:
+    """Return the id of a document: the name of its file without the ending.
+
+    Example:
+        >>> document_id("invoices/2024.07-a.json.gz")
+        '2024.07-a'
+    """
+    return _ENDINGS.sub("", Path(path).name)
+
+
+def _document_source(paths: Sequence[str], max_bytes: int | None) -> Source:
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        size = min(size, 256)  # documents are larger than answers
+        for start in range(0, len(paths), size):
+            yield block(wanted, paths[start : start + size])
+
+    def block(wanted: Sequence[str], own: Sequence[str]) -> Block:
+        columns: dict[str, list[Any]] = {}
+        if KEY in wanted:
+            columns[KEY] = list(map(document_id, own))
+        if VALUE in wanted:
+            columns[VALUE] = [_document(path, max_bytes) for path in own]
+        return Block(columns, lambda row: own[row])
+
+    return Source("json", (KEY, VALUE), len(paths), read, "values")
+
+
+def _document(path: str, max_bytes: int | None) -> dict[str, Any]:
+    value = parse(text_of(find_file(path, max_bytes)), path)
+    if not isinstance(value, dict):
+        raise FormatError(path, "", f"a {type(value).__name__}; expected a document, an object, as in the other files.")
+    return value

@@ -1,0 +1,231 @@
+"""Several files that are one side of a submission."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from anls_eval.arrow import as_list
+from anls_eval.files import FormatError, Reader, open_predictions, open_references
+from anls_eval.files.many import document_id, file_paths, natural_order
+
+
+def csv(path: Path, *rows: tuple[str, ...], header: str = "id,prediction") -> Path:
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text("\n".join([header, *map(",".join, rows)]) + "\n")
+    return path
+
+
+def contents(reader: Reader) -> list[tuple[Any, Any]]:
+    found = []
+    for batch in reader.batches():
+        ids = [None] * len(batch) if batch.question_ids is None else batch.question_ids
+        found += list(zip(as_list(ids), as_list(batch.values), strict=True))
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three parts, of which the last comes before the second by its letters."""
+    for number in (1, 2, 10):
+        csv(tmp_path / "runs" / f"part-{number}.csv", (str(number), f"answer {number}"))
+    return tmp_path / "runs"
+
+
+EXPECTED = [("1", "answer 1"), ("2", "answer 2"), ("10", "answer 10")]
+
+
+class TestWhichFiles:
+    def test_a_folder_a_pattern_and_a_list_in_any_order(self, folder: Path) -> None:
+        given: Any
+        paths = [folder / f"part-{number}.csv" for number in (10, 2, 1)]
+        for given in (folder, str(folder / "*.csv"), paths, [folder / "part-10.csv", f"{folder}/part-[12].csv"]):
+            assert contents(open_predictions(given)) == EXPECTED
+
+    def test_natural_order(self) -> None:
+        names = ["b", "a10", "a9b2", "a9b10", "a", "a09", "a9", "10", "9"]
+        assert sorted(names, key=natural_order) == ["9", "10", "a", "a09", "a9", "a9b2", "a9b10", "a10", "b"]
+
+    def test_hidden_files_are_skipped(self, folder: Path) -> None:
+        for name in (".hidden.csv", "_SUCCESS", "_part-3.csv"):
+            (folder / name).write_text("not a table")
+        for given in (folder, str(folder / "*")):
+            assert contents(open_predictions(given)) == EXPECTED
+        assert file_paths(str(folder / "_part*")) == [str(folder / "_part-3.csv")]
+
+    def test_one_file_is_that_file(self, folder: Path) -> None:
+        path = folder / "part-1.csv"
+        alone = open_predictions(path)
+        for given in ([path], f"{folder}/*-1.csv"):
+            assert open_predictions(given).detected == alone.detected
+
+    def test_a_name_that_looks_like_a_pattern(self, tmp_path: Path) -> None:
+        path = csv(tmp_path / "runs[1].csv", ("1", "a"))
+        assert contents(open_predictions(path)) == [("1", "a")]
+
+    def test_no_files(self, tmp_path: Path) -> None:
+        (tmp_path / "_hidden").touch()
+        for given in (tmp_path, f"{tmp_path}/*.csv"):
+            with pytest.raises(FormatError, match=r"no files\. Expected a folder with files or a pattern"):
+                open_predictions(given)
+        with pytest.raises(ValueError, match="empty list of files"):
+            open_predictions([])
+
+    def test_a_folder_among_the_files(self, folder: Path) -> None:
+        (folder / "more").mkdir()
+        for given in (folder, f"{folder}/*"):
+            with pytest.raises(FormatError, match=r"^.*/more: a folder among the files of .*runs"):
+                open_predictions(given)
+        assert contents(open_predictions(f"{folder}/*.csv")) == EXPECTED
+
+    def test_a_file_given_twice(self, folder: Path) -> None:
+        (folder / "link.csv").symlink_to(folder / "part-1.csv")
+        for given in ([folder / "part-1.csv", folder / "part-*.csv"], folder):
+            with pytest.raises(FormatError, match=r"part-1.csv: the file is given twice"):
+                open_predictions(given)
+
+    @pytest.mark.parametrize("name", ["nothing.csv", "no\0where", "nothing/*.csv"])
+    def test_a_file_that_is_not_there(self, name: str, folder: Path) -> None:
+        with pytest.raises(FormatError):
+            open_predictions([folder / "part-1.csv", name])
+
+
+class TestOneSide:
+    def test_formats_and_names_of_columns_may_differ(self, folder: Path) -> None:
+        with gzip.open(folder / "part-3.json.gz", "wt") as stream:
+            json.dump([{"questionId": 3, "answer": "answer 3"}], stream)
+        (folder / "part-4.jsonl.zst").write_bytes(
+            pa.compress(b'{"qid": 4, "pred": "answer 4"}\n', codec="zstd", asbytes=True)
+        )
+        pq.write_table(pa.table({"question_id": ["5"], "response": ["answer 5"]}), folder / "part-5.parquet")
+        reader = open_predictions(folder)
+        assert contents(reader) == contents(reader) == [(str(n), f"answer {n}") for n in (1, 2, 3, 4, 5, 10)]
+        assert reader.detected.path == str(folder)
+        assert reader.detected.format == "csv, rrc, jsonl, parquet"
+        assert reader.detected.compression == "gzip, zstd"
+
+    def test_rows_are_known_where_all_files_say_it(self, tmp_path: Path) -> None:
+        for number in range(3):
+            pq.write_table(pa.table({"id": ["5"], "prediction": ["a"]}), tmp_path / f"{number}.parquet")
+        assert open_predictions(tmp_path).rows == 3
+        csv(tmp_path / "x.csv", ("7", "a"))
+        assert open_predictions(tmp_path).rows is None
+
+    def test_the_same_roles_in_all(self, folder: Path) -> None:
+        csv(folder / "part-3.csv", ("a",), header="prediction")
+        with pytest.raises(FormatError, match=r"part-3.csv: no column for question_id, which is 'id' in .*part-1.csv"):
+            open_predictions(folder)
+        csv(folder / "part-0.csv", ("a",), header="prediction")
+        with pytest.raises(FormatError, match=r"part-0.csv: no column for question_id, which is 'id' in .*part-1.csv"):
+            open_predictions(folder)
+
+    def test_columns_for_groups_in_all(self, folder: Path) -> None:
+        csv(folder / "part-3.csv", ("3", "a", "x"), header="id,prediction,page")
+        with pytest.raises(FormatError, match=r"part-1.csv: no column 'page', which .*part-3.csv has"):
+            open_predictions(folder).also(["page"])
+        with pytest.raises(FormatError, match=r"part-1.csv: no column 'page'"):
+            open_predictions(folder, by=["page"])
+
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [("part-3.json", "[{"), ("part-3.jsonl", '{"id": 1'), ("part-3.csv", ""), ("part-3.csv", "x,y\n1,2\n")],
+    )
+    def test_one_bad_file(self, name: str, text: str, folder: Path) -> None:
+        (folder / name).write_text(text)
+        with pytest.raises(FormatError, match=rf"^{folder}/{name}"):
+            contents(open_predictions(folder))
+
+    def test_one_file_cut_off_at_its_end(self, folder: Path) -> None:
+        (folder / "part-3.csv").write_text('id,prediction\n1,a\n2,"b')
+        with pytest.raises(FormatError, match=r"part-3.csv, line"):
+            contents(open_predictions(folder))
+
+    @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser reads everything")
+    def test_one_file_that_may_not_be_read(self, folder: Path) -> None:
+        (folder / "part-2.csv").chmod(0)
+        with pytest.raises(FormatError, match=r"part-2.csv: cannot be opened"):
+            open_predictions(folder)
+
+
+class TestDocuments:
+    DOCUMENTS: ClassVar = {
+        "b.x": {"total": "1", "lines": [{"name": "a"}]},
+        "a": {"total": "2"},
+        "c": {},
+    }
+
+    def write(self, folder: Path, suffix: str = ".json") -> Path:
+        folder.mkdir()
+        for name, document in self.DOCUMENTS.items():
+            (folder / f"{name}{suffix}").write_text(json.dumps(document))
+        return folder
+
+    def test_a_folder(self, tmp_path: Path) -> None:
+        for opener in (open_predictions, open_references):
+            reader = opener(tmp_path / "d") if (tmp_path / "d").exists() else opener(self.write(tmp_path / "d"))
+            assert contents(reader) == [(name, self.DOCUMENTS[name]) for name in ("a", "b.x", "c")]
+            assert (reader.rows, len(reader.parts)) == (3, 1)
+
+    def test_compressed(self, tmp_path: Path) -> None:
+        folder = self.write(tmp_path / "d")
+        (folder / "z.json.gz").write_bytes(gzip.compress(b'{"total": "3"}'))
+        assert contents(open_predictions(folder))[-1] == ("z", {"total": "3"})
+
+    def test_ids(self) -> None:
+        assert [document_id(name) for name in ("x/a.json", "a.b.json.gz", "a.JSON", "a.json.zst")] == [
+            "a", "a.b", "a", "a",
+        ]  # fmt: skip
+
+    def test_with_ids_of_their_own_inside(self, tmp_path: Path) -> None:
+        for name in "ab":
+            (tmp_path / f"{name}.json").write_text(json.dumps({"id": 7, "items": [{"id": 1, "sum": name}]}))
+        assert [id_ for id_, _ in contents(open_predictions(tmp_path))] == ["a", "b"]
+
+    def test_parts_of_an_object_from_id_to_value_are_none(self, tmp_path: Path) -> None:
+        (tmp_path / "1.json").write_text('{"q1": "Lima"}')
+        (tmp_path / "2.json").write_text('{"q2": "Rome"}')
+        assert contents(open_predictions(tmp_path)) == [("q1", "Lima"), ("q2", "Rome")]
+
+    def test_tables_are_none(self, tmp_path: Path) -> None:
+        for number in range(2):
+            (tmp_path / f"{number}.json").write_text(json.dumps({"data": [{"id": number, "prediction": "a"}]}))
+        assert contents(open_predictions(tmp_path)) == [("0", "a"), ("1", "a")]
+
+    def test_one_that_cannot_be_read(self, tmp_path: Path) -> None:
+        folder = self.write(tmp_path / "d")
+        for text in ("{", "[]"):
+            (folder / "aa.json").write_text(text)
+            with pytest.raises(FormatError, match=r"^.*/aa.json"):
+                contents(open_predictions(folder))
+
+
+class TestRowsOfParquet:
+    @pytest.fixture
+    def reader(self, tmp_path: Path) -> Reader:
+        ids = [str(row) for row in range(10)]
+        table = pa.table({"id": ids, "prediction": [f"answer {id_}" for id_ in ids]})
+        pq.write_table(table, tmp_path / "a.parquet", row_group_size=4)
+        return open_predictions(tmp_path / "a.parquet")
+
+    def test_cuts(self, reader: Reader) -> None:
+        assert reader.cuts == (4, 8, 10)
+
+    @pytest.mark.parametrize(("start", "stop"), [(0, 10), (0, 4), (4, 8), (8, 10), (3, 9), (5, 6), (0, 1), (9, 10)])
+    def test_within(self, start: int, stop: int, reader: Reader) -> None:
+        part = reader.within(start, stop)
+        batches = list(part.batches(3))
+        assert [id_ for batch in batches for id_ in batch.question_ids.to_pylist()] == [
+            str(row) for row in range(start, stop)
+        ]
+        assert (batches[0].first_row, part.rows) == (start, stop - start)
+
+    def test_other_formats_have_none(self, folder: Path) -> None:
+        reader = open_predictions(folder / "part-1.csv")
+        assert reader.cuts == ()
+        with pytest.raises(ValueError, match="rows of csv cannot be read by themselves"):
+            reader.within(0, 1)
