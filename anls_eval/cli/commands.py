@@ -383,8 +383,8 @@ def compare(
         protocol=protocol,
         threshold=threshold,
         cluster_by=cluster_by,
-        missing=missing,
-        unknown=unknown,
+        missing=missing,  # type: ignore[arg-type] # any text, which is checked there
+        unknown=unknown,  # type: ignore[arg-type]
     )
     ranking = found.rank(seed)
     if report is not None:
@@ -446,8 +446,8 @@ def leaderboard(
         protocol=protocol,
         threshold=threshold,
         cluster_by=cluster_by,
-        missing=missing,
-        unknown=unknown,
+        missing=missing,  # type: ignore[arg-type] # any text, which is checked there
+        unknown=unknown,  # type: ignore[arg-type]
         skip=True,
     )
     ranking = found.rank(seed)

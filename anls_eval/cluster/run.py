@@ -59,6 +59,7 @@ from anls_eval.statistics import confidence_interval
 from anls_eval.submission.passes import SIDES
 from anls_eval.submission.score import SubmissionScore, sides_with, sum_up
 from anls_eval.submission.totals import Summary
+from anls_eval.types import Missing, Unknown
 
 _BUCKET_BYTES = 32 << 20  # of the files, for each bucket: some hundred thousand rows
 _CHECKED_AT_ONCE = 1 << 23  # fingerprints, 64 MB
@@ -87,7 +88,7 @@ class DatasetScore:
     bad: dict[str, str]
     paired_by: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Give the score and how it was come by as plain JSON values."""
         own = {name: getattr(self, name) for name in ("parts", "resumed", "bad", "paired_by")}
         return {**self.submission.to_dict(), **own}
@@ -139,8 +140,8 @@ def score_dataset(
     protocol: str | Protocol = "standard",
     threshold: float | str | Fraction | Decimal | None = None,
     by: Sequence[str] = (),
-    missing: str = "error",
-    unknown: str = "error",
+    missing: Missing = "error",
+    unknown: Unknown = "error",
     format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
     seed: int = 0,

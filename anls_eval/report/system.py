@@ -15,6 +15,7 @@ from anls_eval.files import Reader
 from anls_eval.rules.protocol import Protocol
 from anls_eval.submission.score import ScoredQuestions, score_questions
 from anls_eval.submission.systems import system_name
+from anls_eval.types import Missing, Unknown
 
 CONFIDENCE_COLUMN = "answers_confidence"
 """The column of confidences in submissions to DUDE, which is read where there is one."""
@@ -52,8 +53,8 @@ def read_system(
     cluster_by: str | None = None,
     seed: int = 0,
     confidence: str | None = None,
-    missing: str = "error",
-    unknown: str = "error",
+    missing: Missing = "error",
+    unknown: Unknown = "error",
     per_question: str | os.PathLike[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> System:

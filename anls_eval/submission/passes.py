@@ -30,6 +30,7 @@ from anls_eval.questions.columns import id_list, stored_ids
 from anls_eval.questions.stream import Alignment, without_repeats
 from anls_eval.submission.scorers import Scorer, escaped_surrogates, text_column
 from anls_eval.submission.totals import Summary
+from anls_eval.types import Missing, Unknown
 
 BY = "by "  # before the names of columns to group by, which can be any
 NO_VALUE = "no value in "  # before them, in the counts of a summary
@@ -69,8 +70,8 @@ class Options(NamedTuple):
     by: tuple[str, ...] = ()
     cluster_by: str | None = None
     columns: tuple[str, ...] = ()
-    missing: str = "error"
-    unknown: str = "error"
+    missing: Missing = "error"
+    unknown: Unknown = "error"
     keep: bool = False
 
     @property

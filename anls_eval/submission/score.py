@@ -25,6 +25,7 @@ from anls_eval.statistics.tally import Tally
 from anls_eval.submission.passes import BY, NO_VALUE, SIDES, Options, Pass, sides_of
 from anls_eval.submission.scorers import Scorer, make_scorer
 from anls_eval.submission.totals import Summary
+from anls_eval.types import Missing, Unknown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,10 +73,10 @@ class SubmissionScore:
     tally: Tally
     figures: dict[str, float]
     by: dict[str, dict[str, Group]]
-    key_scores: dict[str, Any] | None
+    key_scores: dict[str, object] | None
     notes: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Give it as plain JSON values, the score under the name of the metric."""
         groups = {
             name: {value: dataclasses.asdict(group) for value, group in own.items()} for name, own in self.by.items()
@@ -104,8 +105,8 @@ def score_submission(
     protocol: str | Protocol = "standard",
     threshold: float | str | Fraction | Decimal | None = None,
     by: Sequence[str] = (),
-    missing: str = "error",
-    unknown: str = "error",
+    missing: Missing = "error",
+    unknown: Unknown = "error",
     cluster_by: str | None = None,
     seed: int = 0,
     per_question: str | os.PathLike[str] | None = None,
@@ -238,8 +239,8 @@ def score_questions(
     cluster_by: str | None = None,
     seed: int = 0,
     columns: Sequence[str] = (),
-    missing: str = "error",
-    unknown: str = "error",
+    missing: Missing = "error",
+    unknown: Unknown = "error",
     per_question: str | os.PathLike[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> ScoredQuestions:
@@ -315,7 +316,7 @@ def _score_all(
         pass
 
 
-def check_options(protocol: str | Protocol, threshold: Any, missing: str, unknown: str) -> None:
+def check_options(protocol: str | Protocol, threshold: Any, missing: Missing, unknown: Unknown) -> None:
     """Refuse options that no file could be scored by.
 
     Raises:
@@ -355,8 +356,8 @@ def sum_up(
     scorer: Scorer,
     *,
     by: Sequence[str] = (),
-    missing: str = "error",
-    unknown: str = "error",
+    missing: Missing = "error",
+    unknown: Unknown = "error",
     interval: Interval | None = None,
 ) -> SubmissionScore:
     """Make the score of a submission from the summary of its questions.
@@ -396,7 +397,7 @@ def sum_up(
     )
 
 
-def _notes(summary: Summary, n: int, missing: str, unknown: str) -> list[str]:
+def _notes(summary: Summary, n: int, missing: Missing, unknown: Unknown) -> list[str]:
     """What a user must be told about the ids."""
     lacking, surplus = summary.noted_ids("missing"), summary.noted_ids("unknown")
     repeated = {side: summary.counts[f"repeated {side}"] for side in SIDES}

@@ -19,6 +19,7 @@ from anls_eval.files.errors import FilesError, without_path
 from anls_eval.rules.protocol import Protocol
 from anls_eval.statistics import Ranking, rank_systems
 from anls_eval.submission.score import ScoredQuestions, check_options, score_questions
+from anls_eval.types import Missing, Unknown
 
 _COMPRESSIONS = (".gz", ".zst")
 
@@ -75,8 +76,8 @@ def score_systems(
     protocol: str | Protocol = "standard",
     threshold: float | str | Fraction | Decimal | None = None,
     cluster_by: str | None = None,
-    missing: str = "error",
-    unknown: str = "error",
+    missing: Missing = "error",
+    unknown: Unknown = "error",
     skip: bool = False,
 ) -> ScoredSystems:
     r"""Score several submissions on the same references.
