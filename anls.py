@@ -34,7 +34,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 import datasets
 import evaluate
@@ -556,6 +556,24 @@ def name_key(name: object) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------
+# anls_eval/types.py
+# The types of what the public functions take, where Python can say them.
+# ---------------------------------------------------------------------------------------------------
+
+Tree: TypeAlias = object
+"""A tree of dicts, lists, strings, numbers, bools, None and whatever else has a text; a tuple holds alternatives."""
+
+Texts: TypeAlias = object
+"""Texts, or lists of accepted answers: a list, NumPy array, pandas Series or Arrow column."""
+
+Missing: TypeAlias = Literal["error", "zero"]
+"""What a question without a prediction is."""
+
+Unknown: TypeAlias = Literal["error", "ignore"]
+"""What a prediction without a question is."""
+
+
+# ---------------------------------------------------------------------------------------------------
 # anls_eval/registry.py
 # What a user passes as a protocol becomes its rules; signatures record every choice behind a score.
 # ---------------------------------------------------------------------------------------------------
@@ -639,7 +657,7 @@ def signature(
     threshold: Threshold = None,
     n: int | None = None,
     *,
-    missing: str = "error",
+    missing: Missing = "error",
 ) -> str:
     """Return the signature: one line that records every choice behind a score, to print beside it.
 
@@ -1775,7 +1793,7 @@ class Node:
         self.identity = -1  # the same for equal objects, where that was asked for
 
 
-def one_of(*alternatives: Any) -> tuple[Any, ...]:
+def one_of(*alternatives: Tree) -> tuple[Tree, ...]:
     """Give a reference that accepts any of the alternatives: the closest one counts. A tuple means the same.
 
     Args:
@@ -2743,12 +2761,12 @@ class Explanation:
 
     score: float
     length: int
-    closest_reference: Any
+    closest_reference: Tree
     key_scores: dict[str, ScoreNode]
     matches: list[Match]
     signature: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Give all of it as plain JSON values; alternatives left in the reference as ``{"$one_of": [...]}``."""
         return {
             "score": self.score,
@@ -3156,8 +3174,8 @@ def _given_text(node: Node) -> str | None:
 # ---------------------------------------------------------------------------------------------------
 
 def anls_score(
-    prediction: Any,
-    answers: Any,
+    prediction: object,
+    answers: Texts,
     *,
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
@@ -3195,8 +3213,8 @@ def anls_score(
 
 
 def anls_scores(
-    predictions: Any,
-    answers: Any,
+    predictions: Texts,
+    answers: Texts,
     *,
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
@@ -3234,8 +3252,8 @@ def anls_scores(
 
 
 def anls_star_score(
-    prediction: Any,
-    reference: Any,
+    prediction: Tree,
+    reference: Tree,
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
@@ -3277,8 +3295,8 @@ def anls_star_score(
 
 
 def anls_star_scores(
-    predictions: Sequence[Any],
-    references: Sequence[Any],
+    predictions: Sequence[Tree],
+    references: Sequence[Tree],
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
@@ -3311,8 +3329,8 @@ def anls_star_scores(
 
 
 def explain(
-    prediction: Any,
-    reference: Any,
+    prediction: Tree,
+    reference: Tree,
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
@@ -3850,8 +3868,8 @@ class ANLS(evaluate.Metric):
         references: Any = None,
         threshold: float | Fraction | Decimal | None = None,
         detailed: bool = False,
-        missing: str = "error",
-        unknown: str = "error",
+        missing: Missing = "error",
+        unknown: Unknown = "error",
     ) -> dict[str, Any] | None:
         """Score everything that was added, and what is given here.
 
@@ -3974,7 +3992,7 @@ def _read_table(path: str) -> pa.Table:
         return pa.ipc.open_stream(file).read_all()
 
 
-def _result(aligned: Aligned, rules: Protocol, detailed: bool, missing: str) -> tuple[dict[str, Any], list[str]]:
+def _result(aligned: Aligned, rules: Protocol, detailed: bool, missing: Missing) -> tuple[dict[str, Any], list[str]]:
     texts = decode_texts(aligned.texts, TEXT_TYPES["predictions"])
     scored = score_columns(texts, decode_texts(aligned.answers, TEXT_TYPES["references"]), rules, detailed)
     absent = set(aligned.missing)
@@ -3999,7 +4017,9 @@ def _result(aligned: Aligned, rules: Protocol, detailed: bool, missing: str) -> 
     return result, aligned.notes + text_notes(scored, rules, id_list(aligned.question_ids) if named else None)
 
 
-def _tree_result(aligned: Aligned, rules: Protocol, detailed: bool, missing: str) -> tuple[dict[str, Any], list[str]]:
+def _tree_result(
+    aligned: Aligned, rules: Protocol, detailed: bool, missing: Missing
+) -> tuple[dict[str, Any], list[str]]:
     absent = set(aligned.missing)
     stored = zip(aligned.texts.to_pylist(), aligned.answers.to_pylist(), strict=True)
     try:

@@ -32,6 +32,7 @@ from anls_eval.text.measure import score_columns
 from anls_eval.tree.as_json import tree_as_json
 from anls_eval.tree.documents import score_trees
 from anls_eval.tree.recursion import Computation, run_computation
+from anls_eval.types import Missing, Unknown
 
 _DESCRIPTION = """\
 ANLS (Average Normalized Levenshtein Similarity) is the score of DocVQA, ST-VQA and InfographicVQA. For each question
@@ -199,8 +200,8 @@ class ANLS(evaluate.Metric):
         references: Any = None,
         threshold: float | Fraction | Decimal | None = None,
         detailed: bool = False,
-        missing: str = "error",
-        unknown: str = "error",
+        missing: Missing = "error",
+        unknown: Unknown = "error",
     ) -> dict[str, Any] | None:
         """Score everything that was added, and what is given here.
 
@@ -323,7 +324,7 @@ def _read_table(path: str) -> pa.Table:
         return pa.ipc.open_stream(file).read_all()
 
 
-def _result(aligned: Aligned, rules: Protocol, detailed: bool, missing: str) -> tuple[dict[str, Any], list[str]]:
+def _result(aligned: Aligned, rules: Protocol, detailed: bool, missing: Missing) -> tuple[dict[str, Any], list[str]]:
     texts = decode_texts(aligned.texts, TEXT_TYPES["predictions"])
     scored = score_columns(texts, decode_texts(aligned.answers, TEXT_TYPES["references"]), rules, detailed)
     absent = set(aligned.missing)
@@ -348,7 +349,9 @@ def _result(aligned: Aligned, rules: Protocol, detailed: bool, missing: str) -> 
     return result, aligned.notes + text_notes(scored, rules, id_list(aligned.question_ids) if named else None)
 
 
-def _tree_result(aligned: Aligned, rules: Protocol, detailed: bool, missing: str) -> tuple[dict[str, Any], list[str]]:
+def _tree_result(
+    aligned: Aligned, rules: Protocol, detailed: bool, missing: Missing
+) -> tuple[dict[str, Any], list[str]]:
     absent = set(aligned.missing)
     stored = zip(aligned.texts.to_pylist(), aligned.answers.to_pylist(), strict=True)
     try:

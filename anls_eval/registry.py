@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from anls_eval.errors import AnlsError, check_choice, short_repr
 from anls_eval.rules.protocol import Protocol, Rules, Threshold, parse_number
 from anls_eval.rules.table import PROTOCOLS, PROTOCOLS_BY_NAME_OR_ALIAS, name_key
+from anls_eval.types import Missing
 from anls_eval.version import __version__
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def signature(
     threshold: Threshold = None,
     n: int | None = None,
     *,
-    missing: str = "error",
+    missing: Missing = "error",
 ) -> str:
     """Return the signature: one line that records every choice behind a score, to print beside it.
 

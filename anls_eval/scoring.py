@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_list
 from anls_eval.explanation.result import Explanation
@@ -18,11 +17,12 @@ from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.text.measure import score_columns
 from anls_eval.text.similarity import measure_one
 from anls_eval.tree.documents import score_tree, score_trees
+from anls_eval.types import Texts, Tree
 
 
 def anls_score(
-    prediction: Any,
-    answers: Any,
+    prediction: object,
+    answers: Texts,
     *,
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
@@ -60,8 +60,8 @@ def anls_score(
 
 
 def anls_scores(
-    predictions: Any,
-    answers: Any,
+    predictions: Texts,
+    answers: Texts,
     *,
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
@@ -99,8 +99,8 @@ def anls_scores(
 
 
 def anls_star_score(
-    prediction: Any,
-    reference: Any,
+    prediction: Tree,
+    reference: Tree,
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
@@ -142,8 +142,8 @@ def anls_star_score(
 
 
 def anls_star_scores(
-    predictions: Sequence[Any],
-    references: Sequence[Any],
+    predictions: Sequence[Tree],
+    references: Sequence[Tree],
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
@@ -176,8 +176,8 @@ def anls_star_scores(
 
 
 def explain(
-    prediction: Any,
-    reference: Any,
+    prediction: Tree,
+    reference: Tree,
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,

@@ -29,6 +29,7 @@ from anls_eval.text.many_protocols import measure_by_protocols
 from anls_eval.text.measure import BLOCK_ROWS, Block, Measured, read_blocks
 from anls_eval.text.prepare import prepare_texts
 from anls_eval.text.similarity import kept_similarity, reaches_threshold
+from anls_eval.types import Texts
 
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
@@ -271,11 +272,11 @@ class Diagnosis:
 
 
 def diagnose(
-    predictions: Any,
-    answers: Any,
+    predictions: Texts,
+    answers: Texts,
     reported: float | str | Decimal,
     *,
-    question_ids: Sequence[Any] | None = None,
+    question_ids: Sequence[object] | None = None,
     decimals: int | None = None,
 ) -> Diagnosis:
     """Find out how a reported number can have been computed from these predictions.
@@ -376,7 +377,7 @@ class _Tallied(NamedTuple):
 
 
 def _tally(
-    predictions: Any, answers: Any, question_ids: Sequence[Any] | None, protocols: Sequence[Protocol]
+    predictions: Any, answers: Any, question_ids: Sequence[object] | None, protocols: Sequence[Protocol]
 ) -> _Tallied:
     """Measure everything once, and keep of it only what can change a mean: how often each outcome occurs."""
     unlimited = [dataclasses.replace(own, threshold=0, keep=">=") for own in protocols]

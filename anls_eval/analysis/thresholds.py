@@ -7,7 +7,6 @@ import itertools
 import warnings
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from anls_eval.registry import resolve_rules
 from anls_eval.rules.protocol import Protocol, read_threshold
 from anls_eval.text.measure import Ints, Measured, score_columns
 from anls_eval.text.similarity import compute_similarity
+from anls_eval.types import Texts
 
 _UNIT = 2**53  # a score is a multiple of 1 / _UNIT: 1 - d / L as float64 has no smaller part
 
@@ -57,7 +57,7 @@ class ThresholdSweep:
         return self.means[find(self.thresholds, exact)]
 
 
-def threshold_sweep(predictions: Any, answers: Any, *, protocol: str | Protocol = "standard") -> ThresholdSweep:
+def threshold_sweep(predictions: Texts, answers: Texts, *, protocol: str | Protocol = "standard") -> ThresholdSweep:
     """Compute the mean score for every threshold, from the distance of each prediction to its closest answer.
 
     The closest answer is the same at every threshold, so that one distance and length for each question suffice.

@@ -21,6 +21,7 @@ from anls_eval.report.hub import eval_result, write_eval_result
 from anls_eval.report.render import render
 from anls_eval.submission.score import read_questions, score_submission
 from anls_eval.submission.systems import ScoredSystems, ranking_as_json, score_systems, system_name
+from anls_eval.types import Missing, Unknown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,8 +39,8 @@ class Options:
     protocol: str = "standard"
     threshold: str | None = None
     by: tuple[str, ...] = ()
-    missing: str = "error"
-    unknown: str = "error"
+    missing: Missing = "error"
+    unknown: Unknown = "error"
 
     @property
     def rules(self) -> dict[str, Any]:

@@ -415,8 +415,8 @@ def compare(
         protocol=protocol,
         threshold=threshold,
         cluster_by=cluster_by,
-        missing=missing,
-        unknown=unknown,
+        missing=missing,  # type: ignore[arg-type] # any text, which is checked there
+        unknown=unknown,  # type: ignore[arg-type]
         measure=report is not None,
     )
     ranking = found.rank(seed)
@@ -482,8 +482,8 @@ def leaderboard(
         protocol=protocol,
         threshold=threshold,
         cluster_by=cluster_by,
-        missing=missing,
-        unknown=unknown,
+        missing=missing,  # type: ignore[arg-type] # any text, which is checked there
+        unknown=unknown,  # type: ignore[arg-type]
         skip=True,
     )
     ranking = found.rank(seed)

@@ -89,7 +89,7 @@ class DatasetScore:
     bad: dict[str, str]
     paired_by: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the score and how it was obtained as plain JSON values."""
         own = {name: getattr(self, name) for name in ("parts", "resumed", "bad", "paired_by")}
         return {**self.submission.to_dict(), **own}

@@ -13,6 +13,7 @@ from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.steps import apply_steps
 from anls_eval.text.characters import Span, align_characters
 from anls_eval.text.similarity import compare_texts, compute_similarity, reaches_threshold
+from anls_eval.types import Texts
 
 if TYPE_CHECKING:
     from anls_eval.leaderboards.base import Leaderboard  # which only its own answers need
@@ -67,7 +68,7 @@ class AnswersExplanation:
     signature: str
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return this as plain JSON values."""
         result = dataclasses.asdict(self)
         for own, plain in zip(self.comparisons, result["comparisons"], strict=True):
@@ -76,8 +77,8 @@ class AnswersExplanation:
 
 
 def explain_answers(
-    prediction: Any,
-    answers: Any,
+    prediction: object,
+    answers: Texts,
     *,
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,

@@ -12,6 +12,7 @@ from rapidfuzz.distance import Prefix
 
 from anls_eval.tree.as_json import tree_as_json
 from anls_eval.tree.recursion import Computation, run_computation
+from anls_eval.types import Tree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,12 +69,12 @@ class Explanation:
 
     score: float
     length: int
-    closest_reference: Any
+    closest_reference: Tree
     key_scores: dict[str, ScoreNode]
     matches: list[Match]
     signature: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Give all of it as plain JSON values; alternatives left in the reference as ``{"$one_of": [...]}``."""
         return {
             "score": self.score,

@@ -11,9 +11,10 @@ from anls_eval.arrow import Floats
 from anls_eval.inputs.columns import check_same_length, read_column
 from anls_eval.leaderboards.table import get_leaderboard
 from anls_eval.statistics.tally import Tally
+from anls_eval.types import Texts, Tree
 
 
-def leaderboard_score(prediction: Any, reference: Any, *, protocol: str, answer_type: str | None = None) -> float:
+def leaderboard_score(prediction: Tree, reference: Tree, *, protocol: str, answer_type: str | None = None) -> float:
     """Score one prediction as a leaderboard does.
 
     Args:
@@ -44,7 +45,7 @@ def leaderboard_score(prediction: Any, reference: Any, *, protocol: str, answer_
     return score
 
 
-def leaderboard_scores(predictions: Any, references: Any, *, protocol: str, answer_types: Any = None) -> Floats:
+def leaderboard_scores(predictions: Texts, references: Texts, *, protocol: str, answer_types: Texts = None) -> Floats:
     """Score n predictions as a leaderboard does, in one batch.
 
     Args:

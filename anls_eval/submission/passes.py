@@ -35,6 +35,7 @@ from anls_eval.registry import MISSING, UNKNOWN
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.submission.scorers import Scorer, escaped_surrogates, make_scorer, text_column
 from anls_eval.submission.totals import Summary
+from anls_eval.types import Missing, Unknown
 
 BY = "by "  # before the names of columns to group by, which can be any
 NO_VALUE = "no value in "  # before them, in the counts of a summary
@@ -64,8 +65,8 @@ class OptionWords(TypedDict, total=False):
     protocol: str | Protocol
     threshold: Threshold
     by: Sequence[str]
-    missing: str
-    unknown: str
+    missing: Missing
+    unknown: Unknown
     cluster_by: str | None
     seed: int
 
@@ -80,8 +81,8 @@ class Options:
     protocol: str | Protocol = "standard"
     threshold: Threshold = None
     by: Sequence[str] = ()
-    missing: str = "error"
-    unknown: str = "error"
+    missing: Missing = "error"
+    unknown: Unknown = "error"
     cluster_by: str | None = None
     seed: int = 0
     columns: Sequence[str] = ()

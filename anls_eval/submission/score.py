@@ -22,6 +22,7 @@ from anls_eval.submission.passes import BY, NO_VALUE, SIDES, Options, OptionWord
 from anls_eval.submission.scorers import Scorer, TextScorer, make_scorer
 from anls_eval.submission.totals import Summary
 from anls_eval.text.measure import Measured
+from anls_eval.types import Missing, Unknown
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -72,10 +73,10 @@ class SubmissionScore:
     tally: Tally
     figures: dict[str, float]
     by: dict[str, dict[str, Group]]
-    key_scores: dict[str, Any] | None
+    key_scores: dict[str, object] | None
     notes: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain JSON values, with the score under the name of the metric."""
         groups = {
             name: {value: dataclasses.asdict(group) for value, group in own.items()} for name, own in self.by.items()
@@ -104,8 +105,8 @@ def score_submission(
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
     by: Sequence[str] = (),
-    missing: str = "error",
-    unknown: str = "error",
+    missing: Missing = "error",
+    unknown: Unknown = "error",
     cluster_by: str | None = None,
     seed: int = 0,
     per_question: str | os.PathLike[str] | None = None,

@@ -37,6 +37,7 @@ from anls_eval.submission.totals import Summary
 from anls_eval.text.measure import Measured, Scored, closest_answers, score_columns
 from anls_eval.text.similarity import compute_similarity
 from anls_eval.tree.as_json import tree_as_json
+from anls_eval.types import Missing
 
 if TYPE_CHECKING:
     from anls_eval.leaderboards.base import Leaderboard  # which only its own questions need
@@ -88,7 +89,7 @@ class Scorer:
         """Return the warnings to show to the user."""
         return []
 
-    def signature(self, n: int, missing: str) -> str:
+    def signature(self, n: int, missing: Missing) -> str:
         """Return the signature of the score."""
         return signature(self.rules, n=n, missing=missing)
 

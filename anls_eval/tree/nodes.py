@@ -20,6 +20,7 @@ from anls_eval.inputs.values import describe_value, is_missing_value, number_tex
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import normaliser
 from anls_eval.tree.ratios import Value, best_of
+from anls_eval.types import Tree
 
 NONE, LEAF, LIST, DICT, ONE_OF = range(5)
 
@@ -52,7 +53,7 @@ class Node:
         self.identity = -1  # the same for equal objects, where that was asked for
 
 
-def one_of(*alternatives: Any) -> tuple[Any, ...]:
+def one_of(*alternatives: Tree) -> tuple[Tree, ...]:
     """Give a reference that accepts any of the alternatives: the closest one counts. A tuple means the same.
 
     Args:

@@ -263,7 +263,7 @@ def test_trees_show_their_keys_and_lost_leaves(tmp_path: Path) -> None:
     found = collect(system, date=DATE)
     assert found.texts is None
     assert found.trees is not None
-    means = found.submission.key_scores
+    means: Any = found.submission.key_scores
     assert means is not None
     supplier = next(own for own in found.trees.keys if own.path == "supplier.name")
     assert supplier.score == means["supplier"]["children"]["name"]["anls_score"]
