@@ -3866,7 +3866,7 @@ class ANLS(evaluate.Metric):
         *,
         predictions: Any = None,
         references: Any = None,
-        threshold: float | Fraction | Decimal | None = None,
+        threshold: Threshold = None,
         detailed: bool = False,
         missing: Missing = "error",
         unknown: Unknown = "error",

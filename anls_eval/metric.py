@@ -9,8 +9,6 @@ import math
 import operator
 import os
 import warnings
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any, cast
 
 import datasets
@@ -27,7 +25,7 @@ from anls_eval.questions.columns import STORED, STORED_TREES, TEXT_TYPES, Side, 
 from anls_eval.questions.pairing import Aligned, align_questions
 from anls_eval.questions.rows import is_row, read_batch
 from anls_eval.registry import MISSING, UNKNOWN, get_protocol, resolve_rules, signature
-from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.text.measure import score_columns
 from anls_eval.tree.as_json import tree_as_json
 from anls_eval.tree.documents import score_trees
@@ -198,7 +196,7 @@ class ANLS(evaluate.Metric):
         *,
         predictions: Any = None,
         references: Any = None,
-        threshold: float | Fraction | Decimal | None = None,
+        threshold: Threshold = None,
         detailed: bool = False,
         missing: Missing = "error",
         unknown: Unknown = "error",

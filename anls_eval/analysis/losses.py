@@ -3,8 +3,6 @@
 import dataclasses
 import math
 import warnings
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,7 @@ from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_list
 from anls_eval.inputs.columns import check_same_length, each_prediction, read_column
 from anls_eval.notes import text_notes
 from anls_eval.registry import resolve_rules
-from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.steps import apply_steps
 from anls_eval.text import formatting
 from anls_eval.text.measure import score_columns
@@ -72,7 +70,7 @@ def classify_losses(
     answers: Any,
     *,
     protocol: str | Protocol = "standard",
-    threshold: float | Fraction | Decimal | None = None,
+    threshold: Threshold = None,
 ) -> LossReport:
     """Put each question in the first of these classes that fits, comparing its prediction to the closest answer.
 
