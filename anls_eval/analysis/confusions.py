@@ -17,7 +17,7 @@ _EXAMPLES = 5
 class Confusion:
     """One run of characters that was read as another.
 
-    Args:
+    Attributes:
         expected: The characters of the answer, empty where the prediction inserts some.
         given: The characters of the prediction in their place, empty where it leaves some out.
         count: How often this happened, over all misread questions.
@@ -33,12 +33,12 @@ class Confusion:
 
     @property
     def label(self) -> str:
-        """The confusion in visible characters, such as ``rn→m``, ``∅→␠`` for an inserted blank, or ``o→∅``."""
+        """The confusion in visible characters, such as ``rn→m``, ``∅→␠`` for an inserted space, or ``o→∅``."""
         return f"{_visible(self.expected)}→{_visible(self.given)}"
 
 
 def _visible(text: str) -> str:
-    """The text with a picture for each blank and control character of ASCII, and a code for others unseen."""
+    """Replace each space and control character of ASCII by a picture, and others that cannot be seen by a code."""
     return "".join(map(_visible_character, text)) or "∅"
 
 

@@ -55,7 +55,7 @@ class Disagreement:
         prediction: The predicted text.
         answers: The accepted answers.
         scores: Its score by the name of each protocol.
-        spread: The difference of the greatest and the least score.
+        spread: The difference between its highest and lowest score.
     """
 
     row: int
@@ -72,8 +72,8 @@ class ProtocolComparison:
     Attributes:
         n: The number of questions.
         means: The ANLS by the name of each protocol, equal to the mean of `anls_scores` to the last bit.
-        differences: The same less the ANLS by ``standard``.
-        disagreements: The questions with the greatest spread, greatest first, then in the order of the input.
+        differences: Each mean minus the ANLS by ``standard``.
+        disagreements: The questions with the largest spread, largest first, then in the order of the input.
     """
 
     n: int
@@ -91,7 +91,7 @@ def compare_protocols(
         predictions: n texts; None is no answer given, which scores 0.
         answers: n lists of accepted answers.
         protocols: Names, aliases or protocols, all of texts; by default every protocol of texts in `PROTOCOLS`.
-        most: How many of the questions to give on which the protocols disagree most.
+        most: How many of the questions to return on which the protocols disagree most.
 
     Returns:
         The mean of each protocol and the questions that make the difference.
@@ -110,7 +110,7 @@ def compare_protocols(
     """
     rules = _named_protocols(protocols)
     if isinstance(most, bool) or not isinstance(most, int) or most < 0:
-        raise ValueError(f"most={most!r}: expected an integer of at least 0, the number of questions to give")
+        raise ValueError(f"most={most!r}: expected an integer of at least 0, the number of questions to return")
     return compare_rules(predictions, answers, rules, rules, most)
 
 
@@ -160,7 +160,7 @@ def _read_questions(predictions: Any, answers: Any, question_ids: Sequence[Any] 
 
 
 def _greatest(values: _Floats, count: int) -> list[int]:
-    """The places of the greatest values, the first of equal ones first."""
+    """Return the places of the largest values, the first of equal ones first."""
     count = min(count, len(values))
     least = np.partition(values, len(values) - count)[len(values) - count] if count else np.inf
     places = np.flatnonzero(values >= least)
@@ -213,7 +213,7 @@ class Cause:
         protocol: The name of the protocol.
         also: Other protocols that give the very same value in this way.
         keep: ``">="`` or ``">"``.
-        threshold: The least similarity that counts; 1 in exact match.
+        threshold: Minimum similarity that counts; 1 in exact match.
         scoring: ``"similarity"``, ``"kept as 1"`` (a similarity that counts is taken as 1) or ``"exact match"``.
         answers: ``"all"``, or ``"first"`` if only the first answer of each question was compared.
         left_out: The questions left out of the mean: ``"missing"`` are those without a prediction, ``"not answerable"``
@@ -222,7 +222,7 @@ class Cause:
         rounding: ``"rounded"`` or ``"cut off"``, to the decimals of the reported number.
         n: The number of questions in the mean.
         value: The number that comes out, on that scale and not rounded.
-        difference: `value` less the reported number.
+        difference: `value` minus the reported number.
         fits: Whether `value` gives the reported number in all its decimals.
         habits: How many things are done differently from the plain protocol.
         reason: What would have to be true, in words.

@@ -43,7 +43,7 @@ class LossClass:
 class LossReport:
     """Every question with its class, and the totals of the classes.
 
-    Args:
+    Attributes:
         classes: One row for each of `LOSS_CLASSES`, in that order, also for those without a question.
         question_classes: The class of each question.
         predictions: The predictions as text; None where no answer was given.
@@ -76,12 +76,12 @@ def classify_losses(
 
     ====================== ======================================================================================
     ``exact``              The score is 1: nothing was lost.
-    ``no_answer``          The prediction is None, blank, or a text that the protocol takes as no answer.
+    ``no_answer``          The prediction is None, whitespace, or a text that the protocol takes as no answer.
     ``refused``            It is one of `formatting.REFUSALS` ("not answerable"), and there is an answer.
-    ``formatting``         Both are the same but for case, punctuation, articles, currency and thousands signs or
+    ``formatting``         Both differ only in case, punctuation, articles, currency and thousands signs or
                            the way of writing a date (`formatting.compare_wording`): right to a person.
     ``partial_or_verbose`` The words of one stand in the other: "Denver" for "Denver Broncos", "It is 12." for "12".
-    ``false_answer``       The answer is blank or one of `formatting.NOT_ANSWERABLE`: another text was predicted.
+    ``false_answer``       The answer is empty or one of `formatting.NOT_ANSWERABLE`: another text was predicted.
     ``misread``            Another text, close enough to score above 0.
     ``wrong``              Another text that scores 0.
     ====================== ======================================================================================
@@ -90,9 +90,9 @@ def classify_losses(
 
     Args:
         predictions: n predictions, as `anls_scores` takes them.
-        answers: n lists of accepted answers, likewise.
-        protocol: A name or alias in `PROTOCOLS`, or an `Protocol`, that scores texts.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        answers: n lists of accepted answers, as `anls_scores` takes them.
+        protocol: A name or alias in `PROTOCOLS`, or a `Protocol`, that scores texts.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
         The totals of each class and the class, closest answer and score of each question. The points of a class are
@@ -155,7 +155,7 @@ def question_classes(
 
 
 def _class_of(prediction: str | None, answer: str | None, score: float, rules: Protocol) -> str:
-    """The class of a question that scored below 1."""
+    """Return the class of a question that scored below 1."""
     if prediction is None or answer is None or not prediction.strip():
         return "no_answer"
     if apply_steps(rules.prediction_steps, prediction) in rules.zero_predictions:

@@ -26,12 +26,12 @@ _UNIT = 2**53  # a score is a multiple of 1 / _UNIT: 1 - d / L as float64 has no
 class ThresholdSweep:
     """A step function: the mean falls at each of `thresholds` and is constant between two of them.
 
-    Args:
+    Attributes:
         thresholds: The values from 0 to 1 at which the mean changes, ascending. They are the similarities that occur.
         means: One more than `thresholds`: ``means[i]`` holds between ``thresholds[i - 1]`` and ``thresholds[i]``. At
             exactly ``thresholds[i]`` the mean is still ``means[i]`` if the protocol keeps ``">="``, and already
             ``means[i + 1]`` if it keeps ``">"``.
-        protocol: The rules of the scores. Its own threshold plays no part.
+        protocol: The rules of the scores. Its threshold plays no part.
         n: The number of questions.
     """
 
@@ -41,10 +41,10 @@ class ThresholdSweep:
     n: int
 
     def mean(self, threshold: float | Fraction | Decimal) -> float:
-        """Give the mean score at a threshold: to the last bit that of `anls_scores` with this threshold.
+        """Return the mean score at a threshold, equal to the last bit to that of `anls_scores`.
 
         Args:
-            threshold: The least similarity that counts, from 0 to 1, as the decimal that is written: 0.8 is 4/5.
+            threshold: Minimum similarity that counts, from 0 to 1, as the decimal that is written: 0.8 is 4/5.
 
         Returns:
             The mean, from 0 to 1.
@@ -63,9 +63,9 @@ def threshold_sweep(predictions: Texts, answers: Texts, *, protocol: str | Proto
     The closest answer is the same at every threshold, so that one distance and length for each question suffice.
 
     Args:
-        predictions: n predictions, n > 0, as `anls_scores` takes them.
-        answers: n lists of accepted answers, likewise.
-        protocol: A name or alias in `PROTOCOLS`, or an `Protocol`, that scores texts.
+        predictions: n > 0 predictions, as `anls_scores` takes them.
+        answers: n lists of accepted answers, as `anls_scores` takes them.
+        protocol: A name or alias in `PROTOCOLS`, or a `Protocol`, that scores texts.
 
     Returns:
         The step function.

@@ -51,19 +51,12 @@ _DIAGRAM_BINS = 15  # fewer than the calibration error takes: bins of a handful 
 
 @dataclasses.dataclass(frozen=True)
 class Distribution:
-    """How many questions have which score.
+    """How many questions have which score."""
 
-    Args:
-        zero: Scores of exactly 0.
-        between: Scores between 0 and 1.
-        one: Scores of exactly 1.
-        bins: Those between, in `BINS` bins of equal width.
-    """
-
-    zero: int
-    between: int
-    one: int
-    bins: tuple[int, ...]
+    zero: int  # scores of exactly 0
+    between: int  # scores between 0 and 1
+    one: int  # scores of exactly 1
+    bins: tuple[int, ...]  # those between, in `BINS` bins of equal width
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,36 +70,22 @@ class GroupScore:
 
 @dataclasses.dataclass(frozen=True)
 class Breakdown:
-    """The score by the values of a column.
-
-    Args:
-        column: Its name.
-        groups: The groups, at most `MOST_GROUPS`, the largest if there are more.
-        left_out: How many groups are not given.
-    """
+    """The score by the values of a column."""
 
     column: str
-    groups: tuple[GroupScore, ...]
-    left_out: int
+    groups: tuple[GroupScore, ...]  # the groups, at most `MOST_GROUPS`, the largest if there are more
+    left_out: int  # how many groups are left out
 
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """A prediction as a reader wants to see it.
+    """A prediction as a reader wants to see it."""
 
-    Args:
-        score: From 0 to 1.
-        loss: The class of loss, if the protocol is of texts.
-        prediction: The text, or JSON; None where no answer was given.
-        expected: The closest accepted answer, or the reference as JSON.
-        comparison: Of the two, if both are texts.
-    """
-
-    score: float
-    loss: str | None
-    prediction: str | None
-    expected: str
-    comparison: AnswerComparison | None = None
+    score: float  # from 0 to 1
+    loss: str | None  # the class of loss, if the protocol is of texts
+    prediction: str | None  # the text, or JSON; None without a prediction
+    expected: str  # the closest accepted answer, or the reference as JSON
+    comparison: AnswerComparison | None = None  # of the two, if both are texts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,29 +119,18 @@ class DisputedQuestion:
 
 @dataclasses.dataclass(frozen=True)
 class TextFindings:
-    """What can be said of texts.
+    """What can be said of texts."""
 
-    Args:
-        losses: The classes of loss that have questions.
-        points_lost: The points that all questions lost.
-        confusions: The most frequent confusions of characters, each with the ids of its examples.
-        confusions_left_out: How many are not given.
-        sweep: The mean as a function of the threshold.
-        at_thresholds: The mean at common thresholds.
-        protocols: All protocols of texts, highest mean first.
-        disputed: The questions on which those that ignore case disagree most.
-        worst: The questions that lost most; among equals, those closest to an answer first.
-    """
-
-    losses: tuple[LossClass, ...]
-    points_lost: float
+    losses: tuple[LossClass, ...]  # the classes of loss that have questions
+    points_lost: float  # the points that all questions lost
+    # the most frequent confusions of characters, each with the ids of its examples
     confusions: tuple[tuple[Confusion, tuple[str, ...]], ...]
-    confusions_left_out: int
-    sweep: ThresholdSweep
-    at_thresholds: tuple[tuple[float, float], ...]
-    protocols: tuple[ProtocolMean, ...]
-    disputed: tuple[DisputedQuestion, ...]
-    worst: tuple[Question, ...]
+    confusions_left_out: int  # how many are left out
+    sweep: ThresholdSweep  # the mean as a function of the threshold
+    at_thresholds: tuple[tuple[float, float], ...]  # the mean at common thresholds
+    protocols: tuple[ProtocolMean, ...]  # all protocols of texts, highest mean first
+    disputed: tuple[DisputedQuestion, ...]  # the questions on which those that ignore case disagree most
+    worst: tuple[Question, ...]  # the questions that lost most; among equals, those closest to an answer first
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,23 +144,14 @@ class KeyScore:
 
 @dataclasses.dataclass(frozen=True)
 class Document:
-    """A document with its lost leaves, most lost first.
-
-    Args:
-        question_id: Its id.
-        score: From 0 to 1.
-        is_missing: Whether there is no prediction.
-        lost: The leaves that did not get full credit, at most `MOST_LEAVES`.
-        left_out: How many of these are not given.
-        leaves: The number of all leaves.
-    """
+    """A document with its lost leaves, most lost first."""
 
     question_id: str
-    score: float
-    is_missing: bool
-    lost: tuple[Match, ...]
-    left_out: int
-    leaves: int
+    score: float  # from 0 to 1
+    is_missing: bool  # whether there is no prediction
+    lost: tuple[Match, ...]  # the leaves that did not get full credit, at most `MOST_LEAVES`
+    left_out: int  # how many of these are left out
+    leaves: int  # the number of all leaves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,75 +165,43 @@ class TreeFindings:
 
 @dataclasses.dataclass(frozen=True)
 class Confidences:
-    """Whether confidences mean what they say.
+    """Whether confidences mean what they say."""
 
-    Args:
-        calibration: Of the questions that have a confidence.
-        diagram: The bins of the reliability diagram.
-        without: Questions without a confidence.
-    """
-
-    calibration: Calibration
-    diagram: tuple[ReliabilityPoint, ...]
-    without: int
+    calibration: Calibration  # of the questions that have a confidence
+    diagram: tuple[ReliabilityPoint, ...]  # the bins of the reliability diagram
+    without: int  # questions without a confidence
 
 
 @dataclasses.dataclass(frozen=True)
 class Versus:
-    """Two systems on the same questions.
+    """Two systems on the same questions."""
 
-    Args:
-        names: Of the reported system and the other.
-        intervals: The scores of both, with their intervals.
-        comparison: Of the first with the other.
-        is_significant: Whether the p-value is at most 1 less the level of the intervals.
-        detectable: The least difference that these questions would detect between two such systems.
-        losses: The classes of loss of both, for texts.
-        better: Questions on which the first gained most.
-        worse: Questions on which the other gained most.
-    """
-
-    names: tuple[str, str]
-    intervals: tuple[Interval, Interval]
-    comparison: Comparison
-    is_significant: bool
-    detectable: float | None
-    losses: tuple[tuple[LossClass, LossClass], ...]
-    better: tuple[Question, ...]
-    worse: tuple[Question, ...]
+    names: tuple[str, str]  # of the reported system and the other
+    intervals: tuple[Interval, Interval]  # the scores of both, with their intervals
+    comparison: Comparison  # of the first with the other
+    is_significant: bool  # whether the p-value is at most 1 minus the level of the intervals
+    detectable: float | None  # the minimum difference that these questions would detect between two such systems
+    losses: tuple[tuple[LossClass, LossClass], ...]  # the classes of loss of both, for texts
+    better: tuple[Question, ...]  # questions on which the first gained most
+    worse: tuple[Question, ...]  # questions on which the other gained most
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Report:
-    """All of a report.
-
-    Args:
-        name: Of the system.
-        date: When it was made.
-        submission: The score with what belongs to it.
-        detectable: The least difference that these questions would detect between this system and another.
-        distribution: Of the scores.
-        breakdowns: One for each column asked for.
-        texts: For protocols of texts.
-        trees: For protocols of trees.
-        confidences: If the predictions carry confidences.
-        versus: If two systems are compared.
-        rows: The questions, lowest score first, at most `MOST_ROWS`.
-        rows_left_out: How many are not given.
-    """
+    """All of a report."""
 
     name: str
-    date: datetime.date
-    submission: SubmissionScore
-    detectable: float | None
-    distribution: Distribution
-    breakdowns: tuple[Breakdown, ...]
-    texts: TextFindings | None
-    trees: TreeFindings | None
-    confidences: Confidences | None
-    versus: Versus | None
-    rows: tuple[Question, ...]
-    rows_left_out: int
+    date: datetime.date  # when it was made
+    submission: SubmissionScore  # the score with what belongs to it
+    detectable: float | None  # the minimum difference that these questions would detect between this system and another
+    distribution: Distribution  # of the scores
+    breakdowns: tuple[Breakdown, ...]  # one for each column asked for
+    texts: TextFindings | None  # for protocols of texts
+    trees: TreeFindings | None  # for protocols of trees
+    confidences: Confidences | None  # if the predictions carry confidences
+    versus: Versus | None  # if two systems are compared
+    rows: tuple[Question, ...]  # the questions, lowest score first, at most `MOST_ROWS`
+    rows_left_out: int  # how many are left out
 
 
 def collect(system: System, other: System | None = None, *, date: datetime.date) -> Report:

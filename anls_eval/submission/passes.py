@@ -33,7 +33,7 @@ from anls_eval.questions.columns import id_list, stored_ids
 from anls_eval.questions.stream import Alignment, without_repeats
 from anls_eval.registry import MISSING, UNKNOWN
 from anls_eval.rules.protocol import Protocol, Threshold
-from anls_eval.submission.scorers import Scorer, escaped_surrogates, make_scorer, text_column
+from anls_eval.submission.scorers import Scorer, TextScorer, escaped_surrogates, make_scorer, text_column
 from anls_eval.submission.totals import Summary
 from anls_eval.types import Missing, Unknown
 
@@ -123,7 +123,7 @@ class Pass:
         self, sides: Sides, scorer: Scorer, options: Options, whole: bool, *, keep: bool = False, measure: bool = False
     ) -> None:
         self.scorer, self.summary = scorer, Summary(notes=dict.fromkeys((*sides[0].notes, *sides[1].notes)))
-        self._options, self._keep, self._measure = options, keep, measure
+        self._options, self._keep, self._measure = options, keep, measure and isinstance(scorer, TextScorer)
         self.kept: list[tuple[pa.Table, npt.NDArray[np.float64], Any]] = []
         self._clustered: list[tuple[npt.NDArray[np.float64], list[str]]] = []
         predictions, references = (

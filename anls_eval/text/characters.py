@@ -8,28 +8,15 @@ from rapidfuzz.distance import Levenshtein
 
 
 class Span(NamedTuple):
-    """A run of characters that are equal, or that one edit operation changes.
+    """A run of characters that are equal, or that one edit operation changes."""
 
-    Args:
-        operation: ``equal``, ``replace``, ``insert`` (only in the prediction) or ``delete`` (only in the answer).
-        answer: The characters of the answer.
-        prediction: The characters of the prediction.
-    """
-
-    operation: str
+    operation: str  # equal, replace, insert (only in the prediction) or delete (only in the answer)
     answer: str
     prediction: str
 
 
 def align_characters(answer: str, prediction: str) -> list[Span]:
-    """Align two texts, as they are compared, by the fewest edits.
-
-    Args:
-        answer: The answer after the steps of its protocol.
-        prediction: The prediction, likewise.
-
-    Returns:
-        The spans from left to right; their answers join to the answer, their predictions to the prediction.
+    """Align two texts, after the steps of their protocol, by the fewest edits.
 
     Example:
         >>> for span in align_characters("coca cola", "coka-cola!"):
@@ -55,14 +42,7 @@ _MARKS = {"equal": " ", "replace": "S", "insert": "I", "delete": "D"}
 
 
 def aligned_lines(answer: str, prediction: str) -> tuple[str, str, str]:
-    r"""Write two texts under each other, with a line of marks: S substituted, I inserted, D deleted.
-
-    Args:
-        answer: The answer after the steps of its protocol.
-        prediction: The prediction, likewise.
-
-    Returns:
-        The line of the answer, the line of the prediction and the line of the marks.
+    r"""Return two texts as aligned lines, with a line of marks: S substituted, I inserted, D deleted.
 
     Example:
         >>> print("\n".join(aligned_lines("coca cola", "coka-cola!")))
@@ -81,13 +61,7 @@ def aligned_lines(answer: str, prediction: str) -> tuple[str, str, str]:
 
 
 def visible(text: str) -> str:
-    r"""Give a sign for each character that has none: a picture for control characters, and \ufffd for others.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        As many characters, all of which can be seen or are blanks.
+    r"""Replace each character that cannot be seen: control characters by pictures, others by \ufffd.
 
     Example:
         >>> visible("a\tb")

@@ -49,13 +49,7 @@ _QUOTES_AND_ENDS = " \t\n\"'“”‘’.,;:!?*()[]"
 
 
 def is_refusal(text: str) -> bool:
-    """Whether the whole text says that there is no answer.
-
-    Args:
-        text: A prediction or an answer.
-
-    Returns:
-        True if it is one of `REFUSALS`.
+    """Return whether the whole text is one of `REFUSALS`.
 
     Example:
         >>> is_refusal('"Not-answerable."'), is_refusal("None of them")
@@ -65,13 +59,7 @@ def is_refusal(text: str) -> bool:
 
 
 def is_unanswerable(answer: str) -> bool:
-    """Whether an accepted answer says that the question has none.
-
-    Args:
-        answer: An accepted answer.
-
-    Returns:
-        True if it is blank or one of `NOT_ANSWERABLE`.
+    """Return whether an accepted answer is empty but for whitespace, or one of `NOT_ANSWERABLE`.
 
     Example:
         >>> is_unanswerable("Not answerable."), is_unanswerable("None")
@@ -86,23 +74,16 @@ def _plain(text: str) -> str:
 
 
 def compare_wording(left: str, right: str) -> str:
-    """Whether two texts are the ``"same"`` but for formatting, one is ``"contained"`` in the other, or ``"different"``.
+    """Return ``"same"`` for texts that differ in formatting only, ``"contained"``, or ``"different"``.
 
-    Formatting is case and compatible characters (NFKC), punctuation and the blanks around it, blanks between initials,
+    Formatting is case and compatible characters (NFKC), punctuation and the spaces around it, spaces between initials,
     articles before a word, the currency of an amount if only one text names it, thousands signs, a decimal comma,
     zeros that do not change a number, and the way in which a date is written: the order of day, month and year, month
     names, and two digits for the year. A percent sign, a minus before the first number and every other symbol count.
-    Blanks between words count, and so does any spelling: "3" is not "three".
+    Spaces between words count, and so does any spelling: "3" is not "three".
 
     A text is contained in another if its words and numbers stand there as whole ones, in the same order and next to one
     another, whatever the formatting.
-
-    Args:
-        left: A text, such as a prediction.
-        right: Another, such as its closest answer. The order does not matter.
-
-    Returns:
-        ``"same"``, ``"contained"`` or ``"different"``.
 
     Example:
         >>> compare_wording("$1,234.00", "1234"), compare_wording("1.5", "15")
@@ -151,7 +132,7 @@ _INSIDE_WORD = re.compile(r"(?<=[^\W\d_])['’.‐-―-](?=[^\W\d_])")  # of "U.
 
 
 class _Unpunctuated(dict[int, str]):
-    """What `str.translate` puts for each character: a blank for punctuation, nothing for a currency sign.
+    """What `str.translate` puts for each character: a space for punctuation, nothing for a currency sign.
 
     Other symbols and the percent sign become words of their own.
     """

@@ -24,7 +24,7 @@ class PreparedTexts(NamedTuple):
     lengths: npt.NDArray[np.int64]  # characters that the distance is divided by
 
 
-_WHITESPACE = "\t\n\v\f\r\x1c\x1d\x1e\x1f "  # what str.strip and str.split take as blanks in ASCII
+_WHITESPACE = "\t\n\v\f\r\x1c\x1d\x1e\x1f "  # what str.strip and str.split take as whitespace in ASCII
 
 _IS_WHITESPACE = np.isin(np.arange(256), np.frombuffer(_WHITESPACE.encode(), np.uint8))
 
@@ -75,7 +75,7 @@ def prepare_texts(texts: pa.LargeStringArray, steps: tuple[str, ...], length: st
 
 
 def _collapsed(texts: pa.LargeStringArray) -> pa.LargeStringArray:
-    """Put one blank for each run of blanks in stripped texts, in the bytes of all texts at once."""
+    """Replace each run of whitespace in stripped texts by one space, in the bytes of all texts at once."""
     starts, single = text_starts(texts), text_bytes(texts).copy()
     others = np.flatnonzero(single < ord(" "))  # few, so that nothing is done for each blank that is a space
     single[others[_IS_WHITESPACE[single[others]]]] = ord(" ")
