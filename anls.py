@@ -916,7 +916,7 @@ NOT_GIVEN = object()  # where None is a value
 
 
 def is_missing_value(value: object) -> bool:
-    """None, NaN (the missing text of pandas), NaT or pandas' NA; an Enum by its value."""
+    """Return whether a value is None, NaN (pandas' missing text), NaT or pandas' NA; an Enum counts by its value."""
     while isinstance(value, enum.Enum):
         value = value.value
     if isinstance(value, Decimal):
@@ -929,7 +929,7 @@ def is_missing_value(value: object) -> bool:
 
 
 def to_text(value: object, where: str, expected: str) -> str | None:
-    """The text of one prediction or answer; None if it is missing."""
+    """Return the text of one prediction or answer; None if it is missing."""
     if isinstance(value, str):
         return str.__str__(value)  # numpy and enum subclasses of str
     if isinstance(value, bytes):
@@ -949,7 +949,7 @@ def number_text(value: object, where: str) -> str:
     try:
         return str(value)
     except ValueError:  # Python refuses to write integers of thousands of digits
-        raise ValueError(f"{where} is an integer of too many digits to write; pass it as text.") from None
+        raise ValueError(f"{where} is an integer with too many digits to write; pass it as text.") from None
 
 
 def describe_value(value: object) -> str:
@@ -976,7 +976,7 @@ def _remedy(value: object) -> str:
 
 
 def to_answers(value: Any, where: str) -> list[str]:
-    """The accepted answers of one question, from any of the layouts that datasets have."""
+    """Return the accepted answers of one question, from any layout that datasets use."""
     expected = "a list of strings, one string, or {'text': [...]}"
     if isinstance(value, Mapping) and "text" in value:  # SQuAD
         value = value["text"]
@@ -986,7 +986,7 @@ def to_answers(value: Any, where: str) -> list[str]:
         text = to_text(value, where, expected)
         value = [] if text is None else [text]
     if not value:
-        raise ValueError(f"{where} holds no answer; expected {expected}. Add one or leave the question out.")
+        raise ValueError(f"{where} has no answer; expected {expected}. Add one or leave out the question.")
     texts = [to_text(item, f"{where}[{index}]", "a string") for index, item in enumerate(value)]
     if None in texts:
         raise ValueError(f"{where}[{texts.index(None)}] is {value[texts.index(None)]!r}; expected a string. Remove it.")

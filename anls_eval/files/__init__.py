@@ -1,4 +1,4 @@
-"""Reading references and predictions in every format that people have, and writing results."""
+"""Read predictions and references in every common format, and write results."""
 
 from anls_eval.files.detection import FORMATS
 from anls_eval.files.errors import FormatError

@@ -1,4 +1,4 @@
-"""Parquet, Arrow and Feather files, and datasets of Hugging Face, on disk or on the Hub."""
+"""Parquet, Arrow and Feather files, and Hugging Face datasets on disk or on the Hub."""
 
 import contextlib
 import functools
@@ -24,11 +24,8 @@ def _faults_named(path: str, kind: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
-        raise FormatError(
-            path,
-            "",
-            f"not a readable {kind} file: {str(error).rstrip('.')}. It is cut off or damaged: write or fetch it again.",
-        ) from None
+        problem = f"not a readable {kind} file: {str(error).rstrip('.')}. It is truncated or damaged"
+        raise FormatError(path, "", f"{problem}: write or download it again.") from None
 
 
 def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
@@ -52,8 +49,8 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
-            # Reading ahead would hold whole row groups in memory.
-            # With a limit, texts stay a dictionary until it is known how long they are when they are written out.
+            # Reading ahead would hold whole row groups in memory. With a limit, texts stay a dictionary until it is
+            # known how long they are when expanded.
             parquet = pq.ParquetFile(
                 stream, pre_buffer=False, read_dictionary=None if file.max_bytes is None else texts
             )
@@ -81,11 +78,7 @@ def _within(batches: Iterator[pa.RecordBatch], first: int, start: int, end: int)
 
 
 def open_arrow(file: File) -> Source:
-    """Open an Arrow IPC file or stream; Feather is one, and so are the files in the cache of datasets.
-
-    Raises:
-        FormatError: The file is damaged.
-    """
+    """Open an Arrow IPC file or stream; Feather and the cache files of datasets are such files."""
     with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
         names = _names(_ipc_reader(stream).schema, file.path)
 
@@ -113,7 +106,7 @@ def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File, first: i
     for batch in batches:
         batch = batch.select(list(wanted))
         _check_types(batch.schema, file.path)
-        batch.validate(full=True)  # nothing that is not UTF-8 gets further
+        batch.validate(full=True)  # so that only UTF-8 gets further
         read += sum(map(_size, batch.columns))
         file.check_size(read)
         for start in range(0, len(batch), size):
@@ -124,7 +117,7 @@ def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File, first: i
 
 
 def _check_types(schema: pa.Schema, path: str) -> None:
-    """Refuse the types that can say any value any number of times, but for those of texts, which are counted."""
+    """Refuse types that can repeat a value any number of times, except dictionaries, whose expanded size is counted."""
     for field in schema:
         kinds = [field.type]
         for kind in kinds:
@@ -138,7 +131,7 @@ _SHARING = pa.types.is_run_end_encoded, pa.types.is_list_view, pa.types.is_large
 
 
 def _size(column: pa.Array) -> int:
-    """The bytes of a column in which nothing is shared: a short file can say one long text a million times."""
+    """Return the bytes of a column once expanded: a short file can repeat one long text a million times."""
     kind = column.type
     size: int
     if pa.types.is_dictionary(kind) and (is_text(kind.value_type) or pa.types.is_binary(kind.value_type)):
@@ -163,7 +156,7 @@ def _is_view(kind: pa.DataType) -> bool:
 
 
 def _lengths(texts: pa.Array) -> pa.Array:
-    """The bytes of each text."""
+    """Return the bytes of each text."""
     if not _is_view(texts.type) or not len(texts):
         return pc.binary_length(texts) if len(texts) else pa.nulls(0, pa.int32())
     views = np.frombuffer(texts.buffers()[1], np.int32)[::4]  # a view begins with the length
@@ -194,11 +187,7 @@ def _names(schema: pa.Schema, path: str) -> tuple[str, ...]:
 
 
 def open_dataset(path: str) -> Source:
-    """Open a dataset that ``save_to_disk`` wrote; ``path:split`` is one of several splits.
-
-    Raises:
-        FormatError: The folder holds no dataset, or several splits and none is named.
-    """
+    """Open a dataset written by ``save_to_disk``; ``path:split`` is one of several splits."""
     import datasets
 
     folder, split = (path, None) if Path(path).exists() else tuple(path.rsplit(":", 1))
@@ -214,11 +203,7 @@ def open_dataset(path: str) -> Source:
 
 
 def open_hub(path: str) -> Source:
-    """Open a dataset of the Hub, streamed: ``hub:name``, ``hub:name:split`` or ``hub:name:config:split``.
-
-    Raises:
-        FormatError: There is no such dataset, configuration or split.
-    """
+    """Open a dataset of the Hub, streamed: ``hub:name``, ``hub:name:split`` or ``hub:name:config:split``."""
     import datasets
 
     name, *rest = path.removeprefix("hub:").split(":")
@@ -229,7 +214,7 @@ def open_hub(path: str) -> Source:
         config = rest[0] if is_config else None
         split = rest[-1] if rest and (len(rest) == 2 or config is None) else None
         loaded = datasets.load_dataset(name, config, streaming=True)
-    except Exception as error:  # of the network, the Hub and the dataset's files: each library has its own
+    except Exception as error:  # the network, the Hub and the dataset's files each raise their own
         raise FormatError(path, "", f"cannot be loaded: {error}") from None
     return _dataset_source("hub", loaded, split, path)
 
@@ -246,7 +231,7 @@ def _dataset_source(container: str, loaded: Any, split: str | None, path: str) -
             )
         loaded = loaded[split]
     elif split is not None:
-        raise FormatError(path, "", f"it has no splits, so that there is no {split!r}. Leave the split out.")
+        raise FormatError(path, "", f"it has no splits, so there is no {split!r}. Leave the split out.")
     names = tuple(loaded.column_names or next(iter(loaded.take(1))))
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""Which column is what: the names that files use, and the layouts that are known by their columns."""
+"""Find which column is what: the names that files use, and the layouts that are recognized by their columns."""
 
 import dataclasses
 import difflib
@@ -14,15 +14,15 @@ _ANSWERS = ("answers", "gold", "reference")
 _EITHER = ("answer",)  # what submissions call the prediction, and some references the answer
 
 ROLES = ("question_id", "prediction", "answers", "answer_type", "document")
-"""What a column can be."""
+"""The roles that a column can have."""
 
-_AND = " + "  # between the columns that together are the id
+_AND = " + "  # between columns that together form the id
 
 EVERYTHING = "*"
-"""Named as prediction or answers: the whole row but its id, as one tree."""
+"""As the name of predictions or answers: the whole row except its id, as one tree."""
 
 Groups = tuple[tuple[str, ...], ...]
-"""Names in groups: the first group of which a file has a column decides, and two columns of one group are an error."""
+"""Names in groups: the first group with a column in the file decides; two columns of one group are an error."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,14 +30,14 @@ class Layout:
     """The columns of one kind of file.
 
     Args:
-        name: How a user asks for it, and how it is called when it is found.
-        known_by: A file that has all of these columns has this layout.
-        question_id: The names of the id.
-        prediction: The names of the prediction.
-        answers: The names of the accepted answers.
-        more_answers: A column with further accepted answers, where the answer is not a list.
-        document: The names of the document, the preferred first.
-        id_parts: The columns that together tell the questions apart, where there is no id.
+        name: Its name in `format`.
+        known_by: A file with all of these columns has this layout.
+        question_id: Names of the id.
+        prediction: Names of the prediction.
+        answers: Names of the accepted answers.
+        more_answers: Column with further accepted answers, where the answer is not a list.
+        document: Names of the document, preferred first.
+        id_parts: Columns that together identify a question, where there is no id.
         in_cells: Whether a list of answers is written as text; None if that depends on the file.
     """
 
@@ -86,7 +86,7 @@ _TABLES = Layout(
     question_id=(IDS, ("index",)),
     prediction=(("prediction",),),
     document=("docId", "docid", "document"),  # its column image holds the picture itself
-    in_cells=True,  # also where the table is written as JSON
+    in_cells=True,  # even where the table is written as JSON
 )
 _LAYOUTS = (
     dataclasses.replace(_SAMPLES, name="lmms_eval", known_by=(*_SAMPLES.known_by, "input")),
@@ -112,7 +112,7 @@ LAYOUTS = {
     "lmms_eval": "*_samples_*.jsonl of lmms-eval: input, target, filtered_resps",
     "vlmevalkit": "tables of VLMEvalKit: index, question, answer, prediction",
 }
-"""The layouts that `format` can name, with what they are."""
+"""The layouts that `format` can name, with a description."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,20 +145,7 @@ def find_columns(
     by: Iterable[str],
     path: str,
 ) -> Found:
-    """Find out which column is what.
-
-    Args:
-        names: The columns of the file.
-        side: ``"prediction"`` or ``"answers"``.
-        layout: The name of the layout, or None to know it by the columns.
-        given: Columns by role, as the user names them. ``predictions.question_id`` is the role in predictions only,
-            and so are ``references.`` and the other roles.
-        by: Further columns to read.
-        path: The file, for messages.
-
-    Raises:
-        FormatError: No column or more than one fits, or the user names one that is not there.
-    """
+    """Find the column of each role for one side, ``"prediction"`` or ``"answers"``; `given` names columns by role."""
     rules = _layout(names, side, layout)
     others = {"prediction": rules.prediction, "answers": rules.answers}
     own = others.pop(side)
@@ -191,7 +178,7 @@ def find_columns(
             ids = rules.id_parts
     extra = {name: _named(name, names, path, "by") for name in by}
     for role, usual in (("answer_type", ("answer_type", "answer_format")), ("document", rules.document)):
-        if role in given and side == "answers":  # predictions often come without
+        if role in given and side == "answers":  # predictions often have none
             extra[role] = _named(given[role], names, path, role)
         candidates = [given[role]] if role in given else usual
         present = [name for name in candidates if name in names and name != value]
@@ -204,7 +191,7 @@ def find_columns(
 
 
 def _of_side(given: Mapping[str, str], side: str) -> dict[str, str]:
-    """The columns by role that are meant for a side, whose own go before those of both."""
+    """Return the columns by role for one side; ``predictions.ROLE`` takes precedence over ``ROLE``."""
     both = {role: name for role, name in given.items() if not role.startswith(("predictions.", "references."))}
     return both | {role.removeprefix(side): name for role, name in given.items() if role.startswith(side)}
 
@@ -218,7 +205,7 @@ def _layout(names: Sequence[str], side: str, name: str | None) -> Layout:
 
 
 def _matches(groups: Groups, names: Sequence[str]) -> list[str]:
-    """The columns that have a name of the first group that matches any; in another case if none has it as written."""
+    """Return the columns named in the first group that matches any, ignoring case only where none matches exactly."""
     for group in groups:
         found = [name for name in names if name in group]
         if not found:
@@ -232,8 +219,8 @@ def _matches(groups: Groups, names: Sequence[str]) -> list[str]:
 def _named(wanted: str, names: Sequence[str], path: str, role: str) -> str:
     found = _matches(((wanted,),), names)
     if len(found) != 1:
-        problem = f"no column {short_repr(wanted)}" if not found else f"{wanted!r} could be {listed(found)}"
-        raise FormatError(path, "", f"{problem}, which is named as {role}. The columns are: {listed(names)}.")
+        problem = f"no column {short_repr(wanted)}" if not found else f"{wanted!r} could be any of {listed(found)}"
+        raise FormatError(path, "", f"{problem}, named as {role}. The columns are: {listed(names)}.")
     return found[0]
 
 
@@ -248,7 +235,7 @@ def _only(found: list[str], names: Sequence[str], path: str, role: str, groups: 
         f"{len(found)} columns could hold {_WHAT[role]}: {listed(found)}" if found else f"no column holds {_WHAT[role]}"
     )
     if len(names) == 1 and ";" in names[0]:
-        hint += " The header seems to be separated by semicolons: separate the fields by commas or tabs."
+        hint += " The header seems to be separated by semicolons: use commas or tabs."
     raise FormatError(
         path,
         "",

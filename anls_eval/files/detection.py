@@ -1,4 +1,4 @@
-"""What a file holds, by its first bytes; its name decides only where they fit two formats, as for CSV and TSV."""
+"""Detect a format by the first bytes; the name decides only where two formats fit, as with CSV and TSV."""
 
 import json
 from collections.abc import Callable
@@ -27,18 +27,18 @@ _FILES: dict[str, Callable[[File], Source]] = {
 FORMATS = {
     "json": "a list of rows, an object around one, an object from id to value, or a list of values without ids",
     "jsonl": "JSON Lines: a row, or a value without id, on each line",
-    "csv": "a table with a first line that names the columns, separated by commas",
-    "tsv": "the same, separated by tabs",
-    "xlsx": "the first sheet of a spreadsheet, with a first row that names the columns",
+    "csv": "a table separated by commas, whose first line names the columns",
+    "tsv": "a table separated by tabs, whose first line names the columns",
+    "xlsx": "the first sheet of a spreadsheet, whose first row names the columns",
     "parquet": "Parquet",
     "arrow": "Arrow IPC file or stream, Feather",
     "dataset": "a folder written by datasets' save_to_disk; FOLDER:SPLIT is one of several splits",
     "hub": "a dataset of the Hugging Face Hub: hub:NAME, hub:NAME:SPLIT or hub:NAME:CONFIG:SPLIT",
     **LAYOUTS,
 }
-"""Every format by name, with what it is. Each can also be compressed with gzip or zstd."""
+"""Every format by name, with a description. Each can also be compressed with gzip or zstd."""
 
-# What is not read, by its first bytes, with the remedy.
+# Formats that are not read, by their first bytes, with the remedy.
 _NOT_READ = {
     b"\xd0\xcf\x11\xe0": "an old Excel file (.xls). Save it as .xlsx or CSV",
     b"%PDF": "a PDF",
@@ -51,9 +51,9 @@ _NOT_READ = {
     b"\xfd7zXZ": "compressed with xz. Unpack it, or use gzip or zstd",
     b"\x1f\x8b": "compressed twice. Unpack it once",
     b"\x28\xb5\x2f\xfd": "compressed twice. Unpack it once",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff\xe0": "a picture",
-    b"<": "HTML or XML, perhaps the page of an error in place of the file. Download it again",
+    b"\x89PNG": "an image",
+    b"\xff\xd8\xff\xe0": "an image",
+    b"<": "HTML or XML, perhaps an error page in place of the file. Download it again",
 }
 _LINES = (".jsonl", ".ndjson")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -62,22 +62,9 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 def open_source(
     path: str, format_name: str | None, max_bytes: int | None, faults: dict[str, FormatError] | None = None
 ) -> tuple[Source, str | None]:
-    """Open a file or dataset of any format.
-
-    Args:
-        path: The file, folder, or ``hub:`` name.
-        format_name: A name in `FORMATS`, or None to detect it.
-        max_bytes: The most bytes that may be read, after decompression.
-        faults: Where given, rows of text files that cannot be read are put here by their place and read as empty.
-
-    Returns:
-        The source, and how the file is compressed.
-
-    Raises:
-        FormatError: There is no such file, or it is in no known format.
-    """
+    """Open a file or dataset, and return it with its compression; `faults` collects unreadable rows by their place."""
     if format_name is not None and format_name not in FORMATS:
-        raise FormatError(path, "", f"format {format_name!r} is not known. Expected one of {', '.join(FORMATS)}.")
+        raise FormatError(path, "", f"unknown format {format_name!r}. Expected one of {', '.join(FORMATS)}.")
     if path.startswith("hub:"):
         return open_hub(path), None
     folder = path if Path(path).exists() else path.rpartition(":")[0]
@@ -101,9 +88,9 @@ def _container(file: File) -> str:
         return "xlsx"  # or another zip file, which its reader refuses
     kind = next((kind for magic, kind in _NOT_READ.items() if start.startswith(magic)), None)
     if kind is None and b"\0" in start and not start.startswith(_UTF16):
-        kind = "not text, and no known binary format"
+        kind = "neither text nor a known binary format"
     if kind is not None:
-        raise FormatError(file.path, "", f"{kind}. It begins with {start[:8]!r}; what is read: {', '.join(FORMATS)}.")
+        raise FormatError(file.path, "", f"{kind}. It begins with {start[:8]!r}; supported: {', '.join(FORMATS)}.")
     return _text_container(file)
 
 
@@ -111,7 +98,7 @@ def _text_container(file: File) -> str:
     filled = (line.strip() for _, line in lines_of(file) if not line.isspace())
     first, second = [*islice(filled, 2), "", ""][:2]
     if first.startswith(("{", "[")):
-        # Objects that begin on two lines are rows, even where the first of them is not well formed.
+        # Objects that begin on two lines are rows, even where the first is malformed.
         if not second:
             return "jsonl" if file.name.endswith(_LINES) else "json"
         return "jsonl" if first[0] == second[0] == "{" or _is_complete(first) else "json"

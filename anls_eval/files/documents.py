@@ -11,17 +11,17 @@ from anls_eval.files.json_text import parse
 
 
 def read_document(path: str | os.PathLike[str], max_bytes: int | None = None) -> tuple[Any, Any]:
-    r"""Read ``{"prediction": ..., "reference": ...}``, of which both are trees or texts.
+    r"""Read ``{"prediction": ..., "reference": ...}`` from a JSON file; both are trees or texts.
 
     Args:
         path: The file.
-        max_bytes: The most bytes that may be read.
+        max_bytes: Maximum number of bytes to read.
 
     Returns:
         The prediction and the reference.
 
     Raises:
-        FormatError: The file cannot be read, or is no such object.
+        FormatError: The file cannot be read, or does not hold such an object.
 
     Example:
         >>> import pathlib, tempfile

@@ -1,4 +1,4 @@
-"""The bytes of a file: decompressed, bounded, and decoded as UTF-8."""
+"""Read a file: decompressed, within a limit, and decoded as UTF-8."""
 
 import contextlib
 import dataclasses
@@ -14,19 +14,18 @@ from anls_eval.files.errors import FormatError
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _BUFFER = 1 << 20
 _PLAUSIBLE = 1 << 28  # bytes that any compressed file may expand to
-_DENSEST = 100  # beyond that, how often its own size: answers and ids expand to 3 to 30 times
+_DENSEST = 100  # times its size that a larger one may expand to; answers and ids expand 3 to 30 times
 
 
 @dataclasses.dataclass(frozen=True)
 class File:
-    """A regular file, read as if it were not compressed.
+    """A regular file, decompressed as it is read.
 
     Args:
-        path: Where it is.
+        path: The path.
         compression: ``"gzip"``, ``"zstd"`` or None.
-        max_bytes: The most bytes after decompression that may be read; None for no limit.
-        faults: Where given, rows that cannot be read do not end the reading: they are put here by their place, and are
-            read as rows without values.
+        max_bytes: Maximum number of bytes after decompression; None for no limit.
+        faults: If given, collects the rows that cannot be read by their place; they are read as rows without values.
     """
 
     path: str
@@ -36,16 +35,16 @@ class File:
 
     @property
     def name(self) -> str:
-        """The file's name in small letters, without the ending that compression adds."""
+        """The name of the file in lower case, without the suffix of the compression."""
         name = Path(self.path).name.lower()
         return name.removesuffix(".gz").removesuffix(".zst") if self.compression else name
 
     def open(self) -> BinaryIO:
-        """Open the decompressed bytes; raises FormatError where reading them fails."""
+        """Open the decompressed bytes."""
         return cast(BinaryIO, io.BufferedReader(_Decompressed(self), _BUFFER))
 
     def open_seekable(self) -> BinaryIO:
-        """The same for formats that are read from their end: the file itself, or its bytes in memory."""
+        """Open the file for formats that are read from their end; a compressed one is read into memory."""
         if self.compression:
             with self.open() as stream:
                 return io.BytesIO(stream.read())
@@ -53,38 +52,34 @@ class File:
         return Path(self.path).open("rb")
 
     def refuse_row(self, place: str, error: FormatError) -> None:
-        """Raise the error of one row, or note it where faults are gathered."""
+        """Raise the error of a row, or collect it."""
         if self.faults is None:
             raise error
         self.faults[place] = error
 
     def check_size(self, size: int) -> None:
-        """Raise FormatError if this many bytes are over the limit."""
+        """Raise a FormatError if this many bytes exceed the limit."""
         if self.max_bytes is not None and size > self.max_bytes:
             raise FormatError(
                 self.path, "", f"over the limit of {self.max_bytes:,} bytes after decompression. Split the file."
             )
 
     def check_expansion(self, size: int) -> None:
-        """Raise FormatError if a compressed file expands to this many bytes and is a bomb by that."""
+        """Raise a FormatError if a compressed file that expands to this many bytes must be a bomb."""
         self.check_size(size)
         if size > _PLAUSIBLE and size > _DENSEST * (own := Path(self.path).stat().st_size):
             raise FormatError(
                 self.path,
                 "",
-                f"its {own:,} bytes expand to more than {_PLAUSIBLE:,}, over {_DENSEST} times as many: so do files "
-                "that are made to fill the memory. If it is right, unpack it first.",
+                f"its {own:,} bytes expand to more than {_PLAUSIBLE:,}, over {_DENSEST} times as many, as in files "
+                "made to exhaust memory. If the file is genuine, decompress it first.",
             )
 
 
 def find_file(path: str, max_bytes: int | None, faults: dict[str, FormatError] | None = None) -> File:
-    """The file of a path and how it is compressed, which its first bytes tell.
-
-    Raises:
-        FormatError: There is no such file, or it cannot be opened.
-    """
+    """Return the file at a path, with its compression by its first bytes."""
     if Path(path).exists() and not Path(path).is_file():
-        raise FormatError(path, "", "not a regular file; expected one that can be read twice. Save it as a file first.")
+        raise FormatError(path, "", "not a regular file, which can be read twice. Save the data to a file first.")
     try:
         with Path(path).open("rb") as stream:
             start = stream.read(4)
@@ -96,7 +91,7 @@ def find_file(path: str, max_bytes: int | None, faults: dict[str, FormatError] |
 
 
 class _Decompressed(io.RawIOBase):
-    """The decompressed bytes of a file, whose every fault is a FormatError."""
+    """The decompressed bytes of a file; every fault is raised as a FormatError."""
 
     def __init__(self, file: File) -> None:
         self._file, self._size = file, 0
@@ -112,7 +107,7 @@ class _Decompressed(io.RawIOBase):
             raise FormatError(
                 self._file.path,
                 f"after {self._size:,} bytes",
-                f"cannot be read further: {error}. The file is cut off or damaged: fetch or compress it again.",
+                f"cannot be read further: {error}. The file is truncated or damaged: download or compress it again.",
             ) from None
         self._size += len(data)
         if self._file.compression:
@@ -132,7 +127,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def text_of(file: File) -> str:
-    """The whole text of a file, without a byte order mark."""
+    """Return the whole text of a file, without a byte order mark."""
     with file.open() as stream:
         data = stream.read()
     try:
@@ -144,7 +139,7 @@ def text_of(file: File) -> str:
 
 
 def lines_of(file: File) -> Iterator[tuple[int, str]]:
-    """Each line with its number from 1 and its line end, read as they are asked for."""
+    """Yield each line with its number, from 1, and its line end."""
     offset = 0
     with file.open() as stream:
         for number, line in enumerate(stream, 1):
@@ -161,12 +156,12 @@ def _is_cut(error: UnicodeDecodeError) -> bool:
 
 
 def _encoding_error(file: File, data: bytes, start: int, line: int, is_cut: bool, offset: int = 0) -> FormatError:
-    """The bytes from `offset` of the file are not UTF-8 at `start`: say where, and what they look like."""
+    """Return the error of bytes, from `offset` of the file, that are not UTF-8 at `start`, and a guess why."""
     around = data[max(0, start - 10) : start + 10]
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         guess, remedy = "the byte order mark of UTF-16", 'Save it as UTF-8, in Python with .decode("utf-16")'
     elif is_cut:
-        guess, remedy = "the end of a file that was cut off inside a character", "Fetch it again"
+        guess, remedy = "the end of a file that was truncated inside a character", "Download it again"
     else:
         shown = around.decode("cp1252", "replace")
         guess = f"Windows-1252 or Latin-1, in which the text around it is {shown!r}"
@@ -174,5 +169,5 @@ def _encoding_error(file: File, data: bytes, start: int, line: int, is_cut: bool
     return FormatError(
         file.path,
         f"line {line}, byte {offset + start:,}",
-        f"not UTF-8: the byte 0x{data[start]:02x} cannot come here. It looks like {guess}. {remedy}.",
+        f"not UTF-8: the byte 0x{data[start]:02x} is not allowed here. It looks like {guess}. {remedy}.",
     )

@@ -13,18 +13,14 @@ from anls_eval.files.source import KEY, VALUE, Block, Source, by_columns, from_r
 
 
 def open_json(file: File) -> Source:
-    """Open a file that holds one JSON value.
-
-    Raises:
-        FormatError: It is not JSON, or holds no rows.
-    """
+    """Open a file that holds one JSON value."""
     document = parse(text_of(file), file.path)
     if isinstance(document, dict):
         return open_object(document, file)
     if isinstance(document, list):
         return _open_list(document, "", file)
     raise FormatError(
-        file.path, "", f"the JSON value {short_repr(document)} holds no rows. Expected a list of rows or an object."
+        file.path, "", f"the JSON value {short_repr(document)} has no rows. Expected a list of rows or an object."
     )
 
 
@@ -38,7 +34,7 @@ def open_object(document: dict[str, Any], file: File) -> Source:
         return _open_squad(rows, path) if "paragraphs" in rows[0] else _open_list(rows, key, file)
     if isinstance(document.get("data"), list):
         return _open_list(document["data"], "data", file)
-    if not set(IDS).isdisjoint(document):  # the ids and the rest are columns, or these are the keys of one row
+    if not set(IDS).isdisjoint(document):  # either columns, or the keys of one row
         if not any(isinstance(value, (list, dict)) for key, value in document.items() if key in IDS):
             return _open_list([document], "", file)
         lengths = {len(value) if isinstance(value, list) else -1 for value in document.values()}
@@ -50,7 +46,7 @@ def open_object(document: dict[str, Any], file: File) -> Source:
         raise FormatError(
             path,
             "",
-            f"an object with the keys {listed(document)}: neither a row nor columns of the same length. Write a list "
+            f"an object with the keys {listed(document)}: neither a row nor columns of equal length. Write a list "
             'of rows, in pandas with to_json(orient="records").',
         )
     if not document:
@@ -64,7 +60,7 @@ def open_object(document: dict[str, Any], file: File) -> Source:
 
 
 def _is_list_of_rows(value: Any) -> bool:
-    """Whether this is what an object around the rows holds, and not a tree or the answers to one question."""
+    """Return whether this is a list of rows inside an object, rather than a tree or the answers to one question."""
     if not isinstance(value, list) or not value or not isinstance(value[0], dict):
         return False
     return not {*IDS, "paragraphs", "filtered_resps", "answer_format"}.isdisjoint(value[0])
@@ -81,13 +77,13 @@ def _open_list(rows: list[Any], key: str, file: File) -> Source:
         return _source((VALUE,), len(rows), lambda _, part: {VALUE: rows[part]}, place, layout="values")
     for number, row in enumerate(rows):
         if not isinstance(row, dict):
-            problem = f"{short_repr(row)} among objects. Expected an object like the others, or none of them."
+            problem = f"{short_repr(row)} among objects. Expected only objects, or none."
             file.refuse_row(place(number), FormatError(file.path, place(number), problem))
     return _of_rows([unfolded(row) if isinstance(row, dict) else {} for row in rows], place)
 
 
 def _open_squad(articles: list[Any], path: str) -> Source:
-    """SQuAD's articles of paragraphs of questions, as rows."""
+    """Return the rows of SQuAD's articles, which hold paragraphs, which hold questions."""
     rows = []
     for a, article in enumerate(articles):
         for p, paragraph in enumerate(_part(article, "paragraphs", path, f"data[{a}]")):
@@ -97,16 +93,16 @@ def _open_squad(articles: list[Any], path: str) -> Source:
                     raise FormatError(path, f"{where}.qas[{q}]", f"{short_repr(question)}; expected an object.")
                 row = {**question, "document": article.get("title")}
                 if question.get("is_impossible") and not question.get("answers"):
-                    row["answers"] = [""]  # as SQuAD 2.0 scores it: no answer is the empty answer
+                    row["answers"] = [""]  # SQuAD 2.0 scores no answer as the empty answer
                 rows.append(row)
     if not rows:
-        raise FormatError(path, "data", "no paragraph holds a question. Expected paragraphs with qas.")
+        raise FormatError(path, "data", "no paragraph has a question. Expected paragraphs with qas.")
     return _of_rows(rows, from_row(0), layout="squad")
 
 
 def _part(value: Any, key: str, path: str, place: str) -> list[Any]:
     if not isinstance(value, dict) or not isinstance(value.get(key), list):
-        raise FormatError(path, place, f"{short_repr(value)}; expected an object with a list {key!r}, as SQuAD has it.")
+        raise FormatError(path, place, f"{short_repr(value)}; expected an object with a list {key!r}, as in SQuAD.")
     found: list[Any] = value[key]
     return found
 

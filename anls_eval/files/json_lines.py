@@ -1,4 +1,4 @@
-"""JSON Lines: one JSON value a line, read as it is needed; the sample logs of lm-eval and lmms-eval among them."""
+"""JSON Lines: one JSON value per line, read as needed; includes the sample logs of lm-eval and lmms-eval."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -11,16 +11,12 @@ from anls_eval.files.json_text import parse, parse_lines
 from anls_eval.files.samples import unfolded
 from anls_eval.files.source import ABSENT, VALUE, Block, Source, by_columns, in_blocks, on_lines
 
-_LOOKED_AT = 100  # rows whose keys are taken as the columns
+_LOOKED_AT = 100  # rows whose keys are the columns
 _LINES_AT_ONCE, _CHARACTERS_AT_ONCE = 1_000, 1 << 20
 
 
 def open_json_lines(file: File) -> Source:
-    """Open a file of one JSON value a line. Blank lines are skipped.
-
-    Raises:
-        FormatError: The first lines are not JSON, or there are none.
-    """
+    """Open a file with one JSON value per line; empty lines are skipped."""
     first = [value for _, value in islice(_values(file), _LOOKED_AT)]
     if not first:
         raise FormatError(file.path, "", "the file is empty. Expected a JSON object on each line.")
@@ -44,7 +40,7 @@ def _values(file: File) -> Iterator[tuple[int, Any]]:
 
 
 def _together(lines: Iterator[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    """Some lines at once, without blank ones; those before one that cannot be read come before its error."""
+    """Yield groups of lines without empty ones; the lines before an unreadable one come before its error."""
     held: list[tuple[int, str]] = []
     size = 0
     try:
@@ -73,7 +69,7 @@ def _one_by_one(file: File, lines: list[tuple[int, str]]) -> Iterator[Any]:
 def _rows(file: File, of_objects: bool) -> Iterator[tuple[int, Any]]:
     for number, value in _values(file):
         if isinstance(value, dict) != of_objects:
-            place, expected = f"line {number}", "an object" if of_objects else "no object"
+            place, expected = f"line {number}", "an object" if of_objects else "a value that is not an object"
             problem = f"{short_repr(value)}, unlike the first line. Expected {expected}."
             file.refuse_row(place, FormatError(file.path, place, problem))
             value = {} if of_objects else ABSENT

@@ -1,4 +1,4 @@
-"""JSON text, parsed strictly: each key once, and every fault with its place."""
+"""Parse JSON strictly: each key once, and every fault with its place."""
 
 import json
 import uuid
@@ -29,51 +29,38 @@ _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 
 
 def parse(text: str, path: str, line: int | None = None) -> Any:
-    """The value of a JSON text. NaN, pandas' missing value, is None.
-
-    Args:
-        text: The whole file, or one line of it.
-        path: The file, for messages.
-        line: The number of the line, or None for a whole file.
-
-    Raises:
-        FormatError: The text is not JSON, repeats a key in an object, or is nested too deeply.
-    """
+    """Return the value of a JSON text: a whole file, or one line of it. NaN, pandas' missing value, is None."""
     try:
         return _decoder.decode(text)
     except json.JSONDecodeError as error:
         number = error.lineno if line is None else line
         at_end = not text[error.pos :].strip() or error.msg.startswith("Unterminated string")
-        remedy = "Mend it there; if the text ends too early, it was cut off." if at_end else "Mend it there."
+        remedy = "Fix it there; if the text ends too early, it was truncated." if at_end else "Fix it there."
         problem = f"not JSON: {error.msg.removesuffix(' at')}. {remedy}"
         raise FormatError(path, f"line {number}, column {error.colno}", problem) from None
     except _RepeatedKeyError as error:
         raise FormatError(
             path,
             "" if line is None else f"line {line}",
-            f"an object has the key {str(error)!r} twice, so that one value would be lost. Remove one of them.",
+            f"an object has the key {str(error)!r} twice, so one value would be lost. Remove one of them.",
         ) from None
     except RecursionError:
         raise FormatError(
             path,
             "" if line is None else f"line {line}",
-            "nested more deeply than JSON can be read here. Score such a tree with anls.anls_star_score.",
+            "nested too deeply to be read here. Score such a tree with anls_eval.anls_star_score.",
         ) from None
     except ValueError:  # Python refuses to read integers of thousands of digits
         raise FormatError(
             path,
             "" if line is None else f"line {line}",
-            "an integer has too many digits to be read. Write it as text, in quotes.",
+            "an integer has too many digits to read. Write it as text, in quotes.",
         ) from None
 
 
 def parse_lines(lines: Sequence[str]) -> list[Any] | None:
-    """The values of lines of one JSON value each, parsed together, which is far faster than one by one.
-
-    Returns:
-        The values; None if some line has a fault, which `parse` finds.
-    """
-    mark = uuid.uuid4().hex  # in no line: what stands between two marks is one line, and one value
+    """Return the value of each line, parsed together, which is far faster; None if a line has a fault for `parse`."""
+    mark = uuid.uuid4().hex  # in no line: what is between two marks is one line, and one value
     try:
         parsed = _decoder.decode("[" + f',"{mark}",'.join(lines) + "]")
     except (ValueError, RecursionError):

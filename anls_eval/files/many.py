@@ -37,36 +37,37 @@ def open_predictions(
 ) -> Reader:
     r"""Open predictions: a file, or several files that are parts of one submission.
 
-    What a file is and which column is what is detected; both can be said. Gzip and zstd are read directly, text is
-    UTF-8 with or without a byte order mark. Parquet, Arrow, CSV and JSON Lines are read in constant memory.
+    The format and the columns are detected; both can be given. Gzip and zstd are read directly; text is UTF-8, with or
+    without a byte order mark. Parquet, Arrow, CSV and JSON Lines are read in constant memory.
 
     - The prediction is the column ``prediction``, ``prediction_text``, ``pred`` or ``response``, else ``answer``, never
-      ``answers``, but in DUDE's submissions. Predictions in the cells of a table stay text; elsewhere they are what
+      ``answers``, except in DUDE's submissions. Predictions in the cells of a table stay text; elsewhere they are what
       JSON gives, trees too, with NaN as None.
     - The id is the column ``questionId``, ``question_id``, ``id`` or ``qid``; ``index`` in tables of VLMEvalKit,
       ``doc_id`` in sample logs, and ``doc_id`` with the question for MMLongBench-Doc. It is exact text: 17 and "17"
       are one id, "017" is another.
 
     Args:
-        path: A file, a folder of ``save_to_disk`` (``folder:split``), or ``hub:name[:config][:split]``. Only the last
+        path: A file, a folder of ``save_to_disk`` (``folder:split``), or ``hub:name[:config][:split]``. Only ``hub:``
             uses the network. Several files are a list, a folder, or a pattern such as ``"runs/*.jsonl"``; they are
             read in the natural order of their names (``part-2`` before ``part-10``), and hidden files and names that
             begin with ``_`` are skipped. Their formats may differ, but not which roles have a column. JSON files that
             each hold one document, an object that is not a table, are read as one row each: its id is the name of
             the file without its ending.
-        format: A name in `FORMATS`; None detects it.
+        format: A name in `FORMATS`. Detected by default.
         columns: Columns of the file by role: ``question_id``, ``prediction``, ``answers``, ``answer_type``,
-            ``document``. Columns that only together are an id are written ``"doc_id + question"``. ``"*"`` as the
-            prediction is the whole row but its id, as one tree. What is passed for both sides can have roles of one
+            ``document``. Columns that form an id only together are written ``"doc_id + question"``. ``"*"`` as the
+            prediction is the whole row except its id, as one tree. Options for both sides can name the
             side: ``"predictions.question_id"``, ``"references.question_id"``.
         by: Further columns to read, for groups.
-        max_bytes: The maximum size of each file after decompression, in bytes.
+        max_bytes: Maximum size of each file after decompression, in bytes.
 
     Returns:
         A reader that has looked at the start of each file.
 
     Raises:
-        FormatError: A file cannot be read, or there is none. The message says where, what was expected, and the remedy.
+        FormatError: A file cannot be read, or there is none. The message says where, what was expected, and how
+            to fix it.
 
     Example:
         >>> import pathlib, tempfile
@@ -97,20 +98,21 @@ def open_references(
     - In the cells of a table, and as the target of a sample log, a text that is a JSON list of strings, or a list of
       strings as Python or NumPy writes it, is that list. Every other text is one answer. The answers of
       MMLongBench-Doc always stay text, since its scorer parses them by the answer format.
-    - In DUDE's files, ``answers_variants`` are accepted beside the ``answers``, but where the answer is a list.
+    - In DUDE's files, ``answers_variants`` are accepted in addition to the ``answers``, unless the answer is a list.
 
     Args:
         path: As for `open_predictions`.
-        format: A name in `FORMATS`; None detects it.
-        columns: Columns of the file by role. ``"*"`` as the answers is the whole row but its id, as one tree.
+        format: A name in `FORMATS`. Detected by default.
+        columns: Columns of the file by role. ``"*"`` as the answers is the whole row except its id, as one tree.
         by: Further columns to read, for groups.
-        max_bytes: The maximum size of each file after decompression, in bytes.
+        max_bytes: Maximum size of each file after decompression, in bytes.
 
     Returns:
         A reader that has looked at the start of each file.
 
     Raises:
-        FormatError: A file cannot be read, or there is none. The message says where, what was expected, and the remedy.
+        FormatError: A file cannot be read, or there is none. The message says where, what was expected, and how
+            to fix it.
 
     Example:
         >>> import pathlib, tempfile

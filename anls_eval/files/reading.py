@@ -1,4 +1,4 @@
-"""References and predictions from any file, in batches."""
+"""Read predictions and references from any file, in batches."""
 
 import dataclasses
 from collections import Counter
@@ -14,18 +14,18 @@ from anls_eval.files.values import answer_lists, id_texts, listed_column, presen
 
 @dataclasses.dataclass(frozen=True)
 class Detected:
-    """What a file turned out to be.
+    """The detected format of a file.
 
     Args:
         path: The file.
-        format: The most telling name in `FORMATS`: that of the layout, such as ``"rrc"``, else the container.
-        container: The format of the file as such, such as ``"json"``.
+        format: The most specific name in `FORMATS`: that of the layout, such as ``"rrc"``, or else the container.
+        container: The format of the file itself, such as ``"json"``.
         compression: ``"gzip"``, ``"zstd"`` or None.
         columns: The column of each role in the file: ``question_id``, ``prediction`` or ``answers``,
-            ``answer_type``, ``document``; without those that the file does not have.
+            ``answer_type``, ``document``; roles without a column are left out.
         has_predictions: Whether the file has a column of predictions.
-        has_references: Whether the file has a column of accepted answers. A file with both can be scored by itself.
-        notes: What a user should know about how it is read.
+        has_references: Whether the file has a column of accepted answers. A file with both can be scored on its own.
+        notes: Warnings about how it is read, to show to the user.
     """
 
     path: str
@@ -43,12 +43,12 @@ class Batch:
     """Some consecutive rows of a file.
 
     Args:
-        first_row: The number of the first of them, from 0. Blank lines and headers are no rows.
+        first_row: The number of the first row, from 0. Empty lines and headers do not count.
         question_ids: The ids as text, a list or an Arrow large_string array; None if the file has none.
-        values: The predictions, or the accepted answers: a list as the file gave them, or an Arrow array of texts or
+        values: The predictions or accepted answers: a list of the values in the file, or an Arrow array of texts or
             lists of texts.
-        columns: Further columns: those that were asked for, by their names, and ``answer_type`` and ``document``
-            where the file has them. Lists or Arrow arrays.
+        columns: Further columns by name: those requested, and ``answer_type`` and ``document`` where the file has
+            them. Lists or Arrow arrays.
     """
 
     first_row: int
@@ -64,8 +64,8 @@ class Reader:
     """One side of a file, opened by `open_predictions` or `open_references`.
 
     Attributes:
-        detected: What the file turned out to be.
-        rows: The number of rows, where the file says it before they are read.
+        detected: The detected format.
+        rows: The number of rows, if the file states it.
         names: The columns of the file.
     """
 
@@ -80,7 +80,7 @@ class Reader:
         return (self,)
 
     def also(self, by: Iterable[str]) -> "Reader":
-        """Give a reader of the same that reads further columns of the file, too."""
+        """Return a reader of this file that also reads further columns."""
         found = dataclasses.replace(self._found, extra=self._found.extra | {name: name for name in by})
         return Reader(self.detected, self._source, found, self._side)
 
@@ -101,15 +101,15 @@ class Reader:
         return Reader(self.detected, source, self._found, self._side)
 
     def without_variants(self) -> "Reader":
-        """Give a reader of the same that leaves further accepted answers out, as DUDE's script does."""
+        """Return a reader of this file without further accepted answers, as in DUDE's script."""
         found = dataclasses.replace(self._found, more_answers=None)
         return Reader(dataclasses.replace(self.detected, notes=()), self._source, found, self._side)
 
     def batches(self, size: int = 16_384) -> Iterator[Batch]:
-        """Give the rows from the start, at most `size` at a time, reading each batch when it is asked for.
+        """Yield the rows from the start, at most `size` at a time; each batch is read when it is requested.
 
         Raises:
-            FormatError: A row cannot be read, and the message names its place; or there are none.
+            FormatError: A row cannot be read (the message names its place), or there are no rows.
         """
         if size < 1:
             raise ValueError(f"size={size!r}: expected at least 1")
@@ -125,7 +125,7 @@ class Reader:
             yield batch
             first_row += len(batch)
         if first_row == self._source.first_row:
-            raise FormatError(self.detected.path, "", "there are columns, but no rows. Expected one for each question.")
+            raise FormatError(self.detected.path, "", "there are columns but no rows. Expected one for each question.")
 
     def _ids(self, block: Block, seen: Counter[str]) -> Any:
         parts = [block.columns[name] for name in self._found.question_id]
@@ -157,7 +157,7 @@ class Reader:
 
 
 def _numbered(text: str, seen: Counter[str]) -> str:
-    """An id made of several columns, told apart from the same ones before it."""
+    """Return an id made of several columns, numbered if it occurred before."""
     seen[text] += 1
     return text if seen[text] == 1 else f"{text} ({seen[text]})"
 
@@ -200,11 +200,11 @@ def reader_of(
     found = find_columns(source.names, side, layout=layout, given=columns, by=by, path=path)
     ids = {"question_id": " + ".join(found.question_id)} if found.question_id else {}
     roles = {role: name for role, name in found.extra.items() if role not in by}
-    notes = [] if ids else ["no column of question ids: rows go by their order"]
+    notes = [] if ids else ["no column of question ids: rows are paired by order"]
     if found.more_answers:
         notes.append(
-            f"{found.more_answers} are accepted beside {found.value}, but where the answer is a list. DUDE's published "
-            f"script takes {found.value} alone, as naming that column does."
+            f"{found.more_answers} are accepted in addition to {found.value}, unless the answer is a list. DUDE's "
+            f"published script accepts only {found.value}; to do the same, name that column."
         )
     detected = Detected(
         path=path,

@@ -10,10 +10,7 @@ from typing import Any
 
 
 def unfolded(record: dict[str, Any]) -> dict[str, Any]:
-    """A sample with the columns of its dataset row beside its own, and with its response if it has only one.
-
-    Any other object is given back as it is.
-    """
+    """Return a sample with the columns of its dataset row and its only response; leave other objects unchanged."""
     if "filtered_resps" not in record or "target" not in record:
         return record
     doc = record.get("doc")

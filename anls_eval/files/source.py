@@ -1,4 +1,4 @@
-"""What the families of formats have in common: a source of rows, read in blocks of the columns that are asked for."""
+"""A source of rows, read in blocks of the requested columns: what all formats have in common."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
@@ -8,10 +8,10 @@ from typing import Any
 Column = Any  # a list, or an Arrow array
 
 ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "nothing"})()
-"""In place of a value whose key a row lacks."""
+"""The value of a key that is missing from a row."""
 
 KEY, VALUE = "key", "value"
-"""The columns of a file that has none: the keys and values of an object, or the items of a list."""
+"""The columns of a file without any: the keys and values of an object, or the items of a list."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -19,8 +19,8 @@ class Block:
     """Some consecutive rows.
 
     Args:
-        columns: The columns asked for, by name.
-        place: Names the place of a row of the block, counted from 0, in a message.
+        columns: The requested columns, by name.
+        place: Returns the place, for messages, of a row of the block, from 0.
     """
 
     columns: dict[str, Column]
@@ -29,17 +29,17 @@ class Block:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Source:
-    """A file that was opened and whose rows can be read, more than once.
+    """An open file whose rows can be read more than once.
 
     Args:
-        container: The format of the file as such, such as ``"csv"``.
-        names: Its columns.
-        rows: How many rows it has, where that is known before they are read.
-        read: Gives the columns of these names in blocks of at most so many rows.
-        layout: The name of the layout, where the structure of the file says it.
-        in_cells: Whether values are the texts of cells, in which a list is written as text.
-        cuts: The rows at which the file can be divided cheaply, the last of them its end; none where it cannot.
-        within: Gives the source of the rows from one number to before another, for files with cuts.
+        container: The format of the file itself, such as ``"csv"``.
+        names: The columns.
+        rows: The number of rows, if it is known before they are read.
+        read: Yields the columns with these names in blocks of at most so many rows.
+        layout: The name of the layout, if the structure of the file determines it.
+        in_cells: Whether values are texts of cells, in which a list is written as text.
+        cuts: The rows at which the file can be divided cheaply, the last of them its end; empty if it cannot.
+        within: Returns the source of the rows from one number to before another, for files with cuts.
         first_row: The number of the first row in the file.
     """
 
@@ -55,12 +55,12 @@ class Source:
 
 
 def on_lines(word: str, lines: Sequence[int]) -> Callable[[int], str]:
-    """Places in a file of lines."""
+    """Return a function from a row to its place in a file of lines."""
     return lambda row: f"{word} {lines[row]}"
 
 
 def from_row(start: int) -> Callable[[int], str]:
-    """Places in a file whose rows have numbers only."""
+    """Return a function from a row to its place in a file whose rows only have numbers."""
     return lambda row: f"row {start + row} (from 0)"
 
 
@@ -70,6 +70,6 @@ def by_columns(records: Sequence[Any], names: Sequence[str]) -> dict[str, Column
 
 
 def in_blocks(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
-    """Lists of at most `size` rows, each read when it is asked for."""
+    """Yield lists of at most `size` rows."""
     while block := list(islice(rows, size)):
         yield block

@@ -1,4 +1,4 @@
-"""Tables: CSV and TSV, whose cells are text, and spreadsheets."""
+"""CSV and TSV, whose cells are text, and spreadsheets."""
 
 import csv
 import sys
@@ -16,11 +16,7 @@ _Rows = Iterator[tuple[int, Sequence[Any]]]  # the number of the line that a row
 
 
 def open_csv(file: File, delimiter: str) -> Source:
-    """Open a table of text whose first line names the columns. No type is guessed, and blank lines are skipped.
-
-    Raises:
-        FormatError: The file has no header, or two columns of one name.
-    """
+    """Open a table of text whose first line names the columns; types are not guessed, and empty lines are skipped."""
     header = next(_text_rows(file, delimiter), None)
     names = _checked_header(header[1] if header else [], file.path)
 
@@ -44,8 +40,8 @@ def _text_rows(file: File, delimiter: str) -> _Rows:
         raise FormatError(
             file.path,
             f"line {reader.line_num}",
-            f"not a row of a table: {error}. A field with quotes in it is quoted, and the quotes in it are doubled. If "
-            "the file ends here, it was cut off.",
+            f"not a row of a table: {error}. Quote a field that contains quotes, and double the quotes inside. If the "
+            "file ends here, it was truncated.",
         ) from None
 
 
@@ -54,8 +50,8 @@ def _of_width(rows: _Rows, width: int, file: File) -> _Rows:
         if len(row) != width:
             place = f"line {line}"
             problem = (
-                f"{len(row)} fields where the header has {width}: {short_repr(list(row))}. Quote fields that hold the "
-                "separator or line ends. If the file ends here, it was cut off."
+                f"{len(row)} fields where the header has {width}: {short_repr(list(row))}. Quote fields that contain "
+                "the separator or line ends. If the file ends here, it was truncated."
             )
             file.refuse_row(place, FormatError(file.path, place, problem))
             row = [ABSENT] * width
@@ -81,13 +77,9 @@ def _blocks(rows: _Rows, names: tuple[str, ...], wanted: Sequence[str], size: in
 
 
 def open_xlsx(file: File) -> Source:
-    """Open the first sheet of a spreadsheet, whose first row names the columns.
+    """Open the first sheet of a spreadsheet, whose first row names the columns; an empty cell is the empty text.
 
-    An empty cell is the empty text. A formula is its text: programs that write tables make one of an answer such as
-    ``=1+1``, without a value.
-
-    Raises:
-        FormatError: It is not a spreadsheet, is damaged, or its first row is empty.
+    A formula is read as its text: programs that write tables turn an answer such as ``=1+1`` into one, without a value.
     """
     header = next(_sheet_rows(file), None)
     names = _checked_header(_without_empty_end(header[1]) if header else [], file.path)
@@ -106,7 +98,7 @@ def open_xlsx(file: File) -> Source:
 
 
 def _sheet_rows(file: File) -> _Rows:
-    """The rows of the first sheet, numbered as a spreadsheet does."""
+    """Yield the rows of the first sheet, numbered as in the spreadsheet."""
     try:
         import openpyxl
     except ImportError:
@@ -118,14 +110,14 @@ def _sheet_rows(file: File) -> _Rows:
             with zipfile.ZipFile(stream) as archive:
                 size = sum(part.file_size for part in archive.infolist())
             file.check_expansion(size)
-            with warnings.catch_warnings():  # openpyxl's, of styles and extensions that it leaves out
+            with warnings.catch_warnings():  # from openpyxl, about styles and extensions that it ignores
                 warnings.simplefilter("ignore")
                 sheet = openpyxl.load_workbook(stream, read_only=True).worksheets[0]
-            sheet.reset_dimensions()  # which some programs write wrongly, so that cells would be lost
+            sheet.reset_dimensions()  # some programs write wrong ones, and cells would be lost
             yield from enumerate(sheet.iter_rows(values_only=True), 1)
         except FormatError:
             raise
-        except Exception as error:  # a damaged file makes openpyxl raise nearly every kind there is
+        except Exception as error:  # a damaged file makes openpyxl raise almost anything
             reason = str(error) or type(error).__name__
             raise FormatError(
                 file.path, "", f"not a readable spreadsheet: {reason}. Save it again as .xlsx, or as CSV."
@@ -149,5 +141,7 @@ def _cell(value: Any, path: str, place: str) -> Any:
     if isinstance(value, (str, int, float)):
         return value
     raise FormatError(
-        path, place, f"the cell holds {short_repr(value)}, not the text that was written. Format the column as text."
+        path,
+        place,
+        f"the cell holds {short_repr(value)} instead of the text that was typed. Format the column as text.",
     )

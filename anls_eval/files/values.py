@@ -1,4 +1,4 @@
-"""The values of columns: ids as exact text, and answers as lists where a cell holds the text of one."""
+"""Read the values of columns: ids as exact text, and answers as lists where a cell holds the text of one."""
 
 import ast
 import json
@@ -17,25 +17,12 @@ Place = Callable[[int], str]
 
 
 def listed_column(column: Column) -> list[Any]:
-    """The values of a column as Python objects."""
+    """Return the values of a column as Python objects."""
     return column if isinstance(column, list) else column.to_pylist()
 
 
 def id_texts(column: Column, path: str, place: Place, in_cells: bool) -> Any:
-    """The ids as text: 17 and "17" are one id, "017" is another.
-
-    Args:
-        column: The ids as the file has them.
-        path: The file, for messages.
-        place: Names the place of a row.
-        in_cells: Whether a spreadsheet may have made a float of an integer.
-
-    Returns:
-        A list of strings, or a large_string array.
-
-    Raises:
-        FormatError: An id is absent, or a number that is no integer and has lost digits.
-    """
+    """Return the ids as a list or large_string array: 17 and "17" are one id, "017" is another."""
     if isinstance(column, pa.Array):
         if not column.null_count and (is_text(column.type) or pa.types.is_integer(column.type)):
             column = column.cast(pa.large_string())
@@ -63,33 +50,29 @@ def _id_text(value: Any, path: str, place: str, in_cells: bool) -> str:
     if value is None or value is ABSENT or value == "":
         problem = "the row has no question id. Fill it in, or remove the row."
     elif isinstance(value, float):
-        problem = f"the question id {value!r} is a number with a decimal point, which loses digits. Write ids as text."
+        problem = f"the question id {value!r} is a floating-point number, which can lose digits. Write ids as text."
     else:
         problem = f"the question id is {short_repr(value)}; expected text or an integer."
     raise FormatError(path, place, problem)
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether an Arrow type is one of texts."""
+    """Return whether an Arrow type is a text type."""
     found: bool = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     return found
 
 
 def present(column: Column, name: str, what: str, path: str, place: Place) -> Column:
-    """The column, once no row lacks it.
-
-    Raises:
-        FormatError: A row lacks it.
-    """
+    """Return a column that every row must have."""
     if isinstance(column, list) and ABSENT in column:
         row = column.index(ABSENT)
         remedy = "Write null where no answer was given." if what == "prediction" else "Add them, or remove the row."
-        raise FormatError(path, place(row), f"{name!r}, which holds the {what} of other rows, is absent. {remedy}")
+        raise FormatError(path, place(row), f"{name!r}, which holds the {what} in other rows, is missing. {remedy}")
     return column
 
 
 def answer_lists(column: Column, in_cells: bool) -> Column:
-    """The accepted answers, out of SQuAD's form and, from cells, out of the text of a list."""
+    """Return the accepted answers, taken from SQuAD's form and, in cells, from the text of a list."""
     if isinstance(column, pa.Array):
         kind = column.type
         if pa.types.is_struct(kind) and {field.name for field in kind} == {"text", "answer_start"}:
@@ -103,7 +86,7 @@ def answer_lists(column: Column, in_cells: bool) -> Column:
 
 
 def text_or_list(column: pa.Array) -> Column:
-    """An Arrow array of texts or lists of texts as it is, of anything else as a list."""
+    """Return an Arrow array of texts or lists of texts unchanged, any other as a list."""
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         kind = kind.value_type
@@ -123,16 +106,14 @@ def _is_squad_answer(item: Any) -> bool:
 
 
 _LONGEST_LIST = 1_000_000  # characters; a longer text is one answer
-# A string as Python's repr writes it, so that evaluating it can neither fail nor warn.
+# A string as Python's repr writes it; evaluating it can neither fail nor warn.
 _ESCAPE = r"\\(?:[\\'\"nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4})"
 _STRING = rf"'(?:[^'\\\n\r\0]|{_ESCAPE})*'|\"(?:[^\"\\\n\r\0]|{_ESCAPE})*\""
 _LIST = re.compile(rf"\[\s*(?:(?:{_STRING})(?:\s*,\s*|\s+|\s*(?=\])))*\]")
 
 
 def list_in_text(text: str) -> str | list[str]:
-    r"""The list that a text writes out, or the text.
-
-    A list is a JSON list of strings, or one as Python or NumPy writes it. Everything else is one answer.
+    r"""Return the list of strings that a text writes out in JSON or as Python or NumPy do, or else the text.
 
     Example:
         >>> list_in_text('["12/15/88", "Dec 15"]'), list_in_text("['a', \"b's\"]"), list_in_text("['a' 'b']")
@@ -151,7 +132,7 @@ def list_in_text(text: str) -> str | list[str]:
 
 
 def with_more(answers: Column, more: Column, answer_types: Column | None) -> list[Any]:
-    """Each list of answers with the further ones behind it, but where the answer itself is a list."""
+    """Return each list of answers followed by the further ones, unless the answer itself is a list."""
     kinds = [None] * len(answers) if answer_types is None else listed_column(answer_types)
     rows = zip(listed_column(answers), listed_column(more), kinds, strict=True)
     return [

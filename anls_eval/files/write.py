@@ -1,4 +1,4 @@
-"""Writing results by question: whole, or not at all."""
+"""Write results by question: completely, or not at all."""
 
 import contextlib
 import json
@@ -23,20 +23,20 @@ _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
 def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.RecordBatch]) -> None:
-    """Write rows to a file: Parquet, CSV or JSON Lines, by the ending of its name.
+    """Write rows to a Parquet, CSV or JSON Lines file, by the suffix of its name.
 
-    The file is written under another name in the same folder and then renamed, so that an error leaves nothing behind
-    and a file that was there before stays as it was. What Ctrl-C leaves unfinished is kept with ``.partial`` in its
-    name, as in ``scores.partial.csv``. In CSV, lists and dicts are JSON text, null is an empty field and the empty text
-    is ``""``. Text is written as it is, also where a spreadsheet would take it for a formula (``=1+1``): a result that
-    was changed on the way could not be checked. A warning says how many such texts there are.
+    The file is written under a temporary name in the same folder and then renamed, so that an error leaves nothing
+    behind and an existing file unchanged. After Ctrl-C, the unfinished file is kept with ``.partial`` in its name, such
+    as ``scores.partial.csv``. In CSV, lists and dicts are JSON text, null is an empty field and the empty text is
+    ``""``. Text is written unchanged, even where a spreadsheet would read a formula (``=1+1``), since an altered result
+    could not be verified. A warning says how many such texts there are.
 
     Args:
         path: Ends in ``.parquet``, ``.csv`` or ``.jsonl``; the last two can be followed by ``.gz`` or ``.zst``.
-        rows: A table, or record batches of one schema, which are written as they come.
+        rows: A table, or record batches of one schema, written one by one.
 
     Raises:
-        FormatError: The ending is another one, there is no batch, or the file cannot be written.
+        FormatError: The suffix is not supported, there is no batch, or the file cannot be written.
 
     Example:
         >>> import tempfile
@@ -51,7 +51,7 @@ def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.Record
     write = _WRITERS.get(path.with_suffix("").suffix if compression else path.suffix)
     if write is None or (compression and write is _write_parquet):
         raise FormatError(
-            str(path), "", "expected a name in .parquet, .csv or .jsonl, the last two also with .gz or .zst."
+            str(path), "", "expected a name ending in .parquet, .csv or .jsonl, the last two also with .gz or .zst."
         )
     schema, batches = _opened(rows, str(path))
     with (
@@ -61,7 +61,7 @@ def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.Record
         formulas = write(stream, schema, batches)
     if formulas:
         warnings.warn(
-            f"{path}: {formulas:,} texts begin like a formula (=, +, - or @) and are written as they are; in a "
+            f"{path}: {formulas:,} texts begin like a formula (=, +, - or @) and are written unchanged; in a "
             "spreadsheet, import their columns as text",
             UserWarning,
             stacklevel=2,
@@ -70,14 +70,9 @@ def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.Record
 
 @contextlib.contextmanager
 def whole_file(path: Path, keep_interrupted: bool = False) -> Iterator[Path]:
-    """Give a name to write a file under, which gets its own name at the end, or is removed after an error.
+    """Yield a temporary name to write a file under; it is renamed at the end, or removed after an error.
 
-    Args:
-        path: The file.
-        keep_interrupted: Whether what was written before Ctrl-C is kept under a name that says ``partial``.
-
-    Raises:
-        FormatError: The file cannot be written.
+    With `keep_interrupted`, what was written before Ctrl-C is kept with ``.partial`` in its name.
     """
     unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
@@ -90,10 +85,10 @@ def whole_file(path: Path, keep_interrupted: bool = False) -> Iterator[Path]:
         partial = unfinished.replace(path.with_name(f"{path.name.removesuffix(ending)}.partial{ending}"))
         raise KeyboardInterrupt(f"what was written before is kept in {partial}") from None
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else error  # Arrow's own text names the unfinished file
+        reason = os.strerror(error.errno) if error.errno else error  # Arrow's message names the unfinished file
         raise FormatError(str(path), "", f"cannot be written: {reason}.") from None
     finally:
-        with contextlib.suppress(OSError):  # it was renamed, or never there
+        with contextlib.suppress(OSError):  # it was renamed, or never created
             unfinished.unlink()
 
 
@@ -106,7 +101,7 @@ def _opened(rows: Any, path: str) -> tuple[pa.Schema, _Batches]:
     batches = iter(rows)
     first = next(batches, None)
     if first is None:
-        raise FormatError(path, "", "there are no rows to write, nor their columns. Pass an empty table.")
+        raise FormatError(path, "", "there are neither rows nor columns to write. Pass an empty table.")
     return first.schema, chain([first], batches)
 
 
@@ -117,12 +112,12 @@ def _write_parquet(stream: Any, schema: pa.Schema, batches: _Batches) -> int:
     return 0
 
 
-# What a spreadsheet calculates; a number with its sign is only a number. OWASP, "CSV Injection".
+# What a spreadsheet evaluates; a signed number is only a number. OWASP, "CSV Injection".
 _FORMULA = r"\A(?:[=@\t\r]|[+-](?:[^\d.,]|[\d.,]+[^\d.,%\s]))"
 
 
 def _write_csv(stream: Any, schema: pa.Schema, batches: _Batches) -> int:
-    """Write the rows, and give the number of texts that a spreadsheet would take for a formula."""
+    """Write the rows, and return the number of texts that a spreadsheet would read as a formula."""
     formulas = 0
     flat = pa.schema([(field.name, pa.string() if pa.types.is_nested(field.type) else field.type) for field in schema])
     with csv.CSVWriter(stream, flat) as writer:

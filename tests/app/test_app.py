@@ -133,7 +133,7 @@ def test_score_document(client: Client) -> None:
         ("{'a': 1,\n 'b' 2}", "the prediction, line 2, column 4: not a Python literal"),
         ('{"a": 1, "a": 2}', "the key 'a' twice"),
         ("__import__('os').getcwd()", "the prediction, line 1, column 1: not JSON"),
-        ("[" * 5_000 + "]" * 5_000, "nested more deeply"),
+        ("[" * 5_000 + "]" * 5_000, "nested too deeply"),
         ("[" * 101 + "]" * 101, "the prediction is nested more than 100 deep"),
         (json.dumps(list(range(5_001))), "the prediction has more than 5,000 values"),
         ('"' + "x" * 500_000 + '"', "the prediction has 500,002 characters; expected at most 500,000 here"),

@@ -562,7 +562,7 @@ def test_r40_another_split(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "place", "remedy"),
     [
-        (b'[{"questionId": 1, "answer": "x"},\n{"quest', "line 2, column 2", "Mend it there"),
+        (b'[{"questionId": 1, "answer": "x"},\n{"quest', "line 2, column 2", "Fix it there"),
         (b'[{"questionId": 1, "answer": "caf\xe9"}]', "line 1, byte 33", "Save it as UTF-8"),
         (b'[{"questionId": 1, "text": "x"}]', "", "Expected one column of prediction"),
         (b"[]", "", "Expected rows"),
@@ -800,7 +800,7 @@ def test_command_as_json(tmp_path: Path) -> None:
         ([str(GOLD.parent / "nothing.json")], 2, "cannot be opened"),
         ([str(RUN), "-r", str(GOLD), "--columns", "prediction"], 2, "expected ROLE=NAME"),
         ([str(RUN), "-r", "nothing.json"], 2, "cannot be opened"),
-        ([str(RUN), "--format", "docvqa"], 2, "format 'docvqa' is not known"),
+        ([str(RUN), "--format", "docvqa"], 2, "unknown format 'docvqa'"),
     ],
 )
 def test_exit_status(arguments: list[str], status: int, said: str) -> None:

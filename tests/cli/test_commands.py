@@ -256,8 +256,8 @@ class TestScore:
             (["--columns", "prediction=text"], "'text'"),
             (["--columns", "predictions=answer"], "expected the roles"),
             (["--missing", "skip"], "--missing skip: expected one of 'error', 'zero'"),
-            (["--format", "xml"], "format 'xml' is not known"),
-            (["--per-question", "rows.txt"], "expected a name in .parquet, .csv or .jsonl"),
+            (["--format", "xml"], "unknown format 'xml'"),
+            (["--per-question", "rows.txt"], "expected a name ending in .parquet, .csv or .jsonl"),
             (["-p", "dude"], "name its column, pass --columns answer_type=NAME"),
         ],
     )

@@ -17,7 +17,7 @@ from anls_eval.files.documents import read_document
         ('{"prediction": 1, "reference": 2, "gold": 3}', "the keys prediction, reference, gold"),
         ("[1, 2]", "a list"),
         ('{"prediction": 1, "prediction": 2, "reference": 2}', "'prediction' twice"),
-        ("[" * 100_000, "nested more deeply"),
+        ("[" * 100_000, "nested too deeply"),
     ],
 )
 def test_malformed(text: str, problem: str, tmp_path: Path) -> None:
