@@ -393,7 +393,7 @@ def sum_up(
         n=summary.n,
         missing=summary.counts["missing"],
         unknown=summary.counts["unknown"],
-        unanswered=summary.counts["unanswered"],
+        unanswered=summary.counts["unanswered"] + summary.counts["unanswered document"],
         signature=scorer.signature(summary.n, missing),
         tally=summary.scores,
         figures=scorer.figures(summary),

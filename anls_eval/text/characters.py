@@ -1,10 +1,12 @@
-"""Which characters of an answer and a prediction differ, for people to see."""
+"""Which characters of an answer and a prediction differ."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
+
+from anls_eval.text.visible import visible
 
 
 class Span(NamedTuple):
@@ -22,14 +24,7 @@ class Span(NamedTuple):
 
 
 def align_characters(answer: str, prediction: str) -> list[Span]:
-    """Align two texts, as they are compared, by the fewest edits.
-
-    Args:
-        answer: The answer after the steps of its protocol.
-        prediction: The prediction, likewise.
-
-    Returns:
-        The spans from left to right; their answers join to the answer, their predictions to the prediction.
+    """Align two texts after the steps of their protocol by the fewest edits, and return the spans from left to right.
 
     Example:
         >>> for span in align_characters("coca cola", "coka-cola!"):
@@ -49,20 +44,13 @@ def align_characters(answer: str, prediction: str) -> list[Span]:
 
 
 GAP = "∅"
-"""Stands in a line where the other side has a character."""
+"""Fills a line where only the other side has a character."""
 
 _MARKS = {"equal": " ", "replace": "S", "insert": "I", "delete": "D"}
 
 
 def aligned_lines(answer: str, prediction: str) -> tuple[str, str, str]:
-    r"""Write two texts under each other, with a line of marks: S substituted, I inserted, D deleted.
-
-    Args:
-        answer: The answer after the steps of its protocol.
-        prediction: The prediction, likewise.
-
-    Returns:
-        The line of the answer, the line of the prediction and the line of the marks.
+    r"""Return answer and prediction one above the other, and a line of marks: S substituted, I inserted, D deleted.
 
     Example:
         >>> print("\n".join(aligned_lines("coca cola", "coka-cola!")))
@@ -70,30 +58,11 @@ def aligned_lines(answer: str, prediction: str) -> tuple[str, str, str]:
         coka-cola!
           S S    I
     """
-    spans = [Span(tag, visible(own), visible(other)) for tag, own, other in align_characters(answer, prediction)]
+    spans = [Span(tag, visible(left), visible(right)) for tag, left, right in align_characters(answer, prediction)]
     widths = [max(len(span.answer), len(span.prediction)) for span in spans]
     pairs = list(zip(spans, widths, strict=True))
     return (
         "".join(span.answer.ljust(width, GAP) for span, width in pairs),
         "".join(span.prediction.ljust(width, GAP) for span, width in pairs),
         "".join(_MARKS[span.operation] * width for span, width in pairs).rstrip(),
-    )
-
-
-def visible(text: str) -> str:
-    r"""Give a sign for each character that has none: a picture for control characters, and \ufffd for others.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        As many characters, all of which can be seen or are blanks.
-
-    Example:
-        >>> visible("a\tb")
-        'a␉b'
-    """
-    return "".join(
-        chr(0x2400 + ord(own)) if ord(own) < 0x20 else own if own.isprintable() or own == " " else "\ufffd"
-        for own in text
     )
