@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from anls_eval.arrow import TEXTS, as_bools, as_list, decode_texts
+from anls_eval.explanation.result import KeyMean
 from anls_eval.files import Reader, write_rows
 from anls_eval.questions.pairing import unmatched_ids
 from anls_eval.questions.stream import RepeatedIdError
@@ -73,7 +74,7 @@ class SubmissionScore:
     tally: Tally
     figures: dict[str, float]
     by: dict[str, dict[str, Group]]
-    key_scores: dict[str, object] | None
+    key_scores: dict[str, KeyMean] | None
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, object]:
@@ -342,7 +343,7 @@ def sum_up(summary: Summary, options: Options, interval: Interval | None = None)
         n=summary.n,
         missing=summary.counts["missing"],
         unknown=summary.counts["unknown"],
-        unanswered=summary.counts["unanswered"],
+        unanswered=summary.counts["unanswered"] + summary.counts["unanswered document"],
         signature=scorer.signature(summary.n, missing),
         tally=summary.scores,
         figures=scorer.figures(summary),
