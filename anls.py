@@ -34,7 +34,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, cast
 
 import datasets
 import evaluate

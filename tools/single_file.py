@@ -91,7 +91,7 @@ def header(modules: list[str]) -> str:
 
 def rank(name: str) -> tuple[bool, bool, str]:
     """Return the place of an imported name: constants first, then classes, then functions."""
-    return not name.isupper(), name.islower(), name
+    return not name.isupper(), name.islower(), name.lower()
 
 
 def is_standard(name: str) -> bool:
