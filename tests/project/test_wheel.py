@@ -1,0 +1,122 @@
+"""What is installed: the wheel in a fresh environment beside PyPI's `anls` and `anls_star`, which go on working."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+from places import DATA, ROOT
+
+from anls_eval.version import __version__
+
+PIP = ["-m", "pip", "--disable-pip-version-check", "--quiet"]
+
+
+def run(command: list[str], folder: Path) -> str:
+    """What a command prints, in a folder from which nothing of the checkout can be imported."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    run([sys.executable, *PIP, "wheel", str(ROOT), "--no-deps", "--wheel-dir", str(folder)], folder)
+    [path] = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path) -> Path:
+    """The folder of commands of a fresh environment with the wheel and its peers: a minute."""
+    environment = wheel.parent / "environment"
+    run([sys.executable, "-m", "venv", str(environment)], wheel.parent)
+    commands = environment / "bin"
+    peers = ["anls==0.0.2", "anls_star==1.0.1"]
+    run([str(commands / "python"), *PIP, "install", f"{wheel}[eval]", *peers], wheel.parent)
+    return commands
+
+
+def test_content(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        metadata = archive.read(f"anls_eval-{__version__}.dist-info/METADATA").decode()
+    assert {name.partition("/")[0] for name in names} == {"anls_eval", f"anls_eval-{__version__}.dist-info"}
+    assert {"anls_eval/py.typed", "anls_eval/__init__.py", "anls_eval/metric.py"} <= names
+    assert not [name for name in names if name.endswith((".pyc", "~"))]
+    needed = [line for line in metadata.splitlines() if line.startswith("Requires-Dist: ") and "extra ==" not in line]
+    names_needed = {re.split(r"[^\w-]", line.removeprefix("Requires-Dist: "))[0] for line in needed}
+    assert names_needed == {"datasets", "evaluate", "numpy", "pyarrow", "rapidfuzz", "scipy"}
+    assert "Provides-Extra: all" in metadata
+
+
+def test_source_distribution(wheel: Path) -> None:
+    script = "import sys; from hatchling.build import build_sdist; print(build_sdist(sys.argv[1]))"
+    run([sys.executable, "-c", f"import os; os.chdir({str(ROOT)!r}); {script}", str(wheel.parent)], wheel.parent)
+    with tarfile.open(wheel.parent / f"anls_eval-{__version__}.tar.gz") as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"anls.py", "anls_eval/py.typed", "CITATION.cff", "README.md", "LICENSE", "pyproject.toml"} <= names
+    assert not [name for name in names if name.startswith((".", "tests", "benchmarks"))]
+
+
+def test_citation_is_of_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == __version__
+    assert "anls-eval" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert all(reference["url"] in (ROOT / "README.md").read_text("utf-8") for reference in citation["references"])
+
+
+def test_three_packages_in_one_environment(installed: Path, tmp_path: Path) -> None:
+    script = """
+import anls, anls_eval, anls_star
+from anls_star import anls_score
+print(anls.anls_score("ab", ["ac"]), anls_star.anls_score("ac", "ab"), anls_eval.anls_score("abc", ["abd"]))
+print(anls.__file__, anls_star.__file__, anls_eval.__file__)
+"""
+    numbers, files = run([str(installed / "python"), "-c", script], tmp_path).splitlines()
+    # The released code keeps nothing at exactly 0.5; anls_star does.
+    assert [round(float(own), 3) for own in numbers.split()] == [0.0, 0.5, 0.667]
+    assert all("site-packages" in file for file in files.split())
+
+
+def test_command_line(installed: Path, tmp_path: Path) -> None:
+    runs = DATA / "docvqa"
+    files = [str(runs / "pred_qwen2_vl_7b_instruct.json"), "-r", str(runs / "gold.json")]
+    found = json.loads(run([str(installed / "anls"), "score", *files, "--json"], tmp_path))
+    assert found["n"] == 1000
+    assert found["anls_score"] == pytest.approx(0.894217, abs=1e-6)
+    assert run([str(installed / "anls"), "explain", "CocaCola", "Coca Cola"], tmp_path).startswith("score 0.888889\n")
+
+
+def test_a_checkout_where_another_anls_is_installed(installed: Path, tmp_path: Path) -> None:
+    """A plain import takes one of the two whole; evaluate and our package never take the other."""
+    for name in ("anls.py", "anls_eval"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tmp_path / name)
+    script = """
+import os
+os.environ |= {"HF_HOME": os.path.abspath("cache"), "HF_HUB_OFFLINE": "1"}
+import evaluate, anls
+metric = evaluate.load("./anls.py")
+print(metric.compute(predictions=["ab"], references=[["ac"]])["anls_score"])
+import anls_eval
+print(anls_eval.anls_score("ab", ["ac"]), anls.__file__)
+"""
+    checkout = [str(installed / "python"), "-c", script]  # the current folder comes first
+    first, second = run(checkout, tmp_path).splitlines()
+    assert (first, second) == ("0.5", f"0.5 {tmp_path / 'anls.py'}")
+    elsewhere = [str(installed / "python"), "-P", "-c", script]  # and here not at all: the installed packages do
+    if sys.version_info >= (3, 11):
+        first, second = run(elsewhere, tmp_path).splitlines()
+        assert first == "0.5"
+        assert second.startswith("0.5 ")
+        assert "site-packages" in second
