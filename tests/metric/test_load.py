@@ -14,10 +14,8 @@ from places import ROOT
 
 import anls_eval
 
-TEXTS: tuple[list[str], list[list[str]]] = (
-    ["ab ", "Lima  x", "", "abc", "né"],
-    [["ac"], ["lima x", "y"], [""], ["abd"], ["ne"]],
-)
+PREDICTIONS = ["aß", "LIMA x", "", "abc", "né"]
+ANSWERS = [["ac"], ["lima x", "y"], [""], ["abd"], ["ne"]]
 TREES = {"a": ["x", "y"], "n": None}, {"a": ["y", "z"], "b": ("p", "q")}
 
 
@@ -91,18 +89,18 @@ def test_objects_of_the_package(metric_path: str) -> None:
     package = {name: anls_eval.get_protocol(name) for name in ("standard", "rrc", "mpdocvqa", "anls_star_paper")}
     package["made"] = dataclasses.replace(package["rrc"], name="made", threshold=Fraction(2, 3), keep=">")
     for rules in package.values():
-        metric = evaluate.load(metric_path, rules.name if rules.name in anls_eval.PROTOCOLS else None)
+        metric = evaluate.load(metric_path, rules)
         own = sys.modules[type(metric).__module__]
         assert own.Protocol is not anls_eval.Protocol
         assert own.signature(rules) == anls_eval.signature(rules)
         if rules.tree:
             assert own.anls_star_score(*TREES, protocol=rules) == anls_eval.anls_star_score(*TREES, protocol=rules)
             continue
-        predictions, answers = TEXTS
+        predictions, answers = PREDICTIONS, ANSWERS
         expected = anls_eval.anls_scores(predictions, answers, protocol=rules)
         assert own.anls_scores(predictions, answers, protocol=rules).tobytes() == expected.tobytes()
-        assert own.anls_score("ab ", ["ac"], protocol=rules) == anls_eval.anls_score("ab ", ["ac"], protocol=rules)
-        result = metric.compute(predictions=predictions, references=answers, detailed=True, protocol=rules)
+        assert own.anls_score("aß", ["ac"], protocol=rules) == anls_eval.anls_score("aß", ["ac"], protocol=rules)
+        result = metric.compute(predictions=predictions, references=answers, detailed=True)
         assert result["scores"] == expected.tolist()
 
 
@@ -114,13 +112,14 @@ import sys
 sys.modules["anls_eval"] = None
 sys.path.insert(0, {str(tmp_path)!r})
 import anls
-print(anls.anls_star_score([["b"] * 9, "a"], ["a", ["b"] * 9]), anls.ANLS().compute(predictions=["ab"], references=[["ac"]]))
+print(anls.anls_star_score([["b"] * 9, "a"], ["a", ["b"] * 9]))
+print(anls.ANLS().compute(predictions=["ab"], references=[["ac"]]))
 """
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        [sys.executable, "-I", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True
+        [sys.executable, "-I", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert done.stdout == "1.0 {'anls_score': 0.5}\n", done.stderr
+    assert done.stdout == "1.0\n{'anls_score': 0.5}\n", done.stderr
 
 
 def test_a_stale_file_is_refused(tmp_path: Path) -> None:

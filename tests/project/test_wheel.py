@@ -59,13 +59,14 @@ def test_content(wheel: Path) -> None:
     assert "Provides-Extra: all" in metadata
 
 
-def test_source_distribution(wheel: Path) -> None:
-    script = "import sys; from hatchling.build import build_sdist; print(build_sdist(sys.argv[1]))"
-    run([sys.executable, "-c", f"import os; os.chdir({str(ROOT)!r}); {script}", str(wheel.parent)], wheel.parent)
+def test_source_distribution(installed: Path, wheel: Path) -> None:
+    python = str(installed / "python")
+    run([python, *PIP, "install", "hatchling"], wheel.parent)
+    run([python, "-c", f"from hatchling.build import build_sdist; build_sdist({str(wheel.parent)!r})"], ROOT)
     with tarfile.open(wheel.parent / f"anls_eval-{__version__}.tar.gz") as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"anls.py", "anls_eval/py.typed", "CITATION.cff", "README.md", "LICENSE", "pyproject.toml"} <= names
-    assert not [name for name in names if name.startswith((".", "tests", "benchmarks"))]
+    assert not [name for name in names if name.startswith(("tests", "benchmarks", ".venv"))]
 
 
 def test_citation_is_of_this_version() -> None:
