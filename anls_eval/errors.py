@@ -78,7 +78,8 @@ class Explained(BaseException):
         refused = self.refused and ((words and words(self.option, self.value)) or self.refused)
         named = [(own.purpose, (words or python_words)(own.option, own.value)) for own in self.remedies]
         ways = [f"To {purpose}, {verb} {option}." for purpose, option in named if option]
-        return " ".join([": ".join(filter(None, (self.where, refused, self.problem))), *ways])
+        said = ": ".join(filter(None, (self.where, refused, self.problem)))
+        return " ".join(filter(None, [said, *ways]))
 
     def __str__(self) -> str:
         return self.told()
