@@ -34,7 +34,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 import datasets
 import evaluate
@@ -748,7 +748,7 @@ def protocol_from_signature(text: str) -> Protocol:
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/arrow.py
-# Arrow columns and NumPy arrays: the types that texts are held in, and what reads their buffers.
+# Arrow columns of texts: their types, conversions, and views of their buffers as NumPy arrays.
 # ---------------------------------------------------------------------------------------------------
 
 TEXTS = pa.large_string()
@@ -864,7 +864,7 @@ def has_no_gap(answers: pa.LargeListArray) -> bool:
 
 
 def arrow_type(given: pa.DataType) -> pa.DataType | None:
-    """The Arrow type that texts or lists of texts are scored as; None if it is something else."""
+    """Return the Arrow type in which texts or lists of texts are scored; None for other types."""
     if pa.types.is_list(given) or pa.types.is_large_list(given) or pa.types.is_fixed_size_list(given):
         inner = arrow_type(given.value_type)
         return TEXT_LISTS if inner == TEXTS else None
@@ -874,7 +874,7 @@ def arrow_type(given: pa.DataType) -> pa.DataType | None:
 
 
 def as_array(block: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return a column of texts or lists of texts as one array of the type that is scored."""
+    """Return a column of texts or lists of texts as one array, in the type in which it is scored."""
     wanted = block.cast(arrow_type(block.type))
     return wanted.combine_chunks() if isinstance(wanted, pa.ChunkedArray) else wanted
 
@@ -892,7 +892,7 @@ def encode_texts(value: Any) -> Any:
 
 
 def decode_texts(column: pa.Array, kind: pa.DataType) -> Any:
-    """Stored bytes as an Arrow array of texts, or as a list if there are lone surrogates."""
+    """Return stored bytes as an Arrow array of texts, or as a list if there are lone surrogates."""
 
     def text(value: Any) -> Any:
         if isinstance(value, list):
@@ -1562,10 +1562,10 @@ def _strip_step(rules: Protocol) -> Callable[[str], str]:
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/tree/ratios.py
-# The value of a pair of nodes, a sum of similarities and a length, and the canonical choice among several.
+# The value of a pair of nodes (a sum of similarities and a length), and the canonical choice among several.
 # ---------------------------------------------------------------------------------------------------
 
-Value = tuple[float, int]  # of a pair of nodes: the sum s of its similarities, and its length l
+Value = tuple[float, int]  # of a pair of nodes: the sum s of the similarities, and the length l
 
 TIE = 1e-9  # sums of ratios that differ by less are equal
 
@@ -1579,30 +1579,30 @@ def ratio_of(value: Value) -> float:
     return value[0] / value[1] if value[1] else 1.0
 
 
-def best_of(values: list[Value], liked: list[int] | None = None) -> int:
-    """The index of the greatest ratio; then of the greatest s, of the smallest l, and of what is liked most."""
+def best_of(values: list[Value], preference: list[int] | None = None) -> int:
+    """Return the index of the maximum ratio; of ties, by maximum s, then minimum l, then maximum preference."""
     if len(values) == 1:
         return 0
     ratios = list(map(ratio_of, values))
     top = max(ratios) - TIE
     tied = [index for index, ratio in enumerate(ratios) if ratio >= top]
-    most = max(values[index][0] for index in tied) - TIE
-    tied = [index for index in tied if values[index][0] >= most]
+    top_s = max(values[index][0] for index in tied) - TIE
+    tied = [index for index in tied if values[index][0] >= top_s]
     best = min(tied, key=lambda index: (values[index][1], -values[index][0]))
-    if liked:
-        best = max((index for index in tied if values[index] == values[best]), key=lambda index: liked[index])
+    if preference:
+        best = max((index for index in tied if values[index] == values[best]), key=lambda index: preference[index])
     return best
 
 
-def best_of_each(s: Matrix, lengths: Matrix, allowed: Matrix | bool, liked: Matrix | None) -> Matrix:
-    """The same for every column, or cell, of values that are stacked along the first axis."""
+def best_of_each(s: Matrix, lengths: Matrix, allowed: Matrix | bool, preference: Matrix | None) -> Matrix:
+    """Apply `best_of` along the first axis, to the allowed values."""
     ratios = np.where(allowed, ratios_of(s, lengths), -1)
     tied = ratios >= ratios.max(axis=0) - TIE
     tied &= s >= np.where(tied, s, -1).max(axis=0) - TIE
     tied &= lengths == np.where(tied, lengths, np.iinfo(np.int64).max).min(axis=0)
     value = np.where(tied, s, -1)
-    if liked is not None:
-        value = np.where(value >= value.max(axis=0) - NOISE, liked, -1)
+    if preference is not None:
+        value = np.where(value >= value.max(axis=0) - NOISE, preference, -1)
     return cast(Matrix, value.argmax(axis=0))
 
 
@@ -1616,62 +1616,56 @@ def ratios_of(s: Matrix, lengths: Matrix) -> Matrix:
 # The best matching of two lists by the canonical rule.
 # ---------------------------------------------------------------------------------------------------
 
-_FEW_WAYS = 24  # to match two lists, up to which trying each is faster than an assignment
+_FEW_WAYS = 24  # up to this many, trying each way to match two lists is faster than an assignment
 
-MATRIX_CELLS = 4_000_000  # of one matrix, about
+MATRIX_CELLS = 4_000_000  # approximate size of one matrix
 
-MAX_PAIRS = 50_000_000  # of the values of two lists: 2 GB, and minutes of matching
+MAX_PAIRS = 50_000_000  # of values of two lists: more would take over 2 GB and minutes to match
 
 
 @functools.lru_cache(maxsize=64)
 def ways_to_match(rows: int, columns: int) -> Sequence[tuple[tuple[int, int], ...]]:
-    """Every way to match so many rows and columns, as pairs of indexes; none if there are too many ways."""
+    """List every way to match so many rows and columns, as pairs of indexes; empty if there are too many."""
     if rows > columns:
         return [tuple(sorted((i, j) for j, i in way)) for way in ways_to_match(columns, rows)]
     if rows and (columns > _FEW_WAYS or math.perm(columns, rows) > _FEW_WAYS):
         return []
-    return [tuple(enumerate(own)) for own in itertools.permutations(range(columns), rows)]
+    return [tuple(enumerate(way)) for way in itertools.permutations(range(columns), rows)]
 
 
 def match_lists(
-    s: Matrix, lengths: Matrix, rows: Matrix, columns: Matrix, equal: Matrix | None = None, left: int = 0
+    s: Matrix, lengths: Matrix, rows: Matrix, columns: Matrix, equal: Matrix | None = None, rest: int = 0
 ) -> list[tuple[int, int]]:
-    """Match rows and columns by the canonical rule.
+    """Match rows and columns by the canonical rule; return the pairs of indexes in the order of the rows.
 
-    Args:
-        s: The sums of similarities of all pairs.
-        lengths: Their lengths.
-        rows: The sizes of the rows, which a row that is left over adds to the length.
-        columns: The same for the columns.
-        equal: Which pairs are to be preferred among matchings that are equal in all else.
-        left: The sizes of what is left over whatever is matched.
-
-    Returns:
-        The pairs of indexes, in the order of the rows.
+    `s` and `lengths` hold the values of all pairs. `rows` and `columns` hold the sizes that unmatched ones add to the
+    length, and `rest` is what else adds to it in any case. Pairs that are `equal` are preferred among matchings that
+    tie in all else.
     """
     uniform = len({*rows.tolist(), *columns.tolist()}) == 1 and lengths.min() == lengths.max()
     if uniform and equal is None:  # all matchings have one length, so the greatest s is the greatest sum of ratios
         return list(zip(*(side.tolist() for side in assign(s)), strict=True))
     ratios = ratios_of(s, lengths)
     if 1 in s.shape:
-        all_lengths = lengths - np.add.outer(rows, columns) + rows.sum() + columns.sum() + left
+        all_lengths = lengths - np.add.outer(rows, columns) + rows.sum() + columns.sum() + rest
         allowed = ratios.ravel() >= ratios.max() - TIE
         best = int(best_of_each(s.ravel(), all_lengths.ravel(), allowed, None if equal is None else equal.ravel()))
         return [divmod(best, s.shape[1])]
 
-    # A square, in which what is left over is matched with nothing.
+    # A square, in which unmatched rows or columns are paired with nothing.
     n = max(s.shape)
     if n * n > MATRIX_CELLS:
-        i, j = _enough_of_each(s, lengths, rows, columns, equal)
+        i, j = _needed_lines(s, lengths, rows, columns, equal)
         if len(i) < len(rows) or len(j) < len(columns):
-            own = np.ix_(i, j)
-            left += int(rows.sum() - rows[i].sum() + columns.sum() - columns[j].sum())
-            found = match_lists(s[own], lengths[own], rows[i], columns[j], None if equal is None else equal[own], left)
-            return [(i[a], j[b]) for a, b in found]
+            cells = np.ix_(i, j)
+            rest += int(rows.sum() - rows[i].sum() + columns.sum() - columns[j].sum())
+            kept_equal = None if equal is None else equal[cells]
+            matched = match_lists(s[cells], lengths[cells], rows[i], columns[j], kept_equal, rest)
+            return [(i[a], j[b]) for a, b in matched]
     if n * n > MAX_PAIRS:
         raise ValueError(
-            f"a list of {len(rows):,} and one of {len(columns):,} values that differ need a table of more than "
-            f"{MAX_PAIRS:,} cells, which is the limit: score their parts"
+            f"a list of {len(rows):,} and one of {len(columns):,} different values need a table of more than "
+            f"{MAX_PAIRS:,} cells, which is the limit: score parts of them"
         )
     square_s, square_ratios = np.zeros((2, n, n))
     square_lengths = np.zeros((n, n), dtype=np.int64)
@@ -1685,14 +1679,14 @@ def match_lists(
     order = _assign(square_ratios, allowed)
     allowed = _optimal(square_ratios, order, allowed, NOISE if uniform else TIE)
     if not uniform and np.count_nonzero(allowed) > n:
-        # Dinkelbach's iteration for the greatest s / l: maximise s - ratio * l until the ratio does not grow.
+        # Dinkelbach's iteration for the maximum of s / l: maximise s - ratio * l until the ratio stops growing.
         all_rows = np.arange(n)
-        ratio, grown = -1.0, _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], left)
+        ratio, grown = -1.0, _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], rest)
         while grown > ratio + 1e-12:
             ratio = grown
             objective = square_s - ratio * square_lengths
             order = _assign(objective, allowed)
-            grown = _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], left)
+            grown = _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], rest)
         allowed = _optimal(objective, order, allowed, TIE)
         objective = square_s if ratio > 0 else -square_lengths.astype(np.float64)
         order = _assign(objective, allowed)
@@ -1704,48 +1698,48 @@ def match_lists(
     return [(i, j) for i, j in enumerate(order.tolist()) if i < len(rows) and j < len(columns)]
 
 
-def _enough_of_each(
+def _needed_lines(
     s: Matrix, lengths: Matrix, rows: Matrix, columns: Matrix, equal: Matrix | None
 ) -> tuple[list[int], list[int]]:
-    """The rows and columns that can be needed: of those that are alike, no more than there are partners."""
+    """Return the rows and columns that can be needed: of identical ones, no more than there are partners."""
     cells = [s, lengths] if equal is None else [s, lengths, equal]
     kept = []
-    for number, sizes in enumerate((rows, columns)):
-        lines = np.column_stack([sizes, *(own.T if number else own for own in cells)])
-        numbers: dict[bytes, list[int]] = {}
-        for at, line in enumerate(lines):
-            alike = numbers.setdefault(line.tobytes(), [])
-            if len(alike) < s.shape[1 - number]:
-                alike.append(at)
-        kept.append(sorted(itertools.chain.from_iterable(numbers.values())))
+    for axis, sizes in enumerate((rows, columns)):
+        lines = np.column_stack([sizes, *(matrix.T if axis else matrix for matrix in cells)])
+        indexes: dict[bytes, list[int]] = {}
+        for index, line in enumerate(lines):
+            identical = indexes.setdefault(line.tobytes(), [])
+            if len(identical) < s.shape[1 - axis]:
+                identical.append(index)
+        kept.append(sorted(itertools.chain.from_iterable(indexes.values())))
     return kept[0], kept[1]
 
 
-def _total_ratio(s: Matrix, lengths: Matrix, left: int) -> float:
-    return ratio_of((math.fsum(s.tolist()), int(lengths.sum()) + left))
+def _total_ratio(s: Matrix, lengths: Matrix, rest: int) -> float:
+    return ratio_of((math.fsum(s.tolist()), int(lengths.sum()) + rest))
 
 
 def assign(weights: Matrix) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the rows and their columns so that the sum of the weights is greatest."""
-    from scipy.optimize import linear_sum_assignment  # takes 0.3 s, which only a match of long lists needs
+    """Return rows and the columns assigned to them, with the maximum sum of weights."""
+    from scipy.optimize import linear_sum_assignment  # takes 0.3 s, and only matching long lists needs it
 
     rows, columns = linear_sum_assignment(weights, maximize=True)
     return rows, columns
 
 
 def _assign(weights: Matrix, allowed: Matrix) -> npt.NDArray[np.int64]:
-    """The column of each row, so that the sum of the weights is greatest."""
+    """Return the column assigned to each row, with the maximum sum of allowed weights."""
     return assign(np.where(allowed, weights, -np.inf))[1]
 
 
 def _optimal(weights: Matrix, order: npt.NDArray[np.int64], allowed: Matrix, tolerance: float) -> Matrix:
-    """The pairs that optimal assignments consist of, given one: those whose reduced cost is 0 within the tolerance.
+    """Find the pairs of all optimal assignments, given one: those whose reduced cost is 0 within the tolerance.
 
-    The dual prices that make the given assignment tight are the shortest paths in its residual graph, found by
-    Bellman and Ford's iteration, which ends soon where few rows compete.
+    The dual prices that make the given assignment tight are the shortest paths in its residual graph, found by the
+    Bellman-Ford iteration, which ends soon if few rows compete.
     """
     costs = np.where(allowed, -weights, np.inf)[:, order]
-    costs -= np.diagonal(costs)[:, None].copy()  # of giving a row the column of another, in place of its own
+    costs -= np.diagonal(costs)[:, None].copy()  # of giving a row the column of another instead of its own
     prices = np.zeros(len(order))
     for _ in range(len(order)):
         lower = np.minimum(prices, (prices[:, None] + costs).min(axis=0))
@@ -1759,7 +1753,7 @@ def _optimal(weights: Matrix, order: npt.NDArray[np.int64], allowed: Matrix, tol
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/tree/nodes.py
-# Trees made ready for comparison: nodes, their kinds and sizes, alternatives, paths, and what is refused.
+# Trees prepared for comparison: nodes with their kinds and sizes, alternatives, paths, and invalid values.
 # ---------------------------------------------------------------------------------------------------
 
 NONE, LEAF, LIST, DICT, ONE_OF = range(5)
@@ -1775,7 +1769,7 @@ KINDS: dict[type, int] = {
     tuple: ONE_OF,
 }
 
-_MAX_VALUES = 10_000_000  # of one tree: more than a document has, and soon reached by lists that hold one another
+_MAX_VALUES = 10_000_000  # of one tree: no document has more, and lists that share elements reach it soon
 
 
 class Node:
@@ -1786,24 +1780,24 @@ class Node:
     def __init__(self, kind: int, value: Any, size: int, missing: Value, like_none: bool, source: Any) -> None:
         self.kind = kind
         self.value = value  # a normalised text, a list of nodes, or a dict of nodes by key
-        self.size = size  # how many leaves: l_t of the paper
-        self.missing = missing  # the value where the other side lacks the key
-        self.like_none = like_none  # as a prediction, it matches None
-        self.source = source  # the object as it was given
-        self.identity = -1  # the same for equal objects, where that was asked for
+        self.size = size  # number of leaves: l_t in the paper
+        self.missing = missing  # its value if the other side does not have the key
+        self.like_none = like_none  # whether it matches None as a prediction
+        self.source = source  # the object as passed
+        self.identity = -1  # the same number for equal objects, if `identities` was passed
 
 
 def one_of(*alternatives: Tree) -> tuple[Tree, ...]:
-    """Give a reference that accepts any of the alternatives: the closest one counts. A tuple means the same.
+    """Return a reference that accepts any of the alternatives; the closest one counts. A tuple does the same.
 
     Args:
-        *alternatives: Trees, at least one.
+        *alternatives: At least one tree.
 
     Returns:
         The alternatives as a tuple.
 
     Raises:
-        ValueError: There is no alternative.
+        ValueError: If there is no alternative.
 
     Example:
         >>> from anls_eval import anls_star_score
@@ -1811,12 +1805,12 @@ def one_of(*alternatives: Tree) -> tuple[Tree, ...]:
         1.0
     """
     if not alternatives:
-        raise ValueError("one_of() has no alternative; expected at least one")
+        raise ValueError("one_of() got no alternative; expected at least one")
     return alternatives
 
 
 class _Inner(NamedTuple):
-    """Where the children of a container stand among all objects of its tree, and under which keys."""
+    """The keys of a container, and the range of its children among all objects of the tree."""
 
     kind: int
     keys: list[str]
@@ -1825,9 +1819,9 @@ class _Inner(NamedTuple):
 
 
 def build_tree(root: Any, side: str, rules: Protocol, identities: dict[Any, int] | None = None) -> Node:
-    """Make the nodes of a tree, without recursion: breadth first down to the leaves, then back up.
+    """Build the nodes of a tree without recursion: breadth first down to the leaves, then back up.
 
-    With `identities`, which the two trees share, equal objects get the same number.
+    With `identities`, a dict shared by both trees, equal objects get the same number.
     """
     released = rules.tree == "released"
     normalise = normaliser(rules.answer_steps if side == "reference" else rules.prediction_steps)
@@ -1836,17 +1830,17 @@ def build_tree(root: Any, side: str, rules: Protocol, identities: dict[Any, int]
     inner: dict[int, _Inner] = {}
     seen: set[int] | None = set()
     for number, given in enumerate(objects):
-        if type(given) is str:  # as most values are: not asked what else they could be
+        if type(given) is str:  # the usual case first, for speed
             nodes.append(Node(LEAF, normalise(given), 1, (0.0, 1), released and not given, given))
             continue
         value, kind = given, KINDS.get(type(given), -1)
         if kind < NONE or (kind == LEAF and value != value):  # NaN
-            value = _usual(given, side, inner, number)
+            value = _convert(given, side, inner, number)
             kind = KINDS[type(value)]
         if kind == LEAF:
             try:
                 text = str(value)
-            except ValueError:  # Python refuses to write integers of thousands of digits
+            except ValueError:  # Python refuses to convert integers of thousands of digits
                 text = number_text(value, f"{side} {_path(inner, number)}")
             nodes.append(Node(LEAF, normalise(text), 1, (0.0, 1), released and value == "", given))
             continue
@@ -1858,7 +1852,7 @@ def build_tree(root: Any, side: str, rules: Protocol, identities: dict[Any, int]
             continue
         keys, children = _children(value, kind, side, inner, number, rules)
         if seen is not None and children:
-            if id(given) in seen:  # used twice, which is fine, or a part of itself
+            if id(given) in seen:  # used twice, which is fine, or part of itself
                 _refuse_cycle(root, side)
                 seen = None
             else:
@@ -1903,27 +1897,29 @@ def is_literal_dict(value: Any) -> bool:
 
 
 def _alternatives(value: dict[Any, Any], inner: dict[int, _Inner], number: int) -> Any:
-    """What JSON writes as ``{"$one_of": [...]}`` as a tuple, and ``{"$literal": {...}}`` as its content."""
+    """Decode ``{"$one_of": [...]}`` to a tuple, and ``{"$literal": {...}}`` to its content."""
     if is_literal_dict(value):
         return value["$literal"]
     if "$one_of" not in value:
         return value
     if len(value) > 1 or not isinstance(value["$one_of"], (list, tuple)):
         found = f"{_path(inner, number)} is {describe_value(value)}"
-        remedy = "Write {'$literal': {...}} around a dict that really has this key."
-        raise ValueError(f"reference {found}; expected '$one_of' alone, with a list of alternatives. {remedy}")
+        remedy = "Wrap a dict that really has this key in {'$literal': {...}}."
+        raise ValueError(
+            f"reference {found}; expected '$one_of' as the only key, with a list of alternatives. {remedy}"
+        )
     return tuple(value["$one_of"])
 
 
 def _children(
     value: Any, kind: int, side: str, inner: dict[int, _Inner], number: int, rules: Protocol
 ) -> tuple[list[str], Sequence[Any]]:
-    """The keys, as texts, and the values of a dict; of a list or tuple, its elements."""
+    """Return the keys, as texts, and the values of a dict, or the elements of a list or tuple."""
     if kind == LIST:
         return [], value
     if kind == ONE_OF:
         if side == "prediction" or not value:
-            fault = "is a tuple; expected a list: only a reference has alternatives" if value else "has no alternative"
+            fault = "is a tuple; expected a list: only references have alternatives" if value else "has no alternative"
             raise ValueError(f"{side} {_path(inner, number)} {fault}")
         return [], value
     if not set(map(type, value)) <= {str}:
@@ -1938,19 +1934,19 @@ def _children(
 
 
 def key_text(key: Any) -> str:
-    """A key as JSON would write it, and an Enum by its value."""
+    """Return a key as JSON would write it; an Enum by its value."""
     while isinstance(key, enum.Enum):
         key = key.value
     return json.dumps(key) if key is None or isinstance(key, bool) else number_text(key, "a key")
 
 
 def plain_value(value: Any) -> Any:
-    """A value that is known to be part of a tree, as one of the types of `KINDS`."""
-    return value if type(value) in KINDS and value == value else _usual(value, "value", {}, 0)
+    """Convert a value that is known to be part of a tree to one of the types in `KINDS`."""
+    return value if type(value) in KINDS and value == value else _convert(value, "value", {}, 0)
 
 
-def _usual(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
-    """A value of a type that people have, as one of the types of `KINDS`."""
+def _convert(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
+    """Convert a value of any supported type to one of the types in `KINDS`."""
     given = value
     while isinstance(value, enum.Enum):
         value = value.value
@@ -1964,18 +1960,18 @@ def _usual(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
     if type(value) in KINDS:
         return value
     if isinstance(value, np.floating):
-        return str(value)  # 0.1 as it is written, in single precision too
+        return str(value)  # written as 0.1, in single precision, too
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, Decimal):
-        if value.is_finite() and abs(value.adjusted()) > 4300:  # as for integers: "1e99999999" would fill the memory
+        if value.is_finite() and abs(value.adjusted()) > 4300:  # as for integers: 1e99999999 would fill the memory
             where = f"{side} {_path(inner, number)}"
-            raise ValueError(f"{where} is {short_repr(value)}, of too many digits to write; pass it as text.")
+            raise ValueError(f"{where} is {short_repr(value)}, which has too many digits; pass it as text.")
         return format(value, "f")
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     for kind in KINDS:
-        if isinstance(value, kind) and not hasattr(value, "_asdict"):  # which named tuples have
+        if isinstance(value, kind) and not hasattr(value, "_asdict"):  # not a named tuple
             return kind(value)
     raise TypeError(
         f"{side} {_path(inner, number)} is {describe_value(given)}; "
@@ -1987,7 +1983,7 @@ def _conversion(value: Any) -> str:
     if isinstance(value, bytes):
         return 'Decode it with .decode("utf-8").'
     if isinstance(value, (set, frozenset)):
-        return "Make it a sorted list."
+        return "Convert it to a sorted list."
     for method in ("model_dump", "_asdict", "tolist"):
         if hasattr(value, method):
             return f"Call its {method}()."
@@ -1997,26 +1993,26 @@ def _conversion(value: Any) -> str:
 
 
 def _path(inner: dict[int, _Inner], number: int) -> str:
-    """The JSON path of an object of a tree that is being compiled."""
-    steps: list[str] = []
-    parents, starts = list(inner), [own.start for own in inner.values()]
+    """Return the JSON path of an object of a tree that is being built."""
+    parts: list[str] = []
+    parents, starts = list(inner), [container.start for container in inner.values()]
     while number:
         parent = parents[bisect.bisect(starts, number) - 1]
-        own, index = inner[parent], number - inner[parent].start
-        steps.append(path_step(own.keys[index] if own.keys else index, own.kind))
+        container, index = inner[parent], number - inner[parent].start
+        parts.append(path_part(container.keys[index] if container.keys else index, container.kind))
         number = parent
-    return "$" + "".join(reversed(steps))
+    return "$" + "".join(reversed(parts))
 
 
-def path_step(key: str | int, kind: int) -> str:
-    """Return the step of a JSON path into a container."""
+def path_part(key: str | int, kind: int) -> str:
+    """Return the part of a JSON path that leads to a child of a container."""
     if isinstance(key, int):
         return f"['$one_of'][{key}]" if kind == ONE_OF else f"[{key}]"
     return f".{key}" if key.isidentifier() else f"[{key!r}]"
 
 
 def _refuse_cycle(root: Any, side: str) -> None:
-    """An object was met a second time, or the tree is endless: raise if some object holds itself."""
+    """Raise a ValueError if an object contains itself."""
     open_ids: set[int] = set()
     closed: set[int] = set()
     stack: list[tuple[Any, bool]] = [(root, False)]
@@ -2030,7 +2026,7 @@ def _refuse_cycle(root: Any, side: str) -> None:
             value = value.value
         if isinstance(value, (list, tuple, dict)) and id(value) not in closed:
             if id(value) in open_ids:
-                raise ValueError(f"{side} holds itself: a {type(value).__name__} is among its own descendants")
+                raise ValueError(f"{side} contains itself: a {type(value).__name__} is among its own descendants")
             open_ids.add(id(value))
             stack.append((value, True))
             stack.extend((child, False) for child in (value.values() if isinstance(value, dict) else value))
@@ -2038,14 +2034,14 @@ def _refuse_cycle(root: Any, side: str) -> None:
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/tree/recursion.py
-# Recursion without a limit: computations that wait for others, run on a stack of their own.
+# Recursion without a depth limit: computations that wait for others, run on an explicit stack.
 # ---------------------------------------------------------------------------------------------------
 
 Computation = Generator[Any, Any, Any]  # a computation that yields the computations it waits for
 
 
 def run_computation(computation: Computation) -> Any:
-    """Run a computation and all that it waits for, on a stack of our own: no tree is too deep for it."""
+    """Run a computation and all those it waits for; no tree is too deep for it."""
     stack, result = [computation], None
     while stack:
         try:
@@ -2062,31 +2058,33 @@ def run_computation(computation: Computation) -> Any:
 # ANLS*: the comparison of two trees, each pair of nodes once.
 # ---------------------------------------------------------------------------------------------------
 
-_FEW_PAIRS = 16  # of list elements, up to which one by one is faster than by matrices
+_FEW_PAIRS = 16  # of list elements: up to this many, comparing one by one is faster than by matrices
 
-_CACHED_CELLS = 15_000  # of what is needed for a moment: less than what is taken from the system and given back
+_CACHED_CELLS = 15_000  # of temporary matrices: small enough for memory that the process already has
 
 
 def _bulk(node: Node) -> int:
-    """The leaves outside the largest child: few where lists only go deep, many where each holds several of a size."""
+    """Count the leaves outside the largest child: few in lists that only nest, many in lists of similar children."""
     return node.size - max([child.size for child in node.value], default=0)
 
 
 class Comparison:
-    """Compares two trees, each pair of nodes once, and remembers what lists and alternatives were matched.
+    """Compares two trees, each pair of nodes once, and remembers how lists and alternatives were matched.
 
-    ANLS*(g, p) = s(g, p) / l(g, p), with s and l as in Peer et al., arXiv:2402.03848, equations 3 to 6, but for the
-    division of s by the number of keys and of matches, which neither the examples of the paper nor the released code
-    have. Two lists are matched so that the sum of the ratios s / l is greatest. Matchings that tie have different
-    scores; the one with the greatest s / l of the whole list is taken, then with the greatest s, then the smallest l,
-    so that the order of the elements does not matter.
+    ANLS*(g, p) = s(g, p) / l(g, p), with s and l as in Peer et al., arXiv:2402.03848, equations 3 to 6, except for the
+    division of s by the number of keys and of matches, which neither the paper's examples nor the released code have.
+    Two lists are matched to maximise the sum of the ratios s / l. Matchings that tie can have different scores: the one
+    with the maximum s / l of the whole list is chosen, then the maximum s, then the minimum l, so that the order of the
+    elements does not matter.
     """
 
     def __init__(self, rules: Protocol, prefer_equal: bool) -> None:
         self.rules = rules
-        self.prefer_equal = prefer_equal  # among matchings of the same value, match what is equal as given
-        self.ways: dict[tuple[int, int], Any] = {}  # what `way` gives, by the ids of two nodes
-        # The same for whole blocks, by the id of g: predictions as columns by their id, the number of each one's way.
+        self.prefer_equal = (
+            prefer_equal  # among matchings of the same value, match elements that were equal before normalisation
+        )
+        self.ways: dict[tuple[int, int], Any] = {}  # what `way` returns, by the ids of two nodes
+        # For whole blocks, by the id of g: the columns of predictions by their id, the index of each way, and the ways.
         self.blocks: dict[int, list[tuple[dict[int, int], Matrix, Sequence[Any]]]] = {}
         self.distances: dict[tuple[str, str], int] = {}
 
@@ -2100,7 +2098,7 @@ class Comparison:
         return self.distances[pair]
 
     def simple(self, g: Node, p: Node) -> Value | None:
-        """The value of a pair that does not depend on other pairs; None if it does."""
+        """Return the value of a pair that does not depend on other pairs, or None if it does."""
         if g.kind == LEAF and p.kind == LEAF:
             distance = 0 if g.value == p.value else self.distance(g, p)
             return float(kept_similarity(distance, max(len(g.value), len(p.value)), self.rules)), 1
@@ -2111,7 +2109,7 @@ class Comparison:
         return 0.0, max(g.size, p.size)
 
     def pair(self, g: Node, p: Node) -> Computation:
-        """The value of any pair."""
+        """Compute the value of a pair."""
         simple = self.simple(g, p)
         if simple:
             return simple
@@ -2119,8 +2117,8 @@ class Comparison:
             values = []
             for option in g.value:
                 values.append(self.simple(option, p) or (yield self.pair(option, p)))
-            liked = [option.identity == p.identity for option in g.value] if self.prefer_equal else None
-            best = best_of(values, liked)
+            equal = [option.identity == p.identity for option in g.value] if self.prefer_equal else None
+            best = best_of(values, equal)
             self.ways[id(g), id(p)] = best
             return values[best]
         if g.kind == DICT:
@@ -2140,16 +2138,16 @@ class Comparison:
                 rows[-1].append(self.simple(child, other) or (yield self.pair(child, other)))
         return self.match_few(g, p, rows)
 
-    # All pairs of two sequences of nodes, as the matrices of s and l.
+    # All pairs of two lists of nodes, as matrices of s and l.
 
     def pairs(self, g: list[Node], p: list[Node]) -> Computation:
-        """Compare all nodes of one sequence with all of another."""
+        """Compare all nodes of one list with all of another."""
         if not g or not p:
             return np.zeros((len(g), len(p))), np.zeros((len(g), len(p)), dtype=np.int64)
         if len(g) * len(p) > MAX_PAIRS:
             raise ValueError(
                 f"a list of {len(g):,} and one of {len(p):,} values have more than {MAX_PAIRS:,} pairs, which is the "
-                "limit: score their parts"
+                "limit: score parts of them"
             )
         ways = {LEAF: self.pairs_of_leaves, LIST: self.pairs_of_lists, DICT: self.pairs_of_dicts}
         kinds = {node.kind for node in g} | {node.kind for node in p}
@@ -2187,9 +2185,9 @@ class Comparison:
                 dtype=np.int32,
             )
             for at in range(0, len(distances), few):
-                own = distances[at : at + few].astype(np.int64)
-                longest = np.maximum.outer(sizes[start + at : start + at + len(own)], other_sizes)
-                s[start + at : start + at + len(own)] = kept_similarity(own, longest, self.rules)
+                part = distances[at : at + few].astype(np.int64)
+                longest = np.maximum.outer(sizes[start + at : start + at + len(part)], other_sizes)
+                s[start + at : start + at + len(part)] = kept_similarity(part, longest, self.rules)
         if len(rows) < len(g) or len(columns) < len(p):
             s = s[np.ix_([rows[node.value] for node in g], [columns[node.value] for node in p])]
         return s, np.broadcast_to(np.int64(1), s.shape)
@@ -2200,23 +2198,23 @@ class Comparison:
         of_g, of_p = _by_key(g), _by_key(p)
         shared = of_g.keys() & of_p.keys()
         everywhere = {key for key in shared if len(of_g[key][0]) == len(g) and len(of_p[key][0]) == len(p)}
-        # First as if no two dicts had a key in common, but for keys that are everywhere; then where keys meet.
-        lacking = [[child.missing for key, child in node.value.items() if key not in everywhere] for node in (*g, *p)]
-        lost = np.array([sum(s for s, _ in own) for own in lacking[: len(g)]])
-        sizes = np.array([sum(length for _, length in own) for own in lacking], dtype=np.int64)
-        s = np.repeat(lost[:, None].astype(np.float64), len(p), axis=1)
+        # First as if only keys that are everywhere had a partner; then corrected wherever two dicts share a key.
+        alone = [[child.missing for key, child in node.value.items() if key not in everywhere] for node in (*g, *p)]
+        alone_s = np.array([sum(s for s, _ in values) for values in alone[: len(g)]])
+        sizes = np.array([sum(length for _, length in values) for values in alone], dtype=np.int64)
+        s = np.repeat(alone_s[:, None].astype(np.float64), len(p), axis=1)
         lengths = np.add.outer(sizes[: len(g)], sizes[len(g) :])
         for key in sorted(shared):
             (rows, children), (columns, others) = of_g[key], of_p[key]
-            own_s, own_lengths = yield self.pairs(children, others)
+            key_s, key_lengths = yield self.pairs(children, others)
             if key in everywhere:
-                s += own_s
-                lengths += own_lengths
+                s += key_s
+                lengths += key_lengths
                 continue
             cells = _cells(rows, columns, s.shape)
-            s[cells] += own_s - np.array([[child.missing[0]] for child in children])
+            s[cells] += key_s - np.array([[child.missing[0]] for child in children])
             missing = [child.missing[1] for child in children], [other.missing[1] for other in others]
-            lengths[cells] += own_lengths - np.add.outer(*missing)
+            lengths[cells] += key_lengths - np.add.outer(*missing)
         return s, lengths
 
     def pairs_of_lists(self, g: list[Node], p: list[Node]) -> Computation:
@@ -2231,31 +2229,31 @@ class Comparison:
             while end < len(g) and (end == start or len(rows) * len(columns) < MATRIX_CELLS):
                 rows += g[end].value
                 end += 1
-            own = yield self.pairs(rows, columns)
-            s[start:end], lengths[start:end] = self.match_all(g[start:end], p, *own)
+            matrices = yield self.pairs(rows, columns)
+            s[start:end], lengths[start:end] = self.match_all(g[start:end], p, *matrices)
             start = end
         return s, lengths
 
     def pairs_of_options(self, g: list[Node], p: list[Node]) -> Computation:
-        """Compare alternatives with nodes: the best alternative counts."""
+        """Compare alternatives with nodes: the closest alternative counts."""
         options = [option for node in g for option in node.value]
         all_s, all_lengths = yield self.pairs(options, p)
         columns = {id(node): j for j, node in enumerate(p)}
         s, lengths, end = [], [], 0
         for node in g:
             start, end = end, end + len(node.value)
-            own_s, own_lengths = all_s[start:end], all_lengths[start:end]
-            liked = _equal_identities(node.value, p) if self.prefer_equal else None
-            best = best_of_each(own_s, own_lengths, True, liked)
+            node_s, node_lengths = all_s[start:end], all_lengths[start:end]
+            equal = _equal_identities(node.value, p) if self.prefer_equal else None
+            best = best_of_each(node_s, node_lengths, True, equal)
             self.blocks.setdefault(id(node), []).append((columns, best, range(len(node.value))))
-            s.append(own_s[best, np.arange(len(p))])
-            lengths.append(own_lengths[best, np.arange(len(p))])
+            s.append(node_s[best, np.arange(len(p))])
+            lengths.append(node_lengths[best, np.arange(len(p))])
         return np.array(s), np.array(lengths)
 
     # The matching of two lists, and the choice among alternatives.
 
     def way(self, g: Node, p: Node) -> Any:
-        """The index of the alternative that was chosen, or the pairs of indexes of the elements that were matched."""
+        """Return the index of the chosen alternative, or the pairs of indexes of the matched elements."""
         ways = range(len(g.value)) if g.kind == ONE_OF else ways_to_match(len(g.value), len(p.value))
         if len(ways) == 1:
             return ways[0]
@@ -2267,7 +2265,7 @@ class Comparison:
         return self.ways[id(g), id(p)]
 
     def match_few(self, g: Node, p: Node, values: list[list[Value]]) -> Value:
-        """Match the elements of two lists whose pairs have these values, in rows; remember it, and give its value."""
+        """Match two lists, given the values of all pairs in rows; remember the matching and return its value."""
         ways = ways_to_match(len(g.value), len(p.value))
         if not ways:
             cells = np.array(values)
@@ -2275,16 +2273,16 @@ class Comparison:
         ratios = [math.fsum([ratio_of(values[i][j]) for i, j in way]) for way in ways]
         top = max(ratios) - TIE
         ways = [way for way, ratio in zip(ways, ratios, strict=True) if ratio >= top]
-        found = [_total(g, p, [(i, j, *values[i][j]) for i, j in way]) for way in ways]
-        liked = None
+        totals = [_total(g, p, [(i, j, *values[i][j]) for i, j in way]) for way in ways]
+        equal = None
         if self.prefer_equal:
-            liked = [sum(g.value[i].identity == p.value[j].identity for i, j in way) for way in ways]
-        best = best_of(found, liked)
+            equal = [sum(g.value[i].identity == p.value[j].identity for i, j in way) for way in ways]
+        best = best_of(totals, equal)
         self.ways[id(g), id(p)] = ways[best]
-        return found[best]
+        return totals[best]
 
     def match(self, g: Node, p: Node, s: Matrix, lengths: Matrix) -> Value:
-        """The same for values in matrices."""
+        """Match two lists, given the values of all pairs in matrices; remember the matching and return its value."""
         if ways_to_match(len(g.value), len(p.value)):
             values = zip(s.tolist(), lengths.tolist(), strict=True)
             return self.match_few(g, p, [list(zip(*row, strict=True)) for row in values])
@@ -2294,30 +2292,30 @@ class Comparison:
         return _total(g, p, [(i, j, float(s[i, j]), int(lengths[i, j])) for i, j in matched])
 
     def match_all(self, g: list[Node], p: list[Node], s: Matrix, lengths: Matrix) -> tuple[Matrix, Matrix]:
-        """The same for many lists, of whose elements all pairs are in one matrix."""
+        """Match each list of g with each of p, given the values of all pairs of their elements."""
         found_s, found_lengths = np.empty((len(g), len(p))), np.empty((len(g), len(p)), dtype=np.int64)
         leaves_only = all(child.kind == LEAF for node in (*g, *p) for child in node.value)
         for (of_g, rows), (of_p, columns) in itertools.product(_by_length(g), _by_length(p)):
             ways = ways_to_match(rows.shape[1], columns.shape[1])
             if ways and len(of_g) * len(of_p) > _FEW_PAIRS:
                 cells = rows[:, :, None, None], columns
-                alike = [g[i] for i in of_g], [p[j] for j in of_p]
-                found = self.match_alike(*alike, s[cells], lengths[cells], ways)
+                lists = [g[i] for i in of_g], [p[j] for j in of_p]
+                found = self.match_same_length(*lists, s[cells], lengths[cells], ways)
                 found_s[np.ix_(of_g, of_p)], found_lengths[np.ix_(of_g, of_p)] = found
                 continue
             for (a, i), (b, j) in itertools.product(enumerate(of_g), enumerate(of_p)):
-                own = np.ix_(rows[a], columns[b])
-                if leaves_only and not ways:  # one length; which way is best is found again where it is needed
-                    best = assign(s[own])
-                    found_s[i, j], found_lengths[i, j] = math.fsum(s[own][best].tolist()), max(s[own].shape)
+                cells = np.ix_(rows[a], columns[b])
+                if leaves_only and not ways:  # one length; `way` finds the best way again if it is needed
+                    best = assign(s[cells])
+                    found_s[i, j], found_lengths[i, j] = math.fsum(s[cells][best].tolist()), max(s[cells].shape)
                 else:
-                    found_s[i, j], found_lengths[i, j] = self.match(g[i], p[j], s[own], lengths[own])
+                    found_s[i, j], found_lengths[i, j] = self.match(g[i], p[j], s[cells], lengths[cells])
         return found_s, found_lengths
 
-    def match_alike(
+    def match_same_length(
         self, g: list[Node], p: list[Node], s: Matrix, lengths: Matrix, ways: Sequence[Any]
     ) -> tuple[Matrix, Matrix]:
-        """The same for lists of one length on each side: the axes are lists and elements of g, then of p."""
+        """Match lists of one length on each side; the axes are lists and elements of g, then of p."""
 
         def sums(cells: Matrix) -> Matrix:
             return np.array([sum((cells[:, i, :, j] for i, j in way), np.zeros((len(g), len(p)))) for way in ways])
@@ -2327,23 +2325,23 @@ class Comparison:
         all_s, all_lengths = sums(s), sums(lengths - without_partner.reshape(s.shape))
         all_lengths += np.add.outer([node.size for node in g], [node.size for node in p])
         ratios = sums(ratios_of(s, lengths))
-        liked = sums(_equal_identities(rows, columns).reshape(s.shape)) if self.prefer_equal else None
-        best = best_of_each(all_s, all_lengths, ratios >= ratios.max(axis=0) - TIE, liked)
-        numbers_of_p = {id(node): j for j, node in enumerate(p)}
+        equal = sums(_equal_identities(rows, columns).reshape(s.shape)) if self.prefer_equal else None
+        best = best_of_each(all_s, all_lengths, ratios >= ratios.max(axis=0) - TIE, equal)
+        columns_of_p = {id(node): j for j, node in enumerate(p)}
         for node, chosen in zip(g, best, strict=True):
-            self.blocks.setdefault(id(node), []).append((numbers_of_p, chosen, ways))
-        found = (np.take_along_axis(own, best[None], axis=0)[0] for own in (all_s, all_lengths))
+            self.blocks.setdefault(id(node), []).append((columns_of_p, chosen, ways))
+        found = (np.take_along_axis(matrix, best[None], axis=0)[0] for matrix in (all_s, all_lengths))
         return next(found), next(found)
 
 
 def _total(g: Node, p: Node, matched: list[tuple[int, int, float, int]]) -> Value:
-    """The value of two lists, from the indexes and values of the pairs that were matched."""
-    length = sum([own - g.value[i].size - p.value[j].size for i, j, _, own in matched])
-    return math.fsum([own for _, _, own, _ in matched]), length + g.size + p.size
+    """Sum up the value of two lists from the indexes and values of their matched pairs."""
+    length = sum([pair_length - g.value[i].size - p.value[j].size for i, j, _, pair_length in matched])
+    return math.fsum([s for _, _, s, _ in matched]), length + g.size + p.size
 
 
 def _by_key(nodes: list[Node]) -> dict[str, tuple[list[int], list[Node]]]:
-    """Of each key, the indexes of the dicts that have it and the children there."""
+    """Return for each key the indexes of the dicts that have it, and their values."""
     found: dict[str, tuple[list[int], list[Node]]] = {}
     for index, node in enumerate(nodes):
         for key, child in node.value.items():
@@ -2354,18 +2352,18 @@ def _by_key(nodes: list[Node]) -> dict[str, tuple[list[int], list[Node]]]:
 
 
 def _cells(rows: list[int], columns: list[int], shape: tuple[int, ...]) -> Any:
-    """The index of these rows and columns of a matrix; NumPy is faster where one of them is a slice of all."""
+    """Index these rows and columns of a matrix; NumPy is faster if one of them is a slice of all."""
     if len(rows) == shape[0]:
         return slice(None), columns
     return (rows, slice(None)) if len(columns) == shape[1] else np.ix_(rows, columns)
 
 
 def _by_length(nodes: list[Node]) -> list[tuple[list[int], Matrix]]:
-    """The indexes of the lists of one length, and in rows where their elements stand among those of all lists."""
+    """Group lists by length: their indexes, and in rows the indexes of their elements among those of all lists."""
     lengths = np.array([len(node.value) for node in nodes])
     starts = np.cumsum(lengths) - lengths
-    alike = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
-    return [(own.tolist(), np.add.outer(starts[own], np.arange(lengths[own[0]]))) for own in alike]
+    groups = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
+    return [(group.tolist(), np.add.outer(starts[group], np.arange(lengths[group[0]]))) for group in groups]
 
 
 def _numbered(values: Iterable[str]) -> dict[str, int]:
@@ -2378,18 +2376,18 @@ def _equal_identities(g: list[Node], p: list[Node]) -> Matrix:
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/tree/credit.py
-# The pairs of nodes that a score is made of, and the exact sum of what they count.
+# The pairs of nodes that make up a score, and the exact sum of their credits.
 # ---------------------------------------------------------------------------------------------------
 
 class ComparedPair(NamedTuple):
-    """A pair of nodes that the score is made of, or a node without partner."""
+    """A pair of nodes of reference (g) and prediction (p), or a node without a partner."""
 
-    parent: int  # the number of the step that this one is a part of
-    at_g: Any  # key or index in it, None without partner
+    parent: int  # the index of the pair that contains this one
+    at_g: Any  # key or index in the parent; None without a partner
     at_p: Any
     g: Node | None
     p: Node | None
-    why: str | None  # why it counts 0; empty if it counts, None if its parts count
+    why: str | None  # why it scores 0; empty if it counts, None if the pairs inside it count
     length: int = 0
     distance: int = 0
     longest: int = 1
@@ -2397,69 +2395,69 @@ class ComparedPair(NamedTuple):
 
 BELOW_THRESHOLD, MISSING_PART, INVENTED, MISMATCH = "below threshold", "missing", "hallucinated", "type mismatch"
 
-# What a pair consists of: the number of its step, where the part is in both, the nodes, the value without partner.
-_Part = tuple[int, Any, Any, Node | None, Node | None, Value]
+# A pair to be compared: parent, position on both sides, the nodes, and its value if one node is missing.
+_OpenPair = tuple[int, Any, Any, Node | None, Node | None, Value]
 
 
 def compared_pairs(comparison: Comparison, reference: Node, prediction: Node) -> list[ComparedPair]:
-    """Go down the pairs that were matched, each after what it is a part of."""
-    steps: list[ComparedPair] = []
-    stack: list[_Part] = [(-1, None, None, reference, prediction, (0, 0))]
+    """List the matched pairs from the root down, each after the one that contains it."""
+    pairs: list[ComparedPair] = []
+    stack: list[_OpenPair] = [(-1, None, None, reference, prediction, (0, 0))]
     while stack:
         parent, at_g, at_p, g, p, missing = stack.pop()
-        number = len(steps)
-        parts: list[_Part] | None = None
+        index = len(pairs)
+        inside: list[_OpenPair] | None = None
         if p is None or g is None:
             why = "" if missing[0] else MISSING_PART if p is None else INVENTED
-            steps.append(ComparedPair(parent, at_g, at_p, g, p, why, missing[1]))
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, missing[1]))
         elif g.kind == LEAF and p.kind == LEAF:
             distance = 0 if g.value == p.value else comparison.distance(g, p)
             longest = max(len(g.value), len(p.value), 1)
             why = "" if reaches_threshold(distance, longest, comparison.rules) else BELOW_THRESHOLD
-            steps.append(ComparedPair(parent, at_g, at_p, g, p, why, 1, distance, longest))
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, 1, distance, longest))
         elif g.kind == NONE:
             why = "" if p.like_none else MISMATCH
-            steps.append(ComparedPair(parent, at_g, at_p, g, p, why, max(1, p.size)))
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, max(1, p.size)))
         elif g.kind == ONE_OF:
             option = comparison.way(g, p)
-            parts = [(number, option, None, g.value[option], p, (0, 0))]
+            inside = [(index, option, None, g.value[option], p, (0, 0))]
         elif g.kind == p.kind == DICT:
-            parts = [
-                (number, key, key if key in p.value else None, child, p.value.get(key), child.missing)
+            inside = [
+                (index, key, key if key in p.value else None, child, p.value.get(key), child.missing)
                 for key, child in g.value.items()
             ]
-            parts += [
-                (number, None, key, None, child, (0, child.missing[1]))
+            inside += [
+                (index, None, key, None, child, (0, child.missing[1]))
                 for key, child in p.value.items()
                 if key not in g.value
             ]
         elif g.kind == p.kind == LIST:
             matched = comparison.way(g, p)
-            parts = [(number, i, j, g.value[i], p.value[j], (0, 0)) for i, j in matched]
+            inside = [(index, i, j, g.value[i], p.value[j], (0, 0)) for i, j in matched]
             rows, columns = {i for i, _ in matched}, {j for _, j in matched}
-            parts += [(number, i, None, c, None, (0, c.size)) for i, c in enumerate(g.value) if i not in rows]
-            parts += [(number, None, j, None, c, (0, c.size)) for j, c in enumerate(p.value) if j not in columns]
+            inside += [(index, i, None, c, None, (0, c.size)) for i, c in enumerate(g.value) if i not in rows]
+            inside += [(index, None, j, None, c, (0, c.size)) for j, c in enumerate(p.value) if j not in columns]
         else:
-            steps.append(ComparedPair(parent, at_g, at_p, g, p, MISMATCH, max(g.size, p.size)))
-        if parts is not None:
-            steps.append(ComparedPair(parent, at_g, at_p, g, p, None))
-            stack += reversed(parts)
-    return steps
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, MISMATCH, max(g.size, p.size)))
+        if inside is not None:
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, None))
+            stack += reversed(inside)
+    return pairs
 
 
-# Of some parts: their length, how many count as 1, and distance and length of each text that counts less.
+# The length of some pairs, how many count fully, and distance and length of each text that counts in part.
 Credit = tuple[int, int, list[tuple[int, int]]]
 
 
-def count_credit(steps: list[ComparedPair]) -> Credit:
-    """Sum up compared pairs: their length, how many count fully, and the texts that count in part."""
-    counted = [step for step in steps if step.why == "" and step.length]
-    partial = [(step.distance, step.longest) for step in counted if step.distance]
-    return sum([step.length for step in steps]), len(counted) - len(partial), partial
+def count_credit(pairs: list[ComparedPair]) -> Credit:
+    """Sum up compared pairs."""
+    counted = [pair for pair in pairs if pair.why == "" and pair.length]
+    partial = [(pair.distance, pair.longest) for pair in counted if pair.distance]
+    return sum([pair.length for pair in pairs]), len(counted) - len(partial), partial
 
 
 def exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> float:
-    """The score, from the exact sum of fractions: no order of the parts can change a bit."""
+    """Compute a score from the exact sum of its fractions, so that their order cannot change a bit."""
     if not length:
         return 1.0
     if length == len(partial) == 1:
@@ -2471,19 +2469,19 @@ def exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> f
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/tree/documents.py
-# ANLS* of many documents, whose texts are compared in one batch.
+# ANLS* of many documents: a fast path for dicts, whose texts are compared in one batch.
 # ---------------------------------------------------------------------------------------------------
 
 SCALARS = frozenset({str, int, float, bool})
 
-_MAX_SIDE = 1_000_000  # values of one side in dicts: more of them may be a dict that holds itself
+_MAX_SIDE = 1_000_000  # values of one side in dicts: more may mean a dict that contains itself
 
 
 class _Documents:
-    """Pairs of trees whose texts are compared in one batch.
+    """Pairs of trees whose texts are compared in one batch, which is 6 times as fast for documents of only dicts.
 
-    What only dicts lead to has its partner under the same keys and needs no search: so it is in most documents. Lists,
-    alternatives and whatever is unusual are compared as `Comparison` does it.
+    Values that are reached through dicts alone have their partner under the same keys and need no search. Lists,
+    alternatives and unusual values are left to `Comparison`.
     """
 
     def __init__(self, rules: Protocol) -> None:
@@ -2491,18 +2489,13 @@ class _Documents:
         self.equal_is_full = rules.prediction_steps == rules.answer_steps and bool(reaches_threshold(0, 1, rules))
         self.lengths: list[int] = []
         self.full: list[int] = []
-        self.partial: list[tuple[int, int, int]] = []  # document, distance and length of texts compared in a search
-        self.predictions: list[str] = []  # texts that differ from those of the references
+        self.partial: list[tuple[int, int, int]] = []  # document, distance and length of texts compared by `Comparison`
+        self.predictions: list[str] = []  # texts to compare in the batch
         self.references: list[str] = []
-        self.ends: list[int] = []  # of each document, in these
+        self.ends: list[int] = []  # where the texts of each document end
 
     def add(self, prediction: Any, reference: Any) -> None:
-        """Take the next document.
-
-        Raises:
-            TypeError: A part that is of no tree; its path begins there.
-            ValueError: The same.
-        """
+        """Add the next document; the paths in errors begin at the part that is wrong."""
         if type(prediction) is not dict or type(reference) is not dict:
             self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
             return
@@ -2538,13 +2531,13 @@ class _Documents:
             if shared < len(p):
                 rest += [(NOT_GIVEN, child) for key, child in p.items() if key not in g]
         for g, p in rest:
-            own = self.other(g, p)
-            length, full = length + own[0], full + own[1]
-            partial += own[2]
+            rest_length, rest_full, rest_partial = self.other(g, p)
+            length, full = length + rest_length, full + rest_full
+            partial += rest_partial
         self.close(length, full, partial)
 
     def other(self, g: Any, p: Any) -> Credit:
-        """What a part counts that is not two texts."""
+        """Compute the credit of a part that is not two texts."""
         if self.rules.tree == "paper":
             g, p = (NOT_GIVEN if value is None or is_missing_value(value) else value for value in (g, p))
         if g is p:
@@ -2559,18 +2552,19 @@ class _Documents:
         return self.searched(g, p)
 
     def searched(self, g: Any, p: Any) -> Credit:
+        """Compute the credit of a part with lists, alternatives or unusual values."""
         nodes = build_tree(g, "reference", self.rules), build_tree(p, "prediction", self.rules)
         return count_credit(compared_pairs(Comparison(self.rules, prefer_equal=False), *nodes))
 
     def close(self, length: int, full: int, partial: list[tuple[int, int]]) -> None:
-        """The document is complete, but for its texts."""
-        self.partial += [(len(self.lengths), *own) for own in partial]
+        """Complete a document, except for its texts."""
+        self.partial += [(len(self.lengths), *text) for text in partial]
         self.lengths.append(length)
         self.full.append(full)
         self.ends.append(len(self.predictions))
 
     def scores(self) -> Floats:
-        """The scores of all documents."""
+        """Compute the scores of all documents."""
         ends = np.array([0, *self.ends], np.int64)
         owners = np.repeat(np.arange(len(self.ends)), ends[1:] - ends[:-1])
         distances, longest = self.compared()
@@ -2582,7 +2576,7 @@ class _Documents:
         return _exact_scores(np.array(self.lengths, np.int64), full, partial[np.argsort(partial[:, 0], kind="stable")])
 
     def compared(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Distances and lengths of all texts that differ, a block at a time."""
+        """Compute distances and lengths of all collected texts, a block at a time."""
         found = [np.zeros((2, 0), np.int64)]
         weights = {"weights": edit_costs(self.rules)}
         for start in range(0, len(self.predictions), BLOCK_ROWS):
@@ -2596,23 +2590,23 @@ class _Documents:
 
 
 def _normalised(texts: list[str], steps: tuple[str, ...]) -> tuple[Any, npt.NDArray[np.int64]]:
-    """Texts after the steps, and their lengths."""
+    """Apply the steps to texts; return them with their lengths."""
     try:
         prepared = prepare_texts(text_array(texts), steps, "compared")
-    except UnicodeEncodeError:  # Arrow has no lone surrogates
-        done = list(map(normaliser(steps), texts))
-        return done, np.array(list(map(len, done)), np.int64)
+    except UnicodeEncodeError:  # lone surrogates, which Arrow cannot hold
+        normalised = list(map(normaliser(steps), texts))
+        return normalised, np.array(list(map(len, normalised)), np.int64)
     return as_objects(prepared.compared), prepared.sizes
 
 
 def _exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:
-    """`exact_score` of many documents. The rows of `partial` begin with the number of their document, in order."""
+    """Compute `exact_score` of many documents; rows of `partial` begin with their document's index, in order."""
     owners, distances, longest = partial.T
     products, denominators = np.ones(len(lengths)), np.ones(len(lengths), np.int64)
-    with np.errstate(over="ignore"):  # those are summed in integers of any size
+    with np.errstate(over="ignore"):  # such documents are summed in integers of any size
         np.multiply.at(products, owners, longest)
         np.multiply.at(denominators, owners, longest)
-    exact = products * lengths < 2**53  # what float64 holds exactly, it divides with one rounding, as Python does
+    exact = products * lengths < 2**53  # float64 holds these exactly and rounds the quotient once, as Python does
     denominators[~exact] = 1
     kept = full * denominators
     np.add.at(kept, owners, (longest - distances) * (denominators[owners] // longest))
@@ -2633,7 +2627,7 @@ def score_trees(predictions: Sequence[Any], references: Sequence[Any], rules: Pr
             documents.add(*pair)
         except (TypeError, ValueError):
             try:
-                compare_trees(*pair, rules)  # raises, too, and knows the path from the root
+                compare_trees(*pair, rules)  # raises the error with the path from the root
             except (TypeError, ValueError) as error:
                 raise type(error)(f"row {row}: {error}") from None
             raise
@@ -2641,7 +2635,7 @@ def score_trees(predictions: Sequence[Any], references: Sequence[Any], rules: Pr
 
 
 def is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool:
-    """The released code's mode for ST-VQA data, at the top level only."""
+    """Return whether a reference is a list of texts beside a text: the released code's mode for ST-VQA data."""
     return (
         rules.tree == "released"
         and isinstance(reference, list)
@@ -2651,15 +2645,15 @@ def is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool
 
 
 def _is_text(value: Any) -> bool:
-    """Whether JSON would hold it as a text, as it holds a Decimal."""
+    """Return whether a value is written as text in JSON, such as a Decimal."""
     try:
         return isinstance(plain_value(value), str)
-    except TypeError:  # that it is part of no tree is said elsewhere, with its path
+    except TypeError:  # not part of a tree: refused elsewhere, with its path
         return False
 
 
 def compare_trees(prediction: Any, reference: Any, rules: Protocol, explained: bool = False) -> list[ComparedPair]:
-    """Compare two trees and return the pairs that the score is made of."""
+    """Compare two trees and return the pairs that make up the score."""
     identities: dict[Any, int] | None = {} if explained else None
     options = is_list_of_options(prediction, reference, rules)
     g = build_tree(tuple(reference) if options else reference, "reference", rules, identities)
@@ -2674,54 +2668,128 @@ def score_tree(prediction: Any, reference: Any, rules: Protocol) -> float:
 
 
 # ---------------------------------------------------------------------------------------------------
+# anls_eval/text/visible.py
+# Characters that cannot be seen, or that a terminal obeys, in a form that can be seen.
+# ---------------------------------------------------------------------------------------------------
+
+# What a terminal obeys instead of showing it: escape sequences, cursor moves, the direction of writing. Also lone
+# surrogates, which cannot be written to it. Tabs and line ends are harmless.
+_TERMINAL_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str, *, spell_out: bool = False) -> str:
+    r"""Replace each character that has no sign by one: control characters by their pictures, others by \ufffd.
+
+    With `spell_out`, spaces have a picture, too, and others become their code points.
+
+    Example:
+        >>> visible("a\tb c\u200b"), visible("a\tb c\u200b", spell_out=True)
+        ('a␉b c�', 'a␉b␠c<U+200B>')
+    """
+
+    def sign(character: str) -> str:
+        code = ord(character)
+        if code < 0x20 or (spell_out and code == 0x20):
+            return chr(0x2400 + code)  # the block of control pictures: ␀ to ␠
+        if character.isprintable():
+            return character
+        return f"<U+{code:04X}>" if spell_out else "\ufffd"
+
+    return "".join(map(sign, text))
+
+
+def one_line(text: str) -> str:
+    r"""Collapse whitespace, and escape what cannot be printed.
+
+    Example:
+        >>> print(one_line("one\n two\u200b"))
+        one two\u200b
+    """
+    return "".join(own if own.isprintable() else _escape(own) for own in " ".join(text.split()))
+
+
+def terminal_width(text: str) -> int:
+    """Return the number of columns that a text takes in a terminal."""
+    return sum(1 + (unicodedata.east_asian_width(own) in "WF") - bool(unicodedata.combining(own)) for own in text)
+
+
+def escaped(text: str) -> str:
+    r"""Escape the control characters of a text, which anyone may have put into a file or its name, before printing it.
+
+    Example:
+        >>> print(escaped("paid\x1b[2K\rdue"))
+        paid\x1b[2K\rdue
+    """
+    return _TERMINAL_CONTROLS.sub(lambda found: _escape(found[0]), text)
+
+
+def escaped_json(text: str) -> str:
+    r"""Escape the control characters of JSON text, which stays the same JSON.
+
+    Example:
+        >>> print(escaped_json('["\x9b2K"]'))
+        ["\u009b2K"]
+    """
+    return _TERMINAL_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+# ---------------------------------------------------------------------------------------------------
 # anls_eval/tree/as_json.py
 # Trees as JSON can hold them.
 # ---------------------------------------------------------------------------------------------------
 
 def tree_as_json(value: Any, side: str = "reference") -> Any:
-    """A tree as JSON can hold it; in a reference, alternatives as ``{"$one_of": [...]}``."""
-    return run_computation(_plain_json_steps(value, side == "reference"))
+    """Return a tree as plain JSON values; in a reference, alternatives become ``{"$one_of": [...]}``."""
+    return run_computation(_as_json(value, side == "reference"))
 
 
-def _plain_json_steps(value: Any, of_reference: bool) -> Computation:
+def _as_json(value: Any, is_reference: bool) -> Computation:
     value = plain_value(value)
     if isinstance(value, dict):
-        is_literal = of_reference and is_literal_dict(value)
+        is_literal = is_reference and is_literal_dict(value)
         content = value["$literal"] if is_literal else value
-        with_options = of_reference and not is_literal and "$one_of" in content  # and nothing else
+        with_options = is_reference and not is_literal and "$one_of" in content  # which stands alone
         plain: dict[str, Any] = {}
         for key, child in content.items():
             child = list(child) if with_options else child
-            plain[key_text(key)] = yield _plain_json_steps(child, of_reference)
-        return {"$literal": plain} if is_literal or (of_reference and is_literal_dict(plain)) else plain
+            plain[key_text(key)] = yield _as_json(child, is_reference)
+        return {"$literal": plain} if is_literal or (is_reference and is_literal_dict(plain)) else plain
     if isinstance(value, (list, tuple)):
         items = []
         for child in value:
-            items.append((yield _plain_json_steps(child, of_reference)))
+            items.append((yield _as_json(child, is_reference)))
         return {"$one_of": items} if isinstance(value, tuple) else items
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/explanation/result.py
-# `Explanation`: why a score is what it is, with one row for each compared leaf, and how it is printed.
+# `Explanation`: why a score is what it is, with one row for each compared leaf.
 # ---------------------------------------------------------------------------------------------------
+
+_Node = TypeVar("_Node")
+
 
 @dataclasses.dataclass(frozen=True)
 class Match:
-    """One leaf of a score: a reference text with the prediction text it was compared with, or one without the other.
+    """One compared leaf: a reference text and the prediction text it was compared with, or one without the other.
 
-    Args:
-        reference_path: JSON path in the reference; None if nothing there corresponds.
-        prediction_path: JSON path in the prediction; None if nothing there corresponds.
-        reference: The reference text as it was given; None if there is none.
-        prediction: The prediction text as it was given; None if there is none.
-        distance: Edits between the two normalised texts; None if they were not compared.
-        length: The characters that the distance is divided by; None if they were not compared.
+    Attributes:
+        reference_path: JSON path in the reference; None without a counterpart there.
+        prediction_path: JSON path in the prediction; None without a counterpart there.
+        reference: The reference text as passed, or None.
+        prediction: The prediction text as passed, or None.
+        distance: Number of edits between the two normalised texts; None if they were not compared.
+        length: Number of characters by which the distance is divided; None if they were not compared.
         similarity: 1 - distance / length, before the threshold; None if they were not compared.
-        reason: Empty if it counts; else ``below threshold``, ``missing``, ``hallucinated`` or ``type mismatch``.
-        weight: What it adds to the length.
-        credit: What it adds to the sum of similarities.
+        reason: Why the leaf scores 0: ``below threshold``, ``missing``, ``hallucinated``, ``type mismatch``, or
+            ``scores 0 by rule``. Empty if it counts.
+        weight: Its contribution to the length.
+        credit: Its contribution to the sum of similarities.
     """
 
     reference_path: str | None
@@ -2738,7 +2806,7 @@ class Match:
 
 @dataclasses.dataclass
 class ScoreNode:
-    """The score of a key: the mean of s / l over its occurrences, and the scores of the keys below it."""
+    """The score of a key: the mean of s / l over its occurrences, and the scores of its child keys."""
 
     anls_score: float | None = None
     children: dict[str, ScoreNode] = dataclasses.field(default_factory=dict)
@@ -2748,15 +2816,15 @@ class ScoreNode:
 class Explanation:
     """Why a score is what it is. The credits of the matches sum to score x length.
 
-    Args:
+    Attributes:
         score: From 0 to 1.
         length: The sum of the weights.
-        closest_reference: The reference that comes closest to the prediction: alternatives chosen, lists in the order
-            of the prediction with what is left over behind, keys that the prediction invented with None. It is made
-            of the objects that were given.
-        key_scores: The score of each key of dicts, by its path of keys.
+        closest_reference: The reference closest to the prediction: alternatives chosen, list elements in the order of
+            the prediction and unmatched ones last, keys that only the prediction has with None. It consists of the
+            objects that were passed.
+        key_scores: The score of each dict key; empty for texts.
         matches: One row for each leaf, in the order of the reference.
-        signature: As `signature` gives it.
+        signature: The line that `anls_eval.signature` returns.
     """
 
     score: float
@@ -2767,28 +2835,31 @@ class Explanation:
     signature: str
 
     def to_dict(self) -> dict[str, object]:
-        """Give all of it as plain JSON values; alternatives left in the reference as ``{"$one_of": [...]}``."""
+        """Return the explanation as plain JSON values; remaining alternatives become ``{"$one_of": [...]}``."""
         return {
             "score": self.score,
             "length": self.length,
             "closest_reference": tree_as_json(self.closest_reference),
-            "key_scores": _plain_key_scores(self.key_scores),
+            "key_scores": key_scores_as_json([self.key_scores], with_counts=False),
             "matches": [dataclasses.asdict(match) for match in self.matches],
             "signature": self.signature,
         }
 
     def __str__(self) -> str:
-        """A table of the matches, most lost first, to read in a terminal."""
-        sum_ = math.fsum(match.credit for match in self.matches)
-        lost = sorted(self.matches, key=lambda match: match.credit - match.weight)
+        """Return a table of the matches for a terminal, the largest loss first."""
+        total = math.fsum(match.credit for match in self.matches)
         rows: list[tuple[str, ...]] = [("credit", "reference", "", "prediction", "", "why it is not full")]
-        rows += [(f"{match.credit:.4g}/{match.weight}", *_shown_sides(match), _reason_shown(match)) for match in lost]
-        widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+        rows += [
+            (f"{match.credit:.4g}/{match.weight}", *_shown_sides(match), _reason_shown(match))
+            for match in sorted(self.matches, key=_gain)
+        ]
+        widths = [max(map(terminal_width, column)) for column in zip(*rows, strict=True)]
         padded = [
-            [cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)] for row in rows
+            [cell + " " * (width - terminal_width(cell)) for cell, width in zip(row, widths, strict=True)]
+            for row in rows
         ]
         lines = ["  ".join(row).rstrip() for row in padded]
-        return "\n".join([f"score {self.score:.6g} = {sum_:.6g} of {self.length}", *lines, self.signature])
+        return "\n".join([f"score {self.score:.6g} = {total:.6g} of {self.length}", *lines, self.signature])
 
 
 def _reason_shown(match: Match) -> str:
@@ -2797,8 +2868,8 @@ def _reason_shown(match: Match) -> str:
 
 
 def _shown_sides(match: Match) -> Iterator[str]:
-    """The path and text of both sides; of long texts, what is around the first difference."""
-    texts = _line(str(match.reference)), _line(str(match.prediction))
+    """Yield path and text of both sides; long texts are cut around the first difference."""
+    texts = one_line(str(match.reference)), one_line(str(match.prediction))
     start = Prefix.similarity(*map(str.lower, texts)) - 10 if match.distance else 0
     start = max(0, min(start, max(map(len, texts)) - 40))
     for path, text in zip((match.reference_path, match.prediction_path), texts, strict=True):
@@ -2810,134 +2881,154 @@ def _shown_sides(match: Match) -> Iterator[str]:
         yield shown if len(shown) <= 40 else shown[:37] + "..."
 
 
-def _line(text: str) -> str:
-    line = " ".join(text.split())
-    return "".join(own if own.isprintable() else own.encode("unicode_escape").decode() for own in line)
+def lost_matches(matches: Iterable[Match]) -> list[Match]:
+    """Return the matches without full credit, the largest loss first."""
+    return sorted((match for match in matches if match.credit < match.weight), key=_gain)
 
 
-def _width(text: str) -> int:
-    """The columns of a terminal that a text takes."""
-    return sum(1 + (unicodedata.east_asian_width(own) in "WF") - bool(unicodedata.combining(own)) for own in text)
+def _gain(match: Match) -> float:
+    return match.credit - match.weight
 
 
-def _plain_key_scores(nodes: dict[str, ScoreNode]) -> Any:
-    return run_computation(_plain_key_scores_steps(nodes))
+def walk_keys(
+    nodes: dict[str, _Node], children: Callable[[_Node], dict[str, _Node]]
+) -> Iterator[tuple[tuple[str, ...], _Node]]:
+    """Yield every key path with its node in document order, each before the paths below it."""
+    stack: list[tuple[tuple[str, ...], _Node]] = [((key,), node) for key, node in reversed(nodes.items())]
+    while stack:
+        path, node = stack.pop()
+        yield path, node
+        stack += [((*path, key), child) for key, child in reversed(children(node).items())]
 
 
-def _plain_key_scores_steps(nodes: dict[str, ScoreNode]) -> Computation:
-    plain = {}
-    for key, node in nodes.items():
-        plain[key] = {"anls_score": node.anls_score, "children": (yield _plain_key_scores_steps(node.children))}
-    return plain
+def key_scores_as_json(documents: Sequence[Mapping[str, ScoreNode]], with_counts: bool) -> Any:
+    """Return the mean score of each key over the documents that have it, and if wanted their number."""
+    return run_computation(_key_scores_as_json(documents, with_counts))
+
+
+def _key_scores_as_json(documents: Sequence[Mapping[str, ScoreNode]], with_counts: bool) -> Computation:
+    means: dict[str, Any] = {}
+    for key in dict.fromkeys(itertools.chain.from_iterable(documents)):
+        nodes = [document[key] for document in documents if key in document]
+        means[key] = {
+            "anls_score": math.fsum(cast(float, node.anls_score) for node in nodes) / len(nodes),
+            **({"documents": len(nodes)} if with_counts else {}),
+            "children": (yield _key_scores_as_json([node.children for node in nodes], with_counts)),
+        }
+    return means
 
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/notes.py
-# Warnings to show to the user beside a score.
+# Warnings to show to the user beside a score: sentences made from counts and the names of the first questions.
 # ---------------------------------------------------------------------------------------------------
 
-def text_notes(scored: Scored, rules: Protocol, names: Sequence[str] | None = None) -> list[str]:
-    """What the user must be told about a score: unanswered questions, and padding that raised it."""
-    n = len(scored.scores)
-    first = [str(row) if names is None else repr(names[row]) for row in scored.unanswered[:5]]
-    kind = "row" if names is None else "question_id"
-    gains = scored.padding_gains
-    mean = math.fsum(scored.scores.tolist()) / n if gains else 0.0
-    shown = f"{kind} {', '.join(first)}"
-    return text_notes_on(n, mean, len(scored.unanswered), shown, len(gains), math.fsum(gains), rules)
+Noted = tuple[int, str]  # how many questions a warning is about, and the names of the first
 
-
-def text_notes_on(
-    n: int, mean: float, unanswered: int, first: str, padded: int, padding_gain: float, rules: Protocol
-) -> list[str]:
-    """The same from counts; `first` names the first five questions that were not answered."""
-    notes = []
-    if not reaches_threshold(0, 1, rules):
-        notes.append(
-            f"protocol {rules.name!r} keeps only a similarity above the threshold {rules.threshold}, "
-            "and there is none: every score is 0"
-        )
-    if unanswered:
-        more = ", ..." if unanswered > 5 else ""
-        notes.append(
-            f"{unanswered} of {n} predictions are None or NaN ({first}{more}): taken as no answer given, which scores 0"
-        )
-    if padded:
-        notes.append(
-            f"protocol {rules.name!r} divides by raw lengths, and surplus blanks raised the score of "
-            f"{padded} of {n} questions: the mean is {mean:.6f} with them and "
-            f"{mean - padding_gain / n:.6f} without. Take them out, or use the protocol 'standard'"
-        )
-    return notes
-
-
-def text_notes_of_one(text: str | None, options: list[str], score: float, rules: Protocol) -> list[str]:
-    """Return the warnings about a single score."""
-    gains = padding_gain_of_one(text, options, score, rules)
-    scored = Scored(np.array([score]), [0] if text is None else [], gains, [], None)
-    return text_notes(scored, rules)
-
-
-TREE_NOTES = {
-    "options": "references are a list of strings for a text: taken as alternatives, as in ST-VQA data. Write "
-    "alternatives as a tuple",
-    "unparsed": "predictions are a text that looks like JSON, compared as a text: parse it with json.loads first",
-    "unanswered": "predictions are None or NaN where the reference is a document: taken as no answer given",
+_NAMED = 5
+SENTENCES = {
+    "options": "references are lists of strings while the predictions are text{}: taken as alternatives, as in ST-VQA "
+    "data. Write alternatives as a tuple",
+    "unparsed": "predictions are text that looks like JSON{}: compared as text. Parse it with json.loads first",
+    "unanswered": "predictions are None or NaN{}: counted as unanswered, which scores 0",
+    "unanswered document": "predictions are None or NaN where the reference is a document{}: counted as unanswered",
 }
 
 
+def noted(count: int, names: Sequence[str], kind: str = "question_id") -> Noted:
+    """Name the first of some questions."""
+    return count, f"{kind} {', '.join(names[:_NAMED])}{', ...' if count > _NAMED else ''}"
+
+
+def noted_rows(rows: Sequence[int], question_ids: Sequence[str] | None) -> Noted:
+    """Name the first of some rows by their question_ids, or by their numbers if there are none."""
+    if question_ids is None:
+        return noted(len(rows), list(map(str, rows[:_NAMED])), "row")
+    return noted(len(rows), [repr(question_ids[row]) for row in rows[:_NAMED]])
+
+
+def sentences(n: int, found: Mapping[str, Noted]) -> list[str]:
+    """Return the warnings about n questions."""
+    return [
+        f"{found[what][0]} of {n} {sentence.format(f' ({found[what][1]})' if n > 1 else '')}"
+        for what, sentence in SENTENCES.items()
+        if what in found and found[what][0]
+    ]
+
+
+def text_notes(scored: Scored, rules: Protocol, question_ids: Sequence[str] | None = None) -> list[str]:
+    """Return the warnings about questions on texts."""
+    n, gains = len(scored.scores), scored.padding_gains
+    mean = math.fsum(scored.scores.tolist()) / n if gains else 0.0
+    unanswered = noted_rows(scored.unanswered, question_ids) if scored.unanswered else (0, "")
+    return text_sentences(n, unanswered, len(gains), mean, math.fsum(gains), rules)
+
+
+def text_notes_of_one(text: str | None, options: list[str], score: float, rules: Protocol) -> list[str]:
+    """Return the warnings about a single question on texts."""
+    gains = padding_gain_of_one(text, options, score, rules)
+    return text_notes(Scored(np.array([score]), [0] if text is None else [], gains, [], None), rules)
+
+
+def text_sentences(n: int, unanswered: Noted, padded: int, mean: float, gain: float, rules: Protocol) -> list[str]:
+    """Return the warnings about n questions on texts, of which whitespace raised some, and their sum by this gain."""
+    notes = sentences(n, {"unanswered": unanswered}) if unanswered[0] else []
+    if not reaches_threshold(0, 1, rules):
+        notes.append(
+            f"protocol {rules.name!r} keeps only similarities above the threshold {rules.threshold}, which none can "
+            "exceed: every score is 0"
+        )
+    if padded:
+        notes.append(f"{padding_sentence(rules.name, n, padded, mean, gain)}, or use the protocol 'standard'")
+    return notes
+
+
+def padding_sentence(protocol: str, n: int, padded: int, mean: float, gain: float) -> str:
+    """Return the warning that whitespace raised the sum of n scores by this gain."""
+    return (
+        f"protocol {protocol!r} divides by raw lengths, and extra whitespace raised the score of {padded} of {n} "
+        f"questions: the mean is {mean:.6f} with it and {mean - gain / n:.6f} without. Strip it"
+    )
+
+
 def tree_notes(
-    predictions: Sequence[Any], references: Sequence[Any], rules: Protocol, names: Sequence[str] | None = None
+    predictions: Sequence[Any], references: Sequence[Any], rules: Protocol, question_ids: Sequence[str] | None = None
 ) -> list[str]:
-    """What the user must be told: lists taken as alternatives, and predictions that were not parsed or not given."""
-    noted = tree_rows_to_note(predictions, references, rules)
-    kind = "row" if names is None else "question_id"
-    first = {
-        what: f"{kind} {', '.join(str(row) if names is None else repr(names[row]) for row in rows[:5])}"
-        for what, rows in noted.items()
-    }
-    return tree_notes_on(len(predictions), {what: (len(rows), first[what]) for what, rows in noted.items()})
+    """Return the warnings about pairs of trees."""
+    found = tree_rows_to_note(predictions, references, rules)
+    return sentences(len(predictions), {what: noted_rows(rows, question_ids) for what, rows in found.items()})
 
 
 def tree_rows_to_note(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> dict[str, list[int]]:
-    """The rows of each of `TREE_NOTES`."""
-    noted: dict[str, list[int]] = {what: [] for what in TREE_NOTES}
+    """Return the rows of pairs of trees by what there is to warn about."""
+    found: dict[str, list[int]] = {}
     for row, (prediction, reference) in enumerate(zip(predictions, references, strict=True)):
         if isinstance(prediction, (dict, list)):
             continue
         if is_missing_value(prediction):
-            what = "unanswered" if _is_document(reference) else None
+            what = "unanswered document" if _is_document(reference) else None
         elif is_list_of_options(prediction, reference, rules):
             what = "options"
         else:
             is_json = isinstance(prediction, str) and prediction.lstrip().startswith(("{", "[", "```"))
             what = "unparsed" if is_json and isinstance(reference, (dict, list, tuple)) else None
         if what:
-            noted[what].append(row)
-    return noted
+            found.setdefault(what, []).append(row)
+    return found
 
 
 def _is_document(reference: Any) -> bool:
-    """Whether a reference is a dict or list with something in it, as all alternatives are."""
+    """Return whether a reference, or each of its alternatives, is a dict or list that is not empty."""
     found = [reference]
-    seen = set()  # alternatives can be nested deeply, and share what they hold
-    for own in found:
-        options = own.get("$one_of") if isinstance(own, dict) else own
-        if isinstance(options, tuple) or (options is not own and isinstance(options, list)):
+    seen = set()  # alternatives can be nested deeply, and share what they contain
+    for value in found:
+        options = value.get("$one_of") if isinstance(value, dict) else value
+        if isinstance(options, tuple) or (options is not value and isinstance(options, list)):
             found += () if id(options) in seen else options
             seen.add(id(options))
-        elif not (isinstance(own, (dict, list)) and own):
+        elif not (isinstance(value, (dict, list)) and value):
             return False
     return True
-
-
-def tree_notes_on(n: int, noted: Mapping[str, tuple[int, str]]) -> list[str]:
-    """The same from counts, each with the names of the first five."""
-    return [
-        f"{count} of {n} {TREE_NOTES[what]}" + (f" ({first}{', ...' if count > 5 else ''})" if n > 1 else "")
-        for what, (count, first) in noted.items()
-        if count
-    ]
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -2982,161 +3073,151 @@ _ZERO_BY_RULE = "scores 0 by rule"
 
 def explain_tree(prediction: Any, reference: Any, rules: Protocol) -> Explanation:
     """Explain the score of one pair of trees."""
-    found = ExplainedTree(prediction, reference, rules)
+    tree = ExplainedTree(prediction, reference, rules)
     return Explanation(
-        score=found.score,
-        length=found.length,
-        closest_reference=found.closest_reference(),
-        key_scores=found.key_scores(),
-        matches=matches_of(found.steps),
+        score=tree.score,
+        length=tree.length,
+        closest_reference=tree.closest_reference(),
+        key_scores=tree.key_scores(),
+        matches=tree.matches(),
         signature=signature(rules, n=1),
     )
 
 
 class ExplainedTree:
-    """A pair of trees, and what there is to say of it: in many documents, only what is asked for."""
+    """The score of a pair of trees, and its explanation, of which callers with many documents take what they need."""
 
     def __init__(self, prediction: Any, reference: Any, rules: Protocol) -> None:
-        self.steps = compare_trees(prediction, reference, rules, explained=True)
-        credit = count_credit(self.steps)
+        self.pairs = compare_trees(prediction, reference, rules, explained=True)
+        credit = count_credit(self.pairs)
         self.score, self.length = exact_score(*credit), credit[0]
-        self.parts: list[list[int]] = [[] for _ in self.steps]  # of each step, the numbers of its parts
-        for number, step in enumerate(self.steps[1:], start=1):
-            self.parts[step.parent].append(number)
+        self.inside: list[list[int]] = [[] for _ in self.pairs]  # by pair, the indexes of those directly inside it
+        for index, pair in enumerate(self.pairs[1:], start=1):
+            self.inside[pair.parent].append(index)
 
     def closest_reference(self) -> Any:
-        """Return the reference that comes closest to the prediction."""
-        return closest_reference_of(self.steps, self.parts)
+        """Build the reference that comes closest to the prediction, from the leaves up."""
+        pairs = self.pairs
+        closest: list[Any] = [None] * len(pairs)
+        for index in range(len(pairs) - 1, -1, -1):
+            pair, inside = pairs[index], self.inside[index]
+            g, p = pair.g, pair.p
+            if g is None:
+                continue
+            if pair.why is not None:
+                in_dict = bool(index) and cast(Node, pairs[pair.parent].g).kind == DICT
+                if p is None:
+                    closest[index] = _without_options(g).source if in_dict else g.source
+                else:
+                    closest[index] = p.source if g.kind == NONE and not pair.why else g.source
+            elif g.kind == ONE_OF:
+                closest[index] = closest[inside[0]]
+            elif g.kind == LIST:
+                matched = sorted((number for number in inside if pairs[number].p), key=lambda own: pairs[own].at_p)
+                unmatched = [number for number in inside if not pairs[number].p]
+                closest[index] = [closest[number] for number in matched + unmatched if pairs[number].g]
+            else:
+                content = _closest_dict([(pairs[number], closest[number]) for number in inside])
+                # It is a reference and must not be read as alternatives.
+                is_special = "$one_of" in content or "$literal" in content
+                closest[index] = {"$literal": content} if is_special else content
+        return closest[0]
 
     def key_scores(self) -> dict[str, ScoreNode]:
-        """Return the score of each key."""
-        return key_scores_of(self.steps, self.parts)
+        """Compute the mean of s / l over the occurrences of each key path."""
+        pairs = self.pairs
+        values: list[Value] = [(_credit(pair), pair.length) for pair in pairs]
+        for index in range(len(pairs) - 1, -1, -1):
+            if pairs[index].why is None:
+                inside = [values[number] for number in self.inside[index]]
+                values[index] = math.fsum(s for s, _ in inside), sum(length for _, length in inside)
+        top: dict[str, ScoreNode] = {}
+        below: list[dict[str, ScoreNode]] = [top] * len(pairs)  # by pair, the keys below it
+        ratios: dict[int, tuple[ScoreNode, list[float]]] = {}
+        for index, pair in enumerate(pairs[1:], start=1):
+            below[index] = below[pair.parent]
+            parent = pairs[pair.parent].g
+            is_invented_none = pair.g is None and pair.p is not None and pair.p.like_none
+            if parent is not None and parent.kind == DICT and not is_invented_none:
+                node = below[pair.parent].setdefault(pair.at_p if pair.g is None else pair.at_g, ScoreNode())
+                ratios.setdefault(id(node), (node, []))[1].append(ratio_of(values[index]))
+                below[index] = node.children
+        for node, of_key in ratios.values():
+            node.anls_score = math.fsum(of_key) / len(of_key)
+        return top
+
+    def matches(self) -> list[Match]:
+        """List one row for each compared leaf."""
+        paths = [("$", "$")]
+        rows: list[Match] = []
+        for index, pair in enumerate(self.pairs):
+            if index:
+                parent = self.pairs[pair.parent]
+                g_path, p_path = paths[pair.parent]
+                if pair.at_g is not None:
+                    g_path += _path_into(cast(Node, parent.g), pair.at_g, of_reference=True)
+                if pair.at_p is not None:
+                    p_path += _path_into(cast(Node, parent.p), pair.at_p, of_reference=False)
+                paths.append((g_path, g_path if p_path == g_path else p_path))
+            if pair.why is not None:
+                rows += _rows(pair, *paths[index])
+        return rows
 
 
-def closest_reference_of(steps: list[ComparedPair], parts: list[list[int]]) -> Any:
-    """Build the closest reference from the compared pairs."""
-    closest: list[Any] = [None] * len(steps)
-    for number in range(len(steps) - 1, -1, -1):
-        step, own = steps[number], parts[number]
-        g, p = step.g, step.p
-        if g is None:
-            continue
-        if step.why is not None:
-            in_dict = bool(number) and steps[step.parent].g.kind == DICT  # type: ignore[union-attr]
-            if p is None:
-                closest[number] = _without_options(g).source if in_dict else g.source
-            else:
-                closest[number] = p.source if g.kind == NONE and not step.why else g.source
-        elif g.kind == ONE_OF:
-            closest[number] = closest[own[0]]
-        elif g.kind == LIST:
-            pairs = sorted((part for part in own if steps[part].p), key=lambda part: steps[part].at_p)
-            left_over = [part for part in own if not steps[part].p]
-            closest[number] = [closest[part] for part in pairs + left_over if steps[part].g]
-        else:
-            found = _closest_dict(steps, own, closest)
-            # As a reference, which it is, it must not be read as alternatives.
-            closest[number] = {"$literal": found} if "$one_of" in found or "$literal" in found else found
-    return closest[0]
-
-
-def _closest_dict(steps: list[ComparedPair], parts: list[int], closest: list[Any]) -> dict[Any, Any]:
-    """Keys that one side lacks stand in it only if they are not None or like it."""
-    found: dict[Any, Any] = {}
-    for part in parts:
-        step, value = steps[part], closest[part]
+def _closest_dict(items: list[tuple[ComparedPair, Any]]) -> dict[Any, Any]:
+    """Build a closest dict; keys of only one side are in it unless they are None-like."""
+    content: dict[Any, Any] = {}
+    for pair, value in items:
         is_empty = is_missing_value(value) or (isinstance(value, (str, list, dict)) and not value)
-        if step.g is None and step.p is not None and not step.p.like_none:
-            found[step.at_p] = None
-        elif step.g is not None and not (step.p is None and is_empty):
-            found[step.at_g] = value
-    return found
+        if pair.g is None and pair.p is not None and not pair.p.like_none:
+            content[pair.at_p] = None
+        elif pair.g is not None and not (pair.p is None and is_empty):
+            content[pair.at_g] = value
+    return content
 
 
 def _without_options(node: Node) -> Node:
-    """The alternative that a missing key is compared by."""
+    """Return the alternative with which a missing key is scored."""
     while node.kind == ONE_OF:
         node = node.value[best_of([option.missing for option in node.value])]
     return node
 
 
-def _credit(step: ComparedPair) -> float:
-    return 0.0 if step.why or not step.length else 1 - step.distance / step.longest
+def _credit(pair: ComparedPair) -> float:
+    return 0.0 if pair.why or not pair.length else 1 - pair.distance / pair.longest
 
 
-def key_scores_of(steps: list[ComparedPair], parts: list[list[int]]) -> dict[str, ScoreNode]:
-    """The mean of s / l over the occurrences of each path of keys."""
-    values: list[Value] = [(_credit(step), step.length) for step in steps]
-    for number in range(len(steps) - 1, -1, -1):
-        if steps[number].why is None:
-            own = [values[part] for part in parts[number]]
-            values[number] = math.fsum(s for s, _ in own), sum(length for _, length in own)
-    top: dict[str, ScoreNode] = {}
-    below: list[dict[str, ScoreNode]] = [top] * len(steps)  # of each step, the keys below it
-    ratios: dict[int, tuple[ScoreNode, list[float]]] = {}
-    for number, step in enumerate(steps[1:], start=1):
-        below[number] = below[step.parent]
-        holder = steps[step.parent].g
-        invented_none = step.g is None and step.p is not None and step.p.like_none
-        if holder is not None and holder.kind == DICT and not invented_none:
-            key = step.at_p if step.g is None else step.at_g
-            node = below[step.parent].setdefault(key, ScoreNode())
-            ratios.setdefault(id(node), (node, []))[1].append(ratio_of(values[number]))
-            below[number] = node.children
-    for node, own_ratios in ratios.values():
-        node.anls_score = math.fsum(own_ratios) / len(own_ratios)
-    return top
-
-
-def matches_of(steps: list[ComparedPair]) -> list[Match]:
-    """Return one row for each compared leaf."""
-    paths = [("$", "$")]
-    rows: list[Match] = []
-    for number, step in enumerate(steps):
-        if number:
-            holder = steps[step.parent]
-            g_path, p_path = paths[step.parent]
-            if step.at_g is not None:
-                g_path += _path_into(cast(Node, holder.g), step.at_g, of_reference=True)
-            if step.at_p is not None:
-                p_path += _path_into(cast(Node, holder.p), step.at_p, of_reference=False)
-            paths.append((g_path, g_path if p_path == g_path else p_path))
-        if step.why is not None:
-            rows += _rows(step, *paths[number])
-    return rows
-
-
-def _rows(step: ComparedPair, g_path: str, p_path: str) -> list[Match]:
-    """The rows of a step: one, or one for each leaf of a part without partner."""
-    if step.g and step.p:
-        is_compared = step.g.kind == step.p.kind == LEAF
+def _rows(pair: ComparedPair, g_path: str, p_path: str) -> list[Match]:
+    """Return the row of a pair, or one for each leaf of a node without a partner."""
+    if pair.g and pair.p:
+        is_compared = pair.g.kind == pair.p.kind == LEAF
         return [
             Match(
                 reference_path=g_path,
                 prediction_path=p_path,
-                reference=_given_text(step.g),
-                prediction=_given_text(step.p),
-                distance=step.distance if is_compared else None,
-                length=step.longest if is_compared else None,
-                similarity=1 - step.distance / step.longest if is_compared else None,
-                reason=cast(str, step.why),
-                weight=step.length,
-                credit=_credit(step),
+                reference=_given_text(pair.g),
+                prediction=_given_text(pair.p),
+                distance=pair.distance if is_compared else None,
+                length=pair.longest if is_compared else None,
+                similarity=1 - pair.distance / pair.longest if is_compared else None,
+                reason=cast(str, pair.why),
+                weight=pair.length,
+                credit=_credit(pair),
             )
         ]
-    node, path = (step.g, g_path) if step.g else (cast(Node, step.p), p_path)
-    leaves = _leaves(node, path, step.length, of_reference=step.p is None)
-    if step.why == "" or not leaves or len(leaves) != step.length:
+    node, path = (pair.g, g_path) if pair.g else (cast(Node, pair.p), p_path)
+    leaves = _leaves(node, path, pair.length, of_reference=pair.p is None)
+    if pair.why == "" or not leaves or len(leaves) != pair.length:
         leaves = [(path, node)]
-    rest = None, None, None, cast(str, step.why), step.length // len(leaves), _credit(step)
-    if step.g:
+    rest = None, None, None, cast(str, pair.why), pair.length // len(leaves), _credit(pair)
+    if pair.g:
         return [Match(path, None, _given_text(leaf), None, *rest) for path, leaf in leaves]
     return [Match(None, path, None, _given_text(leaf), *rest) for path, leaf in leaves]
 
 
 def _leaves(node: Node, path: str, size: int, of_reference: bool) -> list[tuple[str, Node]]:
-    """The leaves of a part without partner, by the alternatives that its size is of."""
-    found = []
+    """List the leaves of a node without a partner; of alternatives, take the one with the size that was counted."""
+    leaves = []
     stack = [(node, path, size)]
     while stack:
         node, path, size = stack.pop()
@@ -3145,19 +3226,19 @@ def _leaves(node: Node, path: str, size: int, of_reference: bool) -> list[tuple[
             chosen = sizes.index(size) if size in sizes else sizes.index(max(sizes))
             stack.append((node.value[chosen], path + _path_into(node, chosen, of_reference), sizes[chosen]))
         elif node.kind <= LEAF:
-            found.append((path, node))
+            leaves.append((path, node))
         else:
             children = list(node.value.items() if node.kind == DICT else enumerate(node.value))
             stack += [(child, path + _path_into(node, key, of_reference), child.size) for key, child in children[::-1]]
-    return found
+    return leaves
 
 
 def _path_into(node: Node, key: str | int, of_reference: bool) -> str:
-    """The path from a node to its child, by what the node was written as."""
+    """Return the path from a node to its child, as the node was written."""
     if node.kind == ONE_OF and isinstance(node.source, list):
-        return path_step(key, LIST)
+        return path_part(key, LIST)
     is_literal = of_reference and node.kind == DICT and is_literal_dict(node.source)
-    return (path_step("$literal", DICT) if is_literal else "") + path_step(key, node.kind)
+    return (path_part("$literal", DICT) if is_literal else "") + path_part(key, node.kind)
 
 
 def _given_text(node: Node) -> str | None:
@@ -3180,20 +3261,21 @@ def anls_score(
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
 ) -> float:
-    """Score one prediction against its accepted answers.
+    """Compute ANLS for one question: the similarity of a prediction to the closest accepted answer.
 
     Args:
-        prediction: The predicted text. A number or bool is taken as its `str`; None and NaN are no answer, which
-            scores 0 with a warning.
-        answers: The accepted answers: a list or tuple of strings, one string, or the SQuAD form ``{"text": [...]}``.
+        prediction: The predicted text. A number or bool is converted with `str`. None and NaN count as unanswered and
+            score 0, with a warning.
+        answers: The accepted answers: a list or tuple of strings, one string, or SQuAD's ``{"text": [...]}``.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
-        The similarity to the closest answer, from 0 to 1; 0 if the protocol does not keep it.
+        The similarity to the closest answer, from 0 to 1; 0 if it does not reach the threshold.
 
     Raises:
-        ValueError: Something that is not text, no answer at all, an unknown protocol or a threshold outside 0 to 1.
+        ValueError: If the prediction or an answer is not text, there is no answer, the protocol is unknown or scores
+            trees, or the threshold is outside 0 to 1.
 
     Example:
         >>> anls_score("CocaCola", ["Coca Cola", "Coca Cola Company"])
@@ -3219,28 +3301,29 @@ def anls_scores(
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
 ) -> Floats:
-    """Score n predictions, each against its own accepted answers, as fast as the machine allows.
+    """Compute ANLS for each of n questions in one batch; the ANLS of a dataset is the mean.
 
-    The result does not depend on the order or on how the questions are split into calls. ANLS is its mean.
+    Scores depend neither on the order of the questions nor on how they are split over calls.
 
     Args:
-        predictions: n texts as a list, NumPy array, pandas Series or Arrow column (fastest). Each is taken as
-            `anls_score` takes one.
-        answers: n lists of accepted answers, likewise; ``list<string>`` in Arrow.
+        predictions: n predicted texts: a list, NumPy array, pandas Series or Arrow column (fastest) of what
+            `anls_score` takes.
+        answers: n lists of accepted answers, in the same kinds of columns; ``list<string>`` in Arrow.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
         A float64 array of shape (n,) with values from 0 to 1.
 
     Raises:
-        ValueError: What `anls_score` refuses, with the row; columns of different length.
+        ValueError: If `anls_score` would raise for a question, whose row the message names, or the columns differ in
+            length.
 
     Example:
         >>> anls_scores(["Denver Broncos", "12/15/89"], [["Denver Broncos"], ["12/15/88"]])
         array([1.   , 0.875])
 
-    Source: as `anls_score`.
+    Source: Biten et al., "Scene Text Visual Question Answering", ICCV 2019, section 3; https://arxiv.org/abs/1905.13648.
     """
     rules = resolve_rules(protocol, threshold, of_trees=False)
     left, right = read_column(predictions, "predictions", TEXTS), read_column(answers, "answers", TEXT_LISTS)
@@ -3258,28 +3341,28 @@ def anls_star_score(
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
 ) -> float:
-    """Score one tree, such as extracted JSON, against its reference.
+    """Compute ANLS* for one tree, such as JSON extracted from a document.
 
-    Dicts are compared key by key, lists by their best matching whatever the order, leaves as texts. All leaves weigh
-    the same; what is missing or invented counts against the score. The order of list elements, of alternatives and of
-    dict keys does not change a bit of it.
+    Dicts are compared key by key, lists by their best matching in any order, leaves as texts. All leaves have equal
+    weight; missing and invented ones lower the score. The order of list elements, alternatives and dict keys does not
+    change a single bit of it.
 
     Args:
         prediction: A tree of dicts, lists, strings, numbers, bools and None. Decimal, date, time, Enum and NumPy
-            scalars are taken as the text a person would write; NaN as None. Keys are texts too: None and bools as JSON
-            writes them, an Enum by its value.
-        reference: The same; a tuple, `one_of` or ``{"$one_of": [...]}`` holds alternatives, of which the closest
-            counts. ``{"$literal": {...}}`` is a dict that really has such a key.
-        protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` made of one of them.
-        threshold: The least similarity of two leaves that counts, from 0 to 1, in place of the protocol's 0.5.
+            scalars are converted to the text a person would write; NaN counts as None. Keys are texts, too: None and
+            bools as in JSON, an Enum by its value.
+        reference: The correct tree, with the same types. A tuple, `one_of` or ``{"$one_of": [...]}`` holds
+            alternatives, of which the closest counts; ``{"$literal": {...}}`` is a dict that really has such a key.
+        protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
+        threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's, 0.5.
 
     Returns:
-        s / l, from 0 to 1.
+        The sum of the similarities of the leaves divided by their number, from 0 to 1.
 
     Raises:
-        TypeError: An object that is no such tree, with its path and the way to convert it.
-        ValueError: A tuple in the prediction, no alternative, an object that holds itself, a protocol of texts, or a
-            threshold outside 0 to 1.
+        TypeError: If an object cannot be part of a tree; the message names its path and how to convert it.
+        ValueError: If the prediction has a tuple, the reference a tuple without alternatives, or one contains itself,
+            the protocol is unknown or scores texts, or the threshold is outside 0 to 1.
 
     Example:
         >>> anls_star_score({"total": "17.9", "items": ["pen", "ink"]}, {"total": "17.99", "items": ["ink", "pen"]})
@@ -3301,24 +3384,27 @@ def anls_star_scores(
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
 ) -> Floats:
-    """Score n trees, each against its own reference.
+    """Compute ANLS* for each of n trees in one batch; the ANLS* of a dataset is the mean.
 
     Args:
-        predictions: n trees, each as `anls_star_score` takes one.
-        references: n references, likewise.
-        protocol: As in `anls_star_score`.
-        threshold: As in `anls_star_score`.
+        predictions: n trees: a list or column of what `anls_star_score` takes.
+        references: n correct trees, of what `anls_star_score` takes.
+        protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
+        threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's, 0.5.
 
     Returns:
         A float64 array of shape (n,) with values from 0 to 1.
 
     Raises:
-        TypeError: What `anls_star_score` refuses, with the row.
-        ValueError: The same; also sequences of different length.
+        TypeError: If `anls_star_score` would raise it for a tree, whose row the message names.
+        ValueError: If `anls_star_score` would raise it for a tree, or both sides differ in length.
 
     Example:
         >>> anls_star_scores([{"a": "x"}, ["y"]], [{"a": "x", "b": "z"}, ["y"]])
         array([0.5, 1. ])
+
+    Source: Peer et al., "ANLS* - A Universal Document Processing Metric for Generative Large Language Models",
+    https://arxiv.org/abs/2402.03848, equations 3 to 6.
     """
     rules = resolve_rules(protocol, threshold, of_trees=True)
     given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
@@ -3335,20 +3421,20 @@ def explain(
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
 ) -> Explanation:
-    """Score a tree or a text and say why the score is what it is.
+    """Score a tree or a text and explain the score.
 
     Args:
-        prediction: What `anls_star_score` takes; with a protocol of texts, what `anls_score` takes.
-        reference: The same; with a protocol of texts, the accepted answers.
+        prediction: A tree as for `anls_star_score`, or with a protocol for texts a text as for `anls_score`.
+        reference: A tree as for `anls_star_score`, or with a protocol for texts the accepted answers.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
-        The score with the closest reference, the key scores and one row for each leaf. ``str`` of it is a table.
+        The score with the closest reference, the key scores and one row for each leaf. ``str()`` gives a table.
 
     Raises:
-        TypeError: What `anls_star_score` refuses.
-        ValueError: What `anls_star_score` and `anls_score` refuse.
+        TypeError: If `anls_star_score` would raise it.
+        ValueError: If `anls_star_score`, or with a protocol for texts `anls_score`, would raise it.
 
     Example:
         >>> print(explain({"date": "2024-01-03"}, {"date": "2024-01-02", "total": "17.99"}))  # doctest: +ELLIPSIS
@@ -3359,14 +3445,13 @@ def explain(
         anls|protocol:anls_star|tree:released|pred:strip+lower+collapse|...
     """
     rules = resolve_rules(protocol, threshold, of_trees=None)
-    if not rules.tree:
+    if rules.tree:
+        explanation, notes = explain_tree(prediction, reference, rules), tree_notes([prediction], [reference], rules)
+    else:
         explanation, notes = explain_text(prediction, reference, rules)
-        for note in notes:
-            warnings.warn(note, UserWarning, stacklevel=2)
-        return explanation
-    for note in tree_notes([prediction], [reference], rules):
+    for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
-    return explain_tree(prediction, reference, rules)
+    return explanation
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -3584,11 +3669,11 @@ def drop_repeats(
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/questions/rows.py
-# Rows of predictions and references, with or without a question_id, checked and stored.
+# Read rows of predictions and references, with or without a question_id, into stored columns.
 # ---------------------------------------------------------------------------------------------------
 
 def read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, Side]:
-    """Check a batch. Without ids, both sides have the same length."""
+    """Read and check a batch; without ids, both sides must have the same length."""
     if rules.tree:
         (prediction_ids, texts), (reference_ids, answers) = _read_trees(predictions, references)
     else:
@@ -3623,22 +3708,18 @@ def _row_name(side: str, key: str, ids: list[str | None]) -> Where:
 
 
 def _read_trees(predictions: Any, references: Any) -> Iterator[tuple[list[str | None], list[Any]]]:
-    """What `_read_rows` gives of both sides. A dict with a question_id is a row, another one a tree.
+    """Yield the ids and trees of both sides. A dict with a question_id is a row, other dicts are trees.
 
-    Dicts are rows without ids only where those of both sides have nothing but the key of a row. A list of answers in
-    a row holds the alternatives, while a bare list is one tree.
+    Dicts without ids are rows only if all on both sides have just the key of a row. A list of answers in a row holds
+    alternatives, while a bare list is one tree.
     """
-    given = {
-        ("predictions", "prediction_text"): []
-        if predictions is None
-        else as_list(read_column(predictions, "predictions")),
-        ("references", "answers"): [] if references is None else as_list(read_column(references, "references")),
-    }
-    lone = all(isinstance(row, Mapping) and set(row) == {key} for (_, key), rows in given.items() for row in rows)
-    for (side, key), rows in given.items():
-        if lone or any(is_row(row) for row in rows):
+    sides = ("predictions", "prediction_text", predictions), ("references", "answers", references)
+    given = [(side, key, [] if rows is None else as_list(read_column(rows, side))) for side, key, rows in sides]
+    are_rows = all(isinstance(row, Mapping) and set(row) == {key} for _, key, rows in given for row in rows)
+    for side, key, rows in given:
+        if are_rows or any(map(is_row, rows)):
             ids, values = _read_rows(rows, side, key)
-            yield ids, [tuple(own) if key == "answers" and isinstance(own, list) else own for own in values]
+            yield ids, [tuple(value) if key == "answers" and isinstance(value, list) else value for value in values]
         else:
             yield [None] * len(rows), rows
 
@@ -3666,22 +3747,21 @@ _NO_ID = object()
 
 
 def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any], list[Any]]:
-    """Bare values, or rows without ids, or the error that says which row is neither."""
+    """Read bare values or rows without ids; raise a ValueError for a row that is neither."""
 
-    def is_row(row: Any) -> bool:  # and not answers in the form of SQuAD
-        """Return whether a value is a row with a question_id."""
+    def is_wrapped(row: Any) -> bool:  # in contrast to answers in SQuAD's form
         return isinstance(row, Mapping) and (key in row or not (side == "references" and "text" in row))
 
-    wrapped = list(map(is_row, rows))
+    wrapped = list(map(is_wrapped, rows))
     if not any(wrapped):
         return [_NO_ID] * len(rows), rows
     expected = f"{{'question_id': ..., {key!r}: ...}}"
-    with_id = [is_wrapped and "question_id" in row for row, is_wrapped in zip(rows, wrapped, strict=True)]
+    with_id = [in_row and "question_id" in row for row, in_row in zip(rows, wrapped, strict=True)]
     kinds = list(zip(wrapped, with_id, strict=True))
     for number, row in enumerate(rows):
         if kinds[number] != kinds[0]:
             where = f"{side}[{number}] is {describe_value(row)}, unlike {side}[0]"
-            raise ValueError(f"{where}; expected all rows to be alike, {expected}.")
+            raise ValueError(f"{where}; expected all rows in one form, {expected}.")
     for number, row in enumerate(rows):
         if key not in row or (not with_id[number] and len(row) > 1):
             raise ValueError(f"{side}[{number}] is {describe_value(row)}; expected {expected}. Rename its keys.")
@@ -3689,7 +3769,7 @@ def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any],
 
 
 def _id_text(value: object, where: str) -> str:
-    """An id as text: 17 and "17" are one id, "017" is another."""
+    """Return an id as text: 17 and "17" are one id, "017" is another."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
@@ -3704,23 +3784,23 @@ def _id_text(value: object, where: str) -> str:
 
 _DESCRIPTION = """\
 ANLS (Average Normalized Levenshtein Similarity) is the score of DocVQA, ST-VQA and InfographicVQA. For each question
-it is the similarity 1 - edit distance / length between the prediction and the closest accepted answer, or 0 where that
-is below 0.5; over the questions it is averaged. It forgives slips of character recognition, not wrong answers. Each
-leaderboard computes it a little differently: the configuration name picks the protocol, evaluate.load("anls", "rrc").
+it is the similarity 1 - edit distance / length of the prediction and the closest accepted answer, or 0 if that is below
+0.5; the score is the mean over all questions. It forgives OCR slips but not wrong answers. Each leaderboard computes it
+a little differently: the configuration name selects the protocol, as in evaluate.load("anls", "rrc").
 """
 
 _INPUTS = """
 Args:
-    predictions: a list of {"question_id": ..., "prediction_text": ...}, or of plain strings.
-    references: a list of {"question_id": ..., "answers": [...]}, or of plain lists of accepted answers. With
-        question_ids both are aligned by id, whatever their order; without, by position.
-    threshold: the least similarity that counts, from 0 to 1, in place of the protocol's.
-    detailed: whether to add the score and closest answer of each question, the counts and the signature.
-    missing: what a question without a prediction is: "error", or "zero" to score it 0.
-    unknown: what a prediction without a question is: "error", or "ignore" to leave it out.
+    predictions: A list of {"question_id": ..., "prediction_text": ...}, or of plain strings.
+    references: A list of {"question_id": ..., "answers": [...]}, or of plain lists of accepted answers. With
+        question_ids both sides are aligned by id, in any order; without, by position.
+    threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+    detailed: Whether to return the score and closest answer of each question, the counts and the signature, too.
+    missing: How to treat a question without a prediction: "error", or "zero" to score it 0.
+    unknown: How to treat a prediction without a question: "error", or "ignore".
 
 Returns:
-    anls_score: the mean over the questions, from 0 to 1.
+    anls_score: The mean over all questions, from 0 to 1.
 
 Examples:
     >>> metric = evaluate.load("anls")
@@ -3753,23 +3833,30 @@ _CITATION = """\
 
 
 class ANLS(evaluate.Metric):
-    """ANLS for `evaluate`: ``evaluate.load("anls")``, or with a protocol ``evaluate.load("anls", "rrc")``.
+    """ANLS and ANLS* for `evaluate`: ``evaluate.load("anls")``, or with a protocol ``evaluate.load("anls", "rrc")``.
 
-    What is added is kept as it was given, in memory, and aligned and scored at `compute`; several processes exchange
-    it by files. A `compute` that fails leaves what was added by `add` and `add_batch` in place, so that it can be
-    completed and scored again; `reset` forgets it.
+    Predictions and references are kept in memory until `compute` aligns and scores them; several processes exchange
+    them through files. If `compute` raises, everything added with `add` and `add_batch` stays, so that it can be
+    completed and scored again; `reset` discards it.
 
     Args:
-        config_name: A name or alias in `PROTOCOLS`, or a `Protocol`; none means ``standard``.
-        **options: Those of `evaluate.Metric`.
+        config_name: A name or alias in `PROTOCOLS`, or a `Protocol`. Defaults to ``standard``.
+        **options: The options of `evaluate.Metric`.
+
+    Raises:
+        TypeError: If `evaluate.Metric` does not have one of the options.
+        ValueError: If the protocol is unknown.
 
     Example:
         >>> metric = ANLS("rrc")
         >>> metric.compute(predictions=["Denver Bronco"], references=[["Denver Broncos", "Broncos"]])
         {'anls_score': 0.9285714285714286}
+
+    Source: Biten et al., "Scene Text Visual Question Answering", ICCV 2019, https://arxiv.org/abs/1905.13648, and
+    Peer et al., "ANLS*", https://arxiv.org/abs/2402.03848.
     """
 
-    writer: Any  # these three are evaluate.Metric's, for several processes
+    writer: Any  # these three belong to evaluate.Metric, for several processes
     filelock: Any
     rendez_vous_lock: Any
 
@@ -3778,14 +3865,14 @@ class ANLS(evaluate.Metric):
         if unknown:
             raise TypeError(
                 f"unknown options {sorted(unknown)}: the protocol is the second argument of evaluate.load, as in "
-                'evaluate.load("anls", "rrc"), and threshold and the like are options of compute'
+                'evaluate.load("anls", "rrc"), and options such as threshold belong to compute'
             )
         self.protocol = get_protocol("standard" if config_name in (None, "default") else config_name)
         self._schema = STORED_TREES if self.protocol.tree else STORED
-        self._tables: list[pa.Table] = []  # what was added
-        self._pending: list[dict[str, Side]] = []  # batches that are not yet joined to a table
+        self._tables: list[pa.Table] = []  # the rows that were added
+        self._pending: list[dict[str, Side]] = []  # batches not yet joined to a table
         self._pending_rows = dict.fromkeys(STORED.names, 0)
-        self._with_ids: bool | None = None  # whether the rows that were added have a question_id
+        self._with_ids: bool | None = None  # whether the added rows have question_ids
         super().__init__(config_name=self.protocol.name if config_name else None, **options)
         self._experiment, self._round = self.experiment_id, 0
 
@@ -3812,7 +3899,7 @@ class ANLS(evaluate.Metric):
         )
 
     def __len__(self) -> int:
-        """The number of rows added and not yet scored, of the side that has more."""
+        """Return the number of rows added and not yet scored, of the longer side."""
         joined: int = sum(table.num_rows for table in self._tables)
         return joined + max(self._pending_rows.values())
 
@@ -3824,21 +3911,22 @@ class ANLS(evaluate.Metric):
         predictions: Any = NOT_GIVEN,
         references: Any = NOT_GIVEN,
     ) -> None:
-        """Add one prediction and its reference, or with a question_id one of the two.
+        """Add one prediction and its reference, or with a question_id only one of them.
 
         Args:
-            prediction: ``{"question_id": ..., "prediction_text": ...}`` or a plain string; of trees, a dict without
-                question_id is the tree itself.
-            reference: ``{"question_id": ..., "answers": [...]}`` or plain accepted answers; likewise.
-            predictions: The name by which `evaluate.combine` passes the prediction.
-            references: The name by which `evaluate.combine` passes the reference.
+            prediction: ``{"question_id": ..., "prediction_text": ...}``, or a plain string. For trees, a dict without
+                a question_id is the tree itself.
+            reference: ``{"question_id": ..., "answers": [...]}``, or plain accepted answers. For trees, a dict without
+                a question_id is the tree itself.
+            predictions: Another name of `prediction`, which `evaluate.combine` uses.
+            references: Another name of `reference`, which `evaluate.combine` uses.
 
         Raises:
-            ValueError: Input that cannot be scored; nothing is added.
+            ValueError: If the input cannot be scored; nothing is added.
         """
         prediction = predictions if prediction is NOT_GIVEN else prediction
         reference = references if reference is NOT_GIVEN else reference
-        # None is an answer that was not given, and a tree; beside a row it is nothing.
+        # None is a prediction that was not given, or a tree; beside a row with a question_id it means nothing.
         reference_alone = prediction is NOT_GIVEN or (prediction is None and is_row(reference))
         no_answers = reference is None and (is_row(prediction) or not self.protocol.tree)
         prediction_alone = reference is NOT_GIVEN or no_answers
@@ -3848,14 +3936,14 @@ class ANLS(evaluate.Metric):
         self._take(read_batch(*given, self.protocol))
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
-        """Add predictions and references; with question_ids, one side may be longer or absent.
+        """Add predictions and references; with question_ids, one side may be shorter or absent.
 
         Args:
-            predictions: A list of what `add` takes as prediction, or a column of texts.
-            references: A list of what `add` takes as reference.
+            predictions: A list of what `add` takes as `prediction`, or a column of texts.
+            references: A list of what `add` takes as `reference`, or a column of lists of texts.
 
         Raises:
-            ValueError: Input that cannot be scored, with its row; nothing is added.
+            ValueError: If the input cannot be scored, with the row; nothing is added.
         """
         if predictions is None and references is None:
             raise ValueError("add_batch got neither predictions nor references")
@@ -3871,25 +3959,32 @@ class ANLS(evaluate.Metric):
         missing: Missing = "error",
         unknown: Unknown = "error",
     ) -> dict[str, Any] | None:
-        """Score everything that was added, and what is given here.
+        """Score all predictions that were added before and those passed here.
 
         Args:
-            predictions: As in `add_batch`.
-            references: As in `add_batch`.
-            threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
-            detailed: Whether to add to the result, in the order of the references: ``scores``, ``question_ids``
-                and ``closest_references``; the counts ``n``, ``missing``, ``unknown``, ``unanswered`` (predictions
-                that are None) and ``padded`` (questions whose score was raised by surplus blanks, which
-                happens in protocols that divide by raw lengths) with ``padding_gain``, by how much that raised the
-                mean; and the ``signature``.
-            missing: A question without a prediction is an ``"error"``, or scores ``"zero"``.
-            unknown: A prediction without a question is an ``"error"``, or is left out by ``"ignore"``.
+            predictions: A list of what `add` takes as `prediction`, or a column of texts.
+            references: A list of what `add` takes as `reference`, or a column of lists of texts.
+            threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+            detailed: Whether to return more, in the order of the references: ``scores``, ``question_ids`` and
+                ``closest_references``; the counts ``n``, ``missing`` and ``unknown``; for texts ``unanswered``
+                (predictions that are None) and ``padded`` (questions whose score extra whitespace raised, which
+                happens in protocols that divide by raw lengths) with ``padding_gain``, its effect on the mean; for
+                trees ``key_scores``; and the ``signature``.
+            missing: How to treat a question without a prediction: ``"error"``, or ``"zero"`` to score it 0.
+            unknown: How to treat a prediction without a question: ``"error"``, or ``"ignore"``.
 
         Returns:
-            ``{"anls_score": x}`` with x from 0 to 1; None in a process that is not the first of several.
+            ``{"anls_score": x}``, or ``{"anls_star_score": x}`` for trees, with x from 0 to 1. With several processes,
+            None in all but the first.
 
         Raises:
-            ValueError: Nothing to score, ids that repeat or do not match, or input that cannot be scored.
+            ValueError: If there is nothing to score, ids repeat with different content or do not match, or the input
+                cannot be scored.
+
+        Example:
+            >>> metric = ANLS("anls_star")
+            >>> metric.compute(predictions=[{"total": "17.9"}], references=[{"total": "17.99", "date": "2024"}])
+            {'anls_star_score': 0.4}
         """
         rules = resolve_rules(self.protocol, threshold, of_trees=None)
         check_choice("missing", missing, MISSING)
@@ -3920,7 +4015,7 @@ class ANLS(evaluate.Metric):
         return result
 
     def reset(self) -> None:
-        """Forget all that was added and not yet scored."""
+        """Discard everything that was added and not yet scored."""
         self._tables, self._pending, self._pending_rows = [], [], dict.fromkeys(STORED.names, 0)
         self._with_ids = None
 
@@ -3932,7 +4027,7 @@ class ANLS(evaluate.Metric):
                 now, before = ("with", "without") if with_ids else ("without", "with")
                 raise ValueError(
                     f"rows {now} question_id after rows {before}; expected all with one or all without. "
-                    "Nothing was added; reset() forgets what was added before."
+                    "Nothing was added; reset() discards what was added before."
                 )
             self._with_ids = with_ids
         self._pending.append(batch)
@@ -3946,13 +4041,13 @@ class ANLS(evaluate.Metric):
             self._pending, self._pending_rows = [], dict.fromkeys(STORED.names, 0)
 
     def _gather(self) -> pa.Table:
-        """Take out all that was added; in the first of several processes, by every process."""
+        """Take out all added rows; in the first of several processes, those of all."""
         tables = self._exchange() if self.num_process > 1 else self._tables
         self._tables = []
         return pa.concat_tables([self._schema.empty_table(), *(table.replace_schema_metadata() for table in tables)])
 
     def _exchange(self) -> list[pa.Table]:
-        """Write the rows of this process to a file; in the first process, read and remove the files of all."""
+        """Write the rows of this process to a file; in the first process, read and delete the files of all."""
         self.selected_feature_format = datasets.Features.from_arrow_schema(self._schema)
         try:
             self._init_writer()
@@ -3960,26 +4055,26 @@ class ANLS(evaluate.Metric):
                 self.writer.write_table(table, max(1, table.num_rows))
             self._finalize()
             tables = list(map(_read_table, self.file_paths)) if self.process_id == 0 else []
-        except (ValueError, OSError) as error:  # pa.ArrowInvalid, of a file that is not whole, is a ValueError
+        except (ValueError, OSError) as error:  # pa.ArrowInvalid, for an incomplete file, is a ValueError
             for lock in (self.filelock, self.rendez_vous_lock):
                 if lock is not None:
                     lock.release()
             self.writer = self.cache_file_name = self.filelock = self.rendez_vous_lock = None
             raise ValueError(
-                f"process {self.process_id} of {self.num_process} did not get together with the others: "
-                f"{str(error).rstrip('.')}. One of them has ended or is late: see its own messages. They wait "
-                f"timeout={self.timeout} seconds for one another, an option of evaluate.load. What was added here "
-                f"stays in place, and what the others wrote in {self.data_dir}."
+                f"process {self.process_id} of {self.num_process} timed out waiting for the other processes: "
+                f"{str(error).rstrip('.')}. One of them has ended or is late: see its output. They wait for "
+                f"timeout={self.timeout} seconds, an option of evaluate.load. What was added here stays, and so does "
+                f"what the others wrote to {self.data_dir}."
             ) from None
         if self.process_id == 0:
             self.data = None  # unmaps the files
             for lock, path in zip(self.filelocks, self.file_paths, strict=True):
                 os.remove(path)
                 lock.release()
-            for lock in (*self.filelocks, self.rendez_vous_lock):  # all processes are past them
+            for lock in (*self.filelocks, self.rendez_vous_lock):  # which no process needs any more
                 os.remove(lock.lock_file)
         self.cache_file_name = self.filelock = self.selected_feature_format = None
-        self._round += 1  # a process that is ahead must not write over what another has still to read
+        self._round += 1  # a process that is ahead must not overwrite what another has yet to read
         self._module_info.experiment_id = f"{self._experiment}-{self._round}"
         return tables
 
@@ -4013,8 +4108,8 @@ def _result(aligned: Aligned, rules: Protocol, detailed: bool, missing: Missing)
             "closest_references": scored.closest,
             "signature": signature(rules, n=n, missing=missing),
         }
-    named = (scored.unanswered or scored.padding_gains) and aligned.question_ids is not None
-    return result, aligned.notes + text_notes(scored, rules, id_list(aligned.question_ids) if named else None)
+    ids = id_list(aligned.question_ids) if scored.unanswered and aligned.question_ids is not None else None
+    return result, aligned.notes + text_notes(scored, rules, ids)
 
 
 def _tree_result(
@@ -4025,49 +4120,28 @@ def _tree_result(
     try:
         pairs = [(json.loads(text or b"null"), json.loads(answers)) for text, answers in stored]
     except RecursionError:
-        raise ValueError(
-            "a tree is nested more deeply than JSON can be read here; score it with anls_star_score"
-        ) from None
+        raise ValueError("a tree is nested too deeply to be read as JSON; score it with anls_star_score") from None
     n = len(pairs)
-    given = [pair for row, pair in enumerate(pairs) if row not in absent]
-    names = None if aligned.question_ids is None else id_list(aligned.question_ids)
-    notes = tree_notes(
-        [p for p, _ in given],
-        [g for _, g in given],
-        rules,
-        names and [name for row, name in enumerate(names) if row not in absent],
-    )
+    rows = [row for row in range(n) if row not in absent]
+    predictions, references = [pairs[row][0] for row in rows], [pairs[row][1] for row in rows]
+    ids = None if aligned.question_ids is None else id_list(aligned.question_ids)
+    notes = aligned.notes + tree_notes(predictions, references, rules, ids and [ids[row] for row in rows])
     if not detailed:
-        total = math.fsum(score_trees([p for p, _ in given], [g for _, g in given], rules).tolist())
-        return {"anls_star_score": total / n}, aligned.notes + notes
+        return {"anls_star_score": math.fsum(score_trees(predictions, references, rules).tolist()) / n}, notes
     scores, closest, keys = [0.0] * n, [None] * n, []
-    for row, pair in enumerate(pairs):
-        if row not in absent:
-            found = ExplainedTree(*pair, rules)
-            scores[row], closest[row] = found.score, tree_as_json(found.closest_reference())
-            keys.append(found.key_scores())
+    for row in rows:
+        tree = ExplainedTree(*pairs[row], rules)
+        scores[row], closest[row] = tree.score, tree_as_json(tree.closest_reference())
+        keys.append(tree.key_scores())
     result = {
         "anls_star_score": math.fsum(scores) / n,
         "n": n,
         "missing": len(absent),
         "unknown": aligned.unknown,
         "scores": scores,
-        "question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids),
+        "question_ids": ids,
         "closest_references": closest,
-        "key_scores": run_computation(_mean_key_scores(keys)),
+        "key_scores": key_scores_as_json(keys, with_counts=True),
         "signature": signature(rules, n=n, missing=missing),
     }
-    return result, aligned.notes + notes
-
-
-def _mean_key_scores(documents: list[dict[str, ScoreNode]]) -> Computation:
-    """Of each path of keys, the mean over the documents in which it was compared, and how many those are."""
-    mean: dict[str, Any] = {}
-    for key in dict.fromkeys(itertools.chain.from_iterable(documents)):
-        nodes = [nodes[key] for nodes in documents if key in nodes]
-        mean[key] = {
-            "anls_score": math.fsum(cast(float, node.anls_score) for node in nodes) / len(nodes),
-            "documents": len(nodes),
-            "children": (yield _mean_key_scores([node.children for node in nodes])),
-        }
-    return mean
+    return result, notes

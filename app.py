@@ -1,6 +1,6 @@
-"""The entry point of the Hugging Face Space: the web app of the metric in `anls`."""
+"""The entry point of the Hugging Face Space: the web app of the metric."""
 
-if __name__ == "__main__":  # the processes that do the work import this file, too, and need no page
+if __name__ == "__main__":  # worker processes import this file, too, and need no page
     from anls_eval.app.temporary_files import temporary_files
 
     with temporary_files():

@@ -1,4 +1,4 @@
-"""Arrow columns and NumPy arrays: the types that texts are held in, and what reads their buffers."""
+"""Arrow columns of texts: their types, conversions, and views of their buffers as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def has_no_gap(answers: pa.LargeListArray) -> bool:
 
 
 def arrow_type(given: pa.DataType) -> pa.DataType | None:
-    """The Arrow type that texts or lists of texts are scored as; None if it is something else."""
+    """Return the Arrow type in which texts or lists of texts are scored; None for other types."""
     if pa.types.is_list(given) or pa.types.is_large_list(given) or pa.types.is_fixed_size_list(given):
         inner = arrow_type(given.value_type)
         return TEXT_LISTS if inner == TEXTS else None
@@ -134,7 +134,7 @@ def arrow_type(given: pa.DataType) -> pa.DataType | None:
 
 
 def as_array(block: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return a column of texts or lists of texts as one array of the type that is scored."""
+    """Return a column of texts or lists of texts as one array, in the type in which it is scored."""
     wanted = block.cast(arrow_type(block.type))
     return wanted.combine_chunks() if isinstance(wanted, pa.ChunkedArray) else wanted
 
@@ -152,7 +152,7 @@ def encode_texts(value: Any) -> Any:
 
 
 def decode_texts(column: pa.Array, kind: pa.DataType) -> Any:
-    """Stored bytes as an Arrow array of texts, or as a list if there are lone surrogates."""
+    """Return stored bytes as an Arrow array of texts, or as a list if there are lone surrogates."""
 
     def text(value: Any) -> Any:
         if isinstance(value, list):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 import json
 import math
 import operator
 import os
 import warnings
-from typing import Any, cast
+from typing import Any
 
 import datasets
 import evaluate
@@ -17,7 +16,7 @@ import pyarrow as pa
 
 from anls_eval.arrow import decode_texts
 from anls_eval.errors import check_choice
-from anls_eval.explanation.result import ScoreNode
+from anls_eval.explanation.result import key_scores_as_json
 from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.inputs.values import NOT_GIVEN
 from anls_eval.notes import text_notes, tree_notes
@@ -29,28 +28,27 @@ from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.text.measure import score_columns
 from anls_eval.tree.as_json import tree_as_json
 from anls_eval.tree.documents import score_trees
-from anls_eval.tree.recursion import Computation, run_computation
 from anls_eval.types import Missing, Unknown
 
 _DESCRIPTION = """\
 ANLS (Average Normalized Levenshtein Similarity) is the score of DocVQA, ST-VQA and InfographicVQA. For each question
-it is the similarity 1 - edit distance / length between the prediction and the closest accepted answer, or 0 where that
-is below 0.5; over the questions it is averaged. It forgives slips of character recognition, not wrong answers. Each
-leaderboard computes it a little differently: the configuration name picks the protocol, evaluate.load("anls", "rrc").
+it is the similarity 1 - edit distance / length of the prediction and the closest accepted answer, or 0 if that is below
+0.5; the score is the mean over all questions. It forgives OCR slips but not wrong answers. Each leaderboard computes it
+a little differently: the configuration name selects the protocol, as in evaluate.load("anls", "rrc").
 """
 
 _INPUTS = """
 Args:
-    predictions: a list of {"question_id": ..., "prediction_text": ...}, or of plain strings.
-    references: a list of {"question_id": ..., "answers": [...]}, or of plain lists of accepted answers. With
-        question_ids both are aligned by id, whatever their order; without, by position.
-    threshold: the least similarity that counts, from 0 to 1, in place of the protocol's.
-    detailed: whether to add the score and closest answer of each question, the counts and the signature.
-    missing: what a question without a prediction is: "error", or "zero" to score it 0.
-    unknown: what a prediction without a question is: "error", or "ignore" to leave it out.
+    predictions: A list of {"question_id": ..., "prediction_text": ...}, or of plain strings.
+    references: A list of {"question_id": ..., "answers": [...]}, or of plain lists of accepted answers. With
+        question_ids both sides are aligned by id, in any order; without, by position.
+    threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+    detailed: Whether to return the score and closest answer of each question, the counts and the signature, too.
+    missing: How to treat a question without a prediction: "error", or "zero" to score it 0.
+    unknown: How to treat a prediction without a question: "error", or "ignore".
 
 Returns:
-    anls_score: the mean over the questions, from 0 to 1.
+    anls_score: The mean over all questions, from 0 to 1.
 
 Examples:
     >>> metric = evaluate.load("anls")
@@ -83,23 +81,30 @@ _CITATION = """\
 
 
 class ANLS(evaluate.Metric):
-    """ANLS for `evaluate`: ``evaluate.load("anls")``, or with a protocol ``evaluate.load("anls", "rrc")``.
+    """ANLS and ANLS* for `evaluate`: ``evaluate.load("anls")``, or with a protocol ``evaluate.load("anls", "rrc")``.
 
-    What is added is kept as it was given, in memory, and aligned and scored at `compute`; several processes exchange
-    it by files. A `compute` that fails leaves what was added by `add` and `add_batch` in place, so that it can be
-    completed and scored again; `reset` forgets it.
+    Predictions and references are kept in memory until `compute` aligns and scores them; several processes exchange
+    them through files. If `compute` raises, everything added with `add` and `add_batch` stays, so that it can be
+    completed and scored again; `reset` discards it.
 
     Args:
-        config_name: A name or alias in `PROTOCOLS`, or a `Protocol`; none means ``standard``.
-        **options: Those of `evaluate.Metric`.
+        config_name: A name or alias in `PROTOCOLS`, or a `Protocol`. Defaults to ``standard``.
+        **options: The options of `evaluate.Metric`.
+
+    Raises:
+        TypeError: If `evaluate.Metric` does not have one of the options.
+        ValueError: If the protocol is unknown.
 
     Example:
         >>> metric = ANLS("rrc")
         >>> metric.compute(predictions=["Denver Bronco"], references=[["Denver Broncos", "Broncos"]])
         {'anls_score': 0.9285714285714286}
+
+    Source: Biten et al., "Scene Text Visual Question Answering", ICCV 2019, https://arxiv.org/abs/1905.13648, and
+    Peer et al., "ANLS*", https://arxiv.org/abs/2402.03848.
     """
 
-    writer: Any  # these three are evaluate.Metric's, for several processes
+    writer: Any  # these three belong to evaluate.Metric, for several processes
     filelock: Any
     rendez_vous_lock: Any
 
@@ -108,14 +113,14 @@ class ANLS(evaluate.Metric):
         if unknown:
             raise TypeError(
                 f"unknown options {sorted(unknown)}: the protocol is the second argument of evaluate.load, as in "
-                'evaluate.load("anls", "rrc"), and threshold and the like are options of compute'
+                'evaluate.load("anls", "rrc"), and options such as threshold belong to compute'
             )
         self.protocol = get_protocol("standard" if config_name in (None, "default") else config_name)
         self._schema = STORED_TREES if self.protocol.tree else STORED
-        self._tables: list[pa.Table] = []  # what was added
-        self._pending: list[dict[str, Side]] = []  # batches that are not yet joined to a table
+        self._tables: list[pa.Table] = []  # the rows that were added
+        self._pending: list[dict[str, Side]] = []  # batches not yet joined to a table
         self._pending_rows = dict.fromkeys(STORED.names, 0)
-        self._with_ids: bool | None = None  # whether the rows that were added have a question_id
+        self._with_ids: bool | None = None  # whether the added rows have question_ids
         super().__init__(config_name=self.protocol.name if config_name else None, **options)
         self._experiment, self._round = self.experiment_id, 0
 
@@ -142,7 +147,7 @@ class ANLS(evaluate.Metric):
         )
 
     def __len__(self) -> int:
-        """The number of rows added and not yet scored, of the side that has more."""
+        """Return the number of rows added and not yet scored, of the longer side."""
         joined: int = sum(table.num_rows for table in self._tables)
         return joined + max(self._pending_rows.values())
 
@@ -154,21 +159,22 @@ class ANLS(evaluate.Metric):
         predictions: Any = NOT_GIVEN,
         references: Any = NOT_GIVEN,
     ) -> None:
-        """Add one prediction and its reference, or with a question_id one of the two.
+        """Add one prediction and its reference, or with a question_id only one of them.
 
         Args:
-            prediction: ``{"question_id": ..., "prediction_text": ...}`` or a plain string; of trees, a dict without
-                question_id is the tree itself.
-            reference: ``{"question_id": ..., "answers": [...]}`` or plain accepted answers; likewise.
-            predictions: The name by which `evaluate.combine` passes the prediction.
-            references: The name by which `evaluate.combine` passes the reference.
+            prediction: ``{"question_id": ..., "prediction_text": ...}``, or a plain string. For trees, a dict without
+                a question_id is the tree itself.
+            reference: ``{"question_id": ..., "answers": [...]}``, or plain accepted answers. For trees, a dict without
+                a question_id is the tree itself.
+            predictions: Another name of `prediction`, which `evaluate.combine` uses.
+            references: Another name of `reference`, which `evaluate.combine` uses.
 
         Raises:
-            ValueError: Input that cannot be scored; nothing is added.
+            ValueError: If the input cannot be scored; nothing is added.
         """
         prediction = predictions if prediction is NOT_GIVEN else prediction
         reference = references if reference is NOT_GIVEN else reference
-        # None is an answer that was not given, and a tree; beside a row it is nothing.
+        # None is a prediction that was not given, or a tree; beside a row with a question_id it means nothing.
         reference_alone = prediction is NOT_GIVEN or (prediction is None and is_row(reference))
         no_answers = reference is None and (is_row(prediction) or not self.protocol.tree)
         prediction_alone = reference is NOT_GIVEN or no_answers
@@ -178,14 +184,14 @@ class ANLS(evaluate.Metric):
         self._take(read_batch(*given, self.protocol))
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
-        """Add predictions and references; with question_ids, one side may be longer or absent.
+        """Add predictions and references; with question_ids, one side may be shorter or absent.
 
         Args:
-            predictions: A list of what `add` takes as prediction, or a column of texts.
-            references: A list of what `add` takes as reference.
+            predictions: A list of what `add` takes as `prediction`, or a column of texts.
+            references: A list of what `add` takes as `reference`, or a column of lists of texts.
 
         Raises:
-            ValueError: Input that cannot be scored, with its row; nothing is added.
+            ValueError: If the input cannot be scored, with the row; nothing is added.
         """
         if predictions is None and references is None:
             raise ValueError("add_batch got neither predictions nor references")
@@ -201,25 +207,32 @@ class ANLS(evaluate.Metric):
         missing: Missing = "error",
         unknown: Unknown = "error",
     ) -> dict[str, Any] | None:
-        """Score everything that was added, and what is given here.
+        """Score all predictions that were added before and those passed here.
 
         Args:
-            predictions: As in `add_batch`.
-            references: As in `add_batch`.
-            threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
-            detailed: Whether to add to the result, in the order of the references: ``scores``, ``question_ids``
-                and ``closest_references``; the counts ``n``, ``missing``, ``unknown``, ``unanswered`` (predictions
-                that are None) and ``padded`` (questions whose score was raised by surplus blanks, which
-                happens in protocols that divide by raw lengths) with ``padding_gain``, by how much that raised the
-                mean; and the ``signature``.
-            missing: A question without a prediction is an ``"error"``, or scores ``"zero"``.
-            unknown: A prediction without a question is an ``"error"``, or is left out by ``"ignore"``.
+            predictions: A list of what `add` takes as `prediction`, or a column of texts.
+            references: A list of what `add` takes as `reference`, or a column of lists of texts.
+            threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+            detailed: Whether to return more, in the order of the references: ``scores``, ``question_ids`` and
+                ``closest_references``; the counts ``n``, ``missing`` and ``unknown``; for texts ``unanswered``
+                (predictions that are None) and ``padded`` (questions whose score extra whitespace raised, which
+                happens in protocols that divide by raw lengths) with ``padding_gain``, its effect on the mean; for
+                trees ``key_scores``; and the ``signature``.
+            missing: How to treat a question without a prediction: ``"error"``, or ``"zero"`` to score it 0.
+            unknown: How to treat a prediction without a question: ``"error"``, or ``"ignore"``.
 
         Returns:
-            ``{"anls_score": x}`` with x from 0 to 1; None in a process that is not the first of several.
+            ``{"anls_score": x}``, or ``{"anls_star_score": x}`` for trees, with x from 0 to 1. With several processes,
+            None in all but the first.
 
         Raises:
-            ValueError: Nothing to score, ids that repeat or do not match, or input that cannot be scored.
+            ValueError: If there is nothing to score, ids repeat with different content or do not match, or the input
+                cannot be scored.
+
+        Example:
+            >>> metric = ANLS("anls_star")
+            >>> metric.compute(predictions=[{"total": "17.9"}], references=[{"total": "17.99", "date": "2024"}])
+            {'anls_star_score': 0.4}
         """
         rules = resolve_rules(self.protocol, threshold, of_trees=None)
         check_choice("missing", missing, MISSING)
@@ -250,7 +263,7 @@ class ANLS(evaluate.Metric):
         return result
 
     def reset(self) -> None:
-        """Forget all that was added and not yet scored."""
+        """Discard everything that was added and not yet scored."""
         self._tables, self._pending, self._pending_rows = [], [], dict.fromkeys(STORED.names, 0)
         self._with_ids = None
 
@@ -262,7 +275,7 @@ class ANLS(evaluate.Metric):
                 now, before = ("with", "without") if with_ids else ("without", "with")
                 raise ValueError(
                     f"rows {now} question_id after rows {before}; expected all with one or all without. "
-                    "Nothing was added; reset() forgets what was added before."
+                    "Nothing was added; reset() discards what was added before."
                 )
             self._with_ids = with_ids
         self._pending.append(batch)
@@ -276,13 +289,13 @@ class ANLS(evaluate.Metric):
             self._pending, self._pending_rows = [], dict.fromkeys(STORED.names, 0)
 
     def _gather(self) -> pa.Table:
-        """Take out all that was added; in the first of several processes, by every process."""
+        """Take out all added rows; in the first of several processes, those of all."""
         tables = self._exchange() if self.num_process > 1 else self._tables
         self._tables = []
         return pa.concat_tables([self._schema.empty_table(), *(table.replace_schema_metadata() for table in tables)])
 
     def _exchange(self) -> list[pa.Table]:
-        """Write the rows of this process to a file; in the first process, read and remove the files of all."""
+        """Write the rows of this process to a file; in the first process, read and delete the files of all."""
         self.selected_feature_format = datasets.Features.from_arrow_schema(self._schema)
         try:
             self._init_writer()
@@ -290,26 +303,26 @@ class ANLS(evaluate.Metric):
                 self.writer.write_table(table, max(1, table.num_rows))
             self._finalize()
             tables = list(map(_read_table, self.file_paths)) if self.process_id == 0 else []
-        except (ValueError, OSError) as error:  # pa.ArrowInvalid, of a file that is not whole, is a ValueError
+        except (ValueError, OSError) as error:  # pa.ArrowInvalid, for an incomplete file, is a ValueError
             for lock in (self.filelock, self.rendez_vous_lock):
                 if lock is not None:
                     lock.release()
             self.writer = self.cache_file_name = self.filelock = self.rendez_vous_lock = None
             raise ValueError(
-                f"process {self.process_id} of {self.num_process} did not get together with the others: "
-                f"{str(error).rstrip('.')}. One of them has ended or is late: see its own messages. They wait "
-                f"timeout={self.timeout} seconds for one another, an option of evaluate.load. What was added here "
-                f"stays in place, and what the others wrote in {self.data_dir}."
+                f"process {self.process_id} of {self.num_process} timed out waiting for the other processes: "
+                f"{str(error).rstrip('.')}. One of them has ended or is late: see its output. They wait for "
+                f"timeout={self.timeout} seconds, an option of evaluate.load. What was added here stays, and so does "
+                f"what the others wrote to {self.data_dir}."
             ) from None
         if self.process_id == 0:
             self.data = None  # unmaps the files
             for lock, path in zip(self.filelocks, self.file_paths, strict=True):
                 os.remove(path)
                 lock.release()
-            for lock in (*self.filelocks, self.rendez_vous_lock):  # all processes are past them
+            for lock in (*self.filelocks, self.rendez_vous_lock):  # which no process needs any more
                 os.remove(lock.lock_file)
         self.cache_file_name = self.filelock = self.selected_feature_format = None
-        self._round += 1  # a process that is ahead must not write over what another has still to read
+        self._round += 1  # a process that is ahead must not overwrite what another has yet to read
         self._module_info.experiment_id = f"{self._experiment}-{self._round}"
         return tables
 
@@ -343,8 +356,8 @@ def _result(aligned: Aligned, rules: Protocol, detailed: bool, missing: Missing)
             "closest_references": scored.closest,
             "signature": signature(rules, n=n, missing=missing),
         }
-    named = (scored.unanswered or scored.padding_gains) and aligned.question_ids is not None
-    return result, aligned.notes + text_notes(scored, rules, id_list(aligned.question_ids) if named else None)
+    ids = id_list(aligned.question_ids) if scored.unanswered and aligned.question_ids is not None else None
+    return result, aligned.notes + text_notes(scored, rules, ids)
 
 
 def _tree_result(
@@ -355,49 +368,28 @@ def _tree_result(
     try:
         pairs = [(json.loads(text or b"null"), json.loads(answers)) for text, answers in stored]
     except RecursionError:
-        raise ValueError(
-            "a tree is nested more deeply than JSON can be read here; score it with anls_star_score"
-        ) from None
+        raise ValueError("a tree is nested too deeply to be read as JSON; score it with anls_star_score") from None
     n = len(pairs)
-    given = [pair for row, pair in enumerate(pairs) if row not in absent]
-    names = None if aligned.question_ids is None else id_list(aligned.question_ids)
-    notes = tree_notes(
-        [p for p, _ in given],
-        [g for _, g in given],
-        rules,
-        names and [name for row, name in enumerate(names) if row not in absent],
-    )
+    rows = [row for row in range(n) if row not in absent]
+    predictions, references = [pairs[row][0] for row in rows], [pairs[row][1] for row in rows]
+    ids = None if aligned.question_ids is None else id_list(aligned.question_ids)
+    notes = aligned.notes + tree_notes(predictions, references, rules, ids and [ids[row] for row in rows])
     if not detailed:
-        total = math.fsum(score_trees([p for p, _ in given], [g for _, g in given], rules).tolist())
-        return {"anls_star_score": total / n}, aligned.notes + notes
+        return {"anls_star_score": math.fsum(score_trees(predictions, references, rules).tolist()) / n}, notes
     scores, closest, keys = [0.0] * n, [None] * n, []
-    for row, pair in enumerate(pairs):
-        if row not in absent:
-            found = ExplainedTree(*pair, rules)
-            scores[row], closest[row] = found.score, tree_as_json(found.closest_reference())
-            keys.append(found.key_scores())
+    for row in rows:
+        tree = ExplainedTree(*pairs[row], rules)
+        scores[row], closest[row] = tree.score, tree_as_json(tree.closest_reference())
+        keys.append(tree.key_scores())
     result = {
         "anls_star_score": math.fsum(scores) / n,
         "n": n,
         "missing": len(absent),
         "unknown": aligned.unknown,
         "scores": scores,
-        "question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids),
+        "question_ids": ids,
         "closest_references": closest,
-        "key_scores": run_computation(_mean_key_scores(keys)),
+        "key_scores": key_scores_as_json(keys, with_counts=True),
         "signature": signature(rules, n=n, missing=missing),
     }
-    return result, aligned.notes + notes
-
-
-def _mean_key_scores(documents: list[dict[str, ScoreNode]]) -> Computation:
-    """Of each path of keys, the mean over the documents in which it was compared, and how many those are."""
-    mean: dict[str, Any] = {}
-    for key in dict.fromkeys(itertools.chain.from_iterable(documents)):
-        nodes = [nodes[key] for nodes in documents if key in nodes]
-        mean[key] = {
-            "anls_score": math.fsum(cast(float, node.anls_score) for node in nodes) / len(nodes),
-            "documents": len(nodes),
-            "children": (yield _mean_key_scores([node.children for node in nodes])),
-        }
-    return mean
+    return result, notes

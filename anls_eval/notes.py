@@ -1,4 +1,4 @@
-"""Warnings to show to the user beside a score."""
+"""Warnings to show to the user beside a score: sentences made from counts and the names of the first questions."""
 
 from __future__ import annotations
 
@@ -14,106 +14,109 @@ from anls_eval.text.measure import Scored, padding_gain_of_one
 from anls_eval.text.similarity import reaches_threshold
 from anls_eval.tree.documents import is_list_of_options
 
+Noted = tuple[int, str]  # how many questions a warning is about, and the names of the first
 
-def text_notes(scored: Scored, rules: Protocol, names: Sequence[str] | None = None) -> list[str]:
-    """What the user must be told about a score: unanswered questions, and padding that raised it."""
-    n = len(scored.scores)
-    first = [str(row) if names is None else repr(names[row]) for row in scored.unanswered[:5]]
-    kind = "row" if names is None else "question_id"
-    gains = scored.padding_gains
-    mean = math.fsum(scored.scores.tolist()) / n if gains else 0.0
-    shown = f"{kind} {', '.join(first)}"
-    return text_notes_on(n, mean, len(scored.unanswered), shown, len(gains), math.fsum(gains), rules)
-
-
-def text_notes_on(
-    n: int, mean: float, unanswered: int, first: str, padded: int, padding_gain: float, rules: Protocol
-) -> list[str]:
-    """The same from counts; `first` names the first five questions that were not answered."""
-    notes = []
-    if not reaches_threshold(0, 1, rules):
-        notes.append(
-            f"protocol {rules.name!r} keeps only a similarity above the threshold {rules.threshold}, "
-            "and there is none: every score is 0"
-        )
-    if unanswered:
-        more = ", ..." if unanswered > 5 else ""
-        notes.append(
-            f"{unanswered} of {n} predictions are None or NaN ({first}{more}): taken as no answer given, which scores 0"
-        )
-    if padded:
-        notes.append(
-            f"protocol {rules.name!r} divides by raw lengths, and surplus blanks raised the score of "
-            f"{padded} of {n} questions: the mean is {mean:.6f} with them and "
-            f"{mean - padding_gain / n:.6f} without. Take them out, or use the protocol 'standard'"
-        )
-    return notes
-
-
-def text_notes_of_one(text: str | None, options: list[str], score: float, rules: Protocol) -> list[str]:
-    """Return the warnings about a single score."""
-    gains = padding_gain_of_one(text, options, score, rules)
-    scored = Scored(np.array([score]), [0] if text is None else [], gains, [], None)
-    return text_notes(scored, rules)
-
-
-TREE_NOTES = {
-    "options": "references are a list of strings for a text: taken as alternatives, as in ST-VQA data. Write "
-    "alternatives as a tuple",
-    "unparsed": "predictions are a text that looks like JSON, compared as a text: parse it with json.loads first",
-    "unanswered": "predictions are None or NaN where the reference is a document: taken as no answer given",
+_NAMED = 5
+SENTENCES = {
+    "options": "references are lists of strings while the predictions are text{}: taken as alternatives, as in ST-VQA "
+    "data. Write alternatives as a tuple",
+    "unparsed": "predictions are text that looks like JSON{}: compared as text. Parse it with json.loads first",
+    "unanswered": "predictions are None or NaN{}: counted as unanswered, which scores 0",
+    "unanswered document": "predictions are None or NaN where the reference is a document{}: counted as unanswered",
 }
 
 
+def noted(count: int, names: Sequence[str], kind: str = "question_id") -> Noted:
+    """Name the first of some questions."""
+    return count, f"{kind} {', '.join(names[:_NAMED])}{', ...' if count > _NAMED else ''}"
+
+
+def noted_rows(rows: Sequence[int], question_ids: Sequence[str] | None) -> Noted:
+    """Name the first of some rows by their question_ids, or by their numbers if there are none."""
+    if question_ids is None:
+        return noted(len(rows), list(map(str, rows[:_NAMED])), "row")
+    return noted(len(rows), [repr(question_ids[row]) for row in rows[:_NAMED]])
+
+
+def sentences(n: int, found: Mapping[str, Noted]) -> list[str]:
+    """Return the warnings about n questions."""
+    return [
+        f"{found[what][0]} of {n} {sentence.format(f' ({found[what][1]})' if n > 1 else '')}"
+        for what, sentence in SENTENCES.items()
+        if what in found and found[what][0]
+    ]
+
+
+def text_notes(scored: Scored, rules: Protocol, question_ids: Sequence[str] | None = None) -> list[str]:
+    """Return the warnings about questions on texts."""
+    n, gains = len(scored.scores), scored.padding_gains
+    mean = math.fsum(scored.scores.tolist()) / n if gains else 0.0
+    unanswered = noted_rows(scored.unanswered, question_ids) if scored.unanswered else (0, "")
+    return text_sentences(n, unanswered, len(gains), mean, math.fsum(gains), rules)
+
+
+def text_notes_of_one(text: str | None, options: list[str], score: float, rules: Protocol) -> list[str]:
+    """Return the warnings about a single question on texts."""
+    gains = padding_gain_of_one(text, options, score, rules)
+    return text_notes(Scored(np.array([score]), [0] if text is None else [], gains, [], None), rules)
+
+
+def text_sentences(n: int, unanswered: Noted, padded: int, mean: float, gain: float, rules: Protocol) -> list[str]:
+    """Return the warnings about n questions on texts, of which whitespace raised some, and their sum by this gain."""
+    notes = sentences(n, {"unanswered": unanswered}) if unanswered[0] else []
+    if not reaches_threshold(0, 1, rules):
+        notes.append(
+            f"protocol {rules.name!r} keeps only similarities above the threshold {rules.threshold}, which none can "
+            "exceed: every score is 0"
+        )
+    if padded:
+        notes.append(f"{padding_sentence(rules.name, n, padded, mean, gain)}, or use the protocol 'standard'")
+    return notes
+
+
+def padding_sentence(protocol: str, n: int, padded: int, mean: float, gain: float) -> str:
+    """Return the warning that whitespace raised the sum of n scores by this gain."""
+    return (
+        f"protocol {protocol!r} divides by raw lengths, and extra whitespace raised the score of {padded} of {n} "
+        f"questions: the mean is {mean:.6f} with it and {mean - gain / n:.6f} without. Strip it"
+    )
+
+
 def tree_notes(
-    predictions: Sequence[Any], references: Sequence[Any], rules: Protocol, names: Sequence[str] | None = None
+    predictions: Sequence[Any], references: Sequence[Any], rules: Protocol, question_ids: Sequence[str] | None = None
 ) -> list[str]:
-    """What the user must be told: lists taken as alternatives, and predictions that were not parsed or not given."""
-    noted = tree_rows_to_note(predictions, references, rules)
-    kind = "row" if names is None else "question_id"
-    first = {
-        what: f"{kind} {', '.join(str(row) if names is None else repr(names[row]) for row in rows[:5])}"
-        for what, rows in noted.items()
-    }
-    return tree_notes_on(len(predictions), {what: (len(rows), first[what]) for what, rows in noted.items()})
+    """Return the warnings about pairs of trees."""
+    found = tree_rows_to_note(predictions, references, rules)
+    return sentences(len(predictions), {what: noted_rows(rows, question_ids) for what, rows in found.items()})
 
 
 def tree_rows_to_note(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> dict[str, list[int]]:
-    """The rows of each of `TREE_NOTES`."""
-    noted: dict[str, list[int]] = {what: [] for what in TREE_NOTES}
+    """Return the rows of pairs of trees by what there is to warn about."""
+    found: dict[str, list[int]] = {}
     for row, (prediction, reference) in enumerate(zip(predictions, references, strict=True)):
         if isinstance(prediction, (dict, list)):
             continue
         if is_missing_value(prediction):
-            what = "unanswered" if _is_document(reference) else None
+            what = "unanswered document" if _is_document(reference) else None
         elif is_list_of_options(prediction, reference, rules):
             what = "options"
         else:
             is_json = isinstance(prediction, str) and prediction.lstrip().startswith(("{", "[", "```"))
             what = "unparsed" if is_json and isinstance(reference, (dict, list, tuple)) else None
         if what:
-            noted[what].append(row)
-    return noted
+            found.setdefault(what, []).append(row)
+    return found
 
 
 def _is_document(reference: Any) -> bool:
-    """Whether a reference is a dict or list with something in it, as all alternatives are."""
+    """Return whether a reference, or each of its alternatives, is a dict or list that is not empty."""
     found = [reference]
-    seen = set()  # alternatives can be nested deeply, and share what they hold
-    for own in found:
-        options = own.get("$one_of") if isinstance(own, dict) else own
-        if isinstance(options, tuple) or (options is not own and isinstance(options, list)):
+    seen = set()  # alternatives can be nested deeply, and share what they contain
+    for value in found:
+        options = value.get("$one_of") if isinstance(value, dict) else value
+        if isinstance(options, tuple) or (options is not value and isinstance(options, list)):
             found += () if id(options) in seen else options
             seen.add(id(options))
-        elif not (isinstance(own, (dict, list)) and own):
+        elif not (isinstance(value, (dict, list)) and value):
             return False
     return True
-
-
-def tree_notes_on(n: int, noted: Mapping[str, tuple[int, str]]) -> list[str]:
-    """The same from counts, each with the names of the first five."""
-    return [
-        f"{count} of {n} {TREE_NOTES[what]}" + (f" ({first}{', ...' if count > 5 else ''})" if n > 1 else "")
-        for what, (count, first) in noted.items()
-        if count
-    ]

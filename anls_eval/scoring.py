@@ -27,20 +27,21 @@ def anls_score(
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
 ) -> float:
-    """Score one prediction against its accepted answers.
+    """Compute ANLS for one question: the similarity of a prediction to the closest accepted answer.
 
     Args:
-        prediction: The predicted text. A number or bool is taken as its `str`; None and NaN are no answer, which
-            scores 0 with a warning.
-        answers: The accepted answers: a list or tuple of strings, one string, or the SQuAD form ``{"text": [...]}``.
+        prediction: The predicted text. A number or bool is converted with `str`. None and NaN count as unanswered and
+            score 0, with a warning.
+        answers: The accepted answers: a list or tuple of strings, one string, or SQuAD's ``{"text": [...]}``.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
-        The similarity to the closest answer, from 0 to 1; 0 if the protocol does not keep it.
+        The similarity to the closest answer, from 0 to 1; 0 if it does not reach the threshold.
 
     Raises:
-        ValueError: Something that is not text, no answer at all, an unknown protocol or a threshold outside 0 to 1.
+        ValueError: If the prediction or an answer is not text, there is no answer, the protocol is unknown or scores
+            trees, or the threshold is outside 0 to 1.
 
     Example:
         >>> anls_score("CocaCola", ["Coca Cola", "Coca Cola Company"])
@@ -66,28 +67,29 @@ def anls_scores(
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
 ) -> Floats:
-    """Score n predictions, each against its own accepted answers, as fast as the machine allows.
+    """Compute ANLS for each of n questions in one batch; the ANLS of a dataset is the mean.
 
-    The result does not depend on the order or on how the questions are split into calls. ANLS is its mean.
+    Scores depend neither on the order of the questions nor on how they are split over calls.
 
     Args:
-        predictions: n texts as a list, NumPy array, pandas Series or Arrow column (fastest). Each is taken as
-            `anls_score` takes one.
-        answers: n lists of accepted answers, likewise; ``list<string>`` in Arrow.
+        predictions: n predicted texts: a list, NumPy array, pandas Series or Arrow column (fastest) of what
+            `anls_score` takes.
+        answers: n lists of accepted answers, in the same kinds of columns; ``list<string>`` in Arrow.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
         A float64 array of shape (n,) with values from 0 to 1.
 
     Raises:
-        ValueError: What `anls_score` refuses, with the row; columns of different length.
+        ValueError: If `anls_score` would raise for a question, whose row the message names, or the columns differ in
+            length.
 
     Example:
         >>> anls_scores(["Denver Broncos", "12/15/89"], [["Denver Broncos"], ["12/15/88"]])
         array([1.   , 0.875])
 
-    Source: as `anls_score`.
+    Source: Biten et al., "Scene Text Visual Question Answering", ICCV 2019, section 3; https://arxiv.org/abs/1905.13648.
     """
     rules = resolve_rules(protocol, threshold, of_trees=False)
     left, right = read_column(predictions, "predictions", TEXTS), read_column(answers, "answers", TEXT_LISTS)
@@ -105,28 +107,28 @@ def anls_star_score(
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
 ) -> float:
-    """Score one tree, such as extracted JSON, against its reference.
+    """Compute ANLS* for one tree, such as JSON extracted from a document.
 
-    Dicts are compared key by key, lists by their best matching whatever the order, leaves as texts. All leaves weigh
-    the same; what is missing or invented counts against the score. The order of list elements, of alternatives and of
-    dict keys does not change a bit of it.
+    Dicts are compared key by key, lists by their best matching in any order, leaves as texts. All leaves have equal
+    weight; missing and invented ones lower the score. The order of list elements, alternatives and dict keys does not
+    change a single bit of it.
 
     Args:
         prediction: A tree of dicts, lists, strings, numbers, bools and None. Decimal, date, time, Enum and NumPy
-            scalars are taken as the text a person would write; NaN as None. Keys are texts too: None and bools as JSON
-            writes them, an Enum by its value.
-        reference: The same; a tuple, `one_of` or ``{"$one_of": [...]}`` holds alternatives, of which the closest
-            counts. ``{"$literal": {...}}`` is a dict that really has such a key.
-        protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` made of one of them.
-        threshold: The least similarity of two leaves that counts, from 0 to 1, in place of the protocol's 0.5.
+            scalars are converted to the text a person would write; NaN counts as None. Keys are texts, too: None and
+            bools as in JSON, an Enum by its value.
+        reference: The correct tree, with the same types. A tuple, `one_of` or ``{"$one_of": [...]}`` holds
+            alternatives, of which the closest counts; ``{"$literal": {...}}`` is a dict that really has such a key.
+        protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
+        threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's, 0.5.
 
     Returns:
-        s / l, from 0 to 1.
+        The sum of the similarities of the leaves divided by their number, from 0 to 1.
 
     Raises:
-        TypeError: An object that is no such tree, with its path and the way to convert it.
-        ValueError: A tuple in the prediction, no alternative, an object that holds itself, a protocol of texts, or a
-            threshold outside 0 to 1.
+        TypeError: If an object cannot be part of a tree; the message names its path and how to convert it.
+        ValueError: If the prediction has a tuple, the reference a tuple without alternatives, or one contains itself,
+            the protocol is unknown or scores texts, or the threshold is outside 0 to 1.
 
     Example:
         >>> anls_star_score({"total": "17.9", "items": ["pen", "ink"]}, {"total": "17.99", "items": ["ink", "pen"]})
@@ -148,24 +150,27 @@ def anls_star_scores(
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
 ) -> Floats:
-    """Score n trees, each against its own reference.
+    """Compute ANLS* for each of n trees in one batch; the ANLS* of a dataset is the mean.
 
     Args:
-        predictions: n trees, each as `anls_star_score` takes one.
-        references: n references, likewise.
-        protocol: As in `anls_star_score`.
-        threshold: As in `anls_star_score`.
+        predictions: n trees: a list or column of what `anls_star_score` takes.
+        references: n correct trees, of what `anls_star_score` takes.
+        protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
+        threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's, 0.5.
 
     Returns:
         A float64 array of shape (n,) with values from 0 to 1.
 
     Raises:
-        TypeError: What `anls_star_score` refuses, with the row.
-        ValueError: The same; also sequences of different length.
+        TypeError: If `anls_star_score` would raise it for a tree, whose row the message names.
+        ValueError: If `anls_star_score` would raise it for a tree, or both sides differ in length.
 
     Example:
         >>> anls_star_scores([{"a": "x"}, ["y"]], [{"a": "x", "b": "z"}, ["y"]])
         array([0.5, 1. ])
+
+    Source: Peer et al., "ANLS* - A Universal Document Processing Metric for Generative Large Language Models",
+    https://arxiv.org/abs/2402.03848, equations 3 to 6.
     """
     rules = resolve_rules(protocol, threshold, of_trees=True)
     given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
@@ -182,20 +187,20 @@ def explain(
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
 ) -> Explanation:
-    """Score a tree or a text and say why the score is what it is.
+    """Score a tree or a text and explain the score.
 
     Args:
-        prediction: What `anls_star_score` takes; with a protocol of texts, what `anls_score` takes.
-        reference: The same; with a protocol of texts, the accepted answers.
+        prediction: A tree as for `anls_star_score`, or with a protocol for texts a text as for `anls_score`.
+        reference: A tree as for `anls_star_score`, or with a protocol for texts the accepted answers.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
-        threshold: The least similarity that counts, from 0 to 1, in place of the protocol's.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
-        The score with the closest reference, the key scores and one row for each leaf. ``str`` of it is a table.
+        The score with the closest reference, the key scores and one row for each leaf. ``str()`` gives a table.
 
     Raises:
-        TypeError: What `anls_star_score` refuses.
-        ValueError: What `anls_star_score` and `anls_score` refuse.
+        TypeError: If `anls_star_score` would raise it.
+        ValueError: If `anls_star_score`, or with a protocol for texts `anls_score`, would raise it.
 
     Example:
         >>> print(explain({"date": "2024-01-03"}, {"date": "2024-01-02", "total": "17.99"}))  # doctest: +ELLIPSIS
@@ -206,11 +211,10 @@ def explain(
         anls|protocol:anls_star|tree:released|pred:strip+lower+collapse|...
     """
     rules = resolve_rules(protocol, threshold, of_trees=None)
-    if not rules.tree:
+    if rules.tree:
+        explanation, notes = explain_tree(prediction, reference, rules), tree_notes([prediction], [reference], rules)
+    else:
         explanation, notes = explain_text(prediction, reference, rules)
-        for note in notes:
-            warnings.warn(note, UserWarning, stacklevel=2)
-        return explanation
-    for note in tree_notes([prediction], [reference], rules):
+    for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
-    return explain_tree(prediction, reference, rules)
+    return explanation

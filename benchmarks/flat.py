@@ -1,6 +1,6 @@
 """Time flat ANLS against common alternatives, on the same questions in one run.
 
-The questions are real: the gold answers and the answers of six models in ``tests/data/docvqa``, repeated up to the
+The questions are real: the gold answers and the answers of six models in ``examples/docvqa``, repeated up to the
 requested number, and others with long or many answers. The floor is the time of the distances alone: the rapidfuzz
 calls that our code makes, repeated on the texts it prepared. Contenders with other scores than ours end the run with an
 error; slow ones do not.

@@ -1,6 +1,6 @@
 """Write DocVQA-like data of any size as Parquet files: predictions and references in parts.
 
-The texts are the answers in ``tests/data/docvqa`` and those of six models to the same 1,000 questions, 6,000 rows that
+The texts are the answers in ``examples/docvqa`` and those of six models to the same 1,000 questions, 6,000 rows that
 repeat. Each repetition permutes the letters and the digits, in the same way on both sides: no two repetitions share
 texts, but all have the same distances. The score is therefore known: it is that of the 6,000 rows.
 
@@ -24,7 +24,7 @@ from anls_eval.files.write import whole_file
 from anls_eval.scoring import anls_scores
 from anls_eval.statistics.tally import Tally
 
-DOCVQA = Path(__file__).resolve().parent.parent / "tests" / "data" / "docvqa"
+DOCVQA = Path(__file__).resolve().parent.parent / "examples" / "docvqa"
 SEPARATOR = "\x1f"  # in none of the texts
 ROW_GROUP = 120_000
 
@@ -32,7 +32,7 @@ ROW_GROUP = 120_000
 @functools.cache
 def repetition() -> tuple[list[str], list[list[str]], list[str]]:
     """The predictions, answers and models of the rows that repeat."""
-    gold = json.loads((DOCVQA / "gold.json").read_text(encoding="utf-8"))["data"]
+    gold = json.loads((DOCVQA / "references.json").read_text(encoding="utf-8"))["data"]
     predictions, answers, models = [], [], []
     for path in sorted(DOCVQA.glob("pred_*.json")):
         given = {row["questionId"]: row["answer"] for row in json.loads(path.read_text(encoding="utf-8"))}

@@ -1,6 +1,6 @@
 """Time the statistics of many questions against scipy.stats, each in a separate process, with its peak memory.
 
-The scores are real: those of six models on the questions in ``tests/data/docvqa``. Each question takes the answers of
+The scores are real: those of six models on the questions in ``examples/docvqa``. Each question takes the answers of
 two random models, so that the differences have thousands of distinct values, more than those of two real systems.
 Documents have 5 questions. The peak is that of the whole process, including Python and libraries. scipy runs if it ends
 within a minute, in batches of 100 resamples, since all of them would not fit in memory.

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.documents import description, with_slips
 
-DOCVQA = Path(__file__).resolve().parent.parent / "tests" / "data" / "docvqa"
+DOCVQA = Path(__file__).resolve().parent.parent / "examples" / "docvqa"
 
 
 class Questions(NamedTuple):
@@ -38,7 +38,7 @@ def docvqa_questions(n: int) -> Questions:
 
 
 def _docvqa_pairs() -> list[tuple[str, list[str]]]:
-    gold = json.loads((DOCVQA / "gold.json").read_text(encoding="utf-8"))["data"]
+    gold = json.loads((DOCVQA / "references.json").read_text(encoding="utf-8"))["data"]
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(DOCVQA.glob("pred_*.json"))]
     predicted = [{row["questionId"]: row["answer"] for row in run} for run in runs]
     return [(run[row["questionId"]], row["answers"]) for row in gold for run in predicted]

@@ -1,6 +1,6 @@
 """Time the normalized Levenshtein similarity against torchmetrics' `EditDistance`, on the same pairs in one run.
 
-The pairs are real: the answers of six models in ``tests/data/docvqa``, each with the first gold answer. Both get them
+The pairs are real: the answers of six models in ``examples/docvqa``, each with the first gold answer. Both get them
 in batches through ``update``, after a warm-up. torchmetrics searches only a band of 25 characters around the diagonal,
 so that some of its distances are too large: their number is reported. A distance below ours ends the run with an error;
 a slow time does not.
@@ -20,12 +20,12 @@ from torchmetrics.text import EditDistance
 
 from anls_eval.integrations.torchmetrics import NormalizedLevenshteinSimilarity
 
-DOCVQA = Path(__file__).resolve().parent.parent / "tests" / "data" / "docvqa"
+DOCVQA = Path(__file__).resolve().parent.parent / "examples" / "docvqa"
 BATCH = 1_000
 
 
 def pairs() -> tuple[list[str], list[str]]:
-    gold = json.loads((DOCVQA / "gold.json").read_text(encoding="utf-8"))["data"]
+    gold = json.loads((DOCVQA / "references.json").read_text(encoding="utf-8"))["data"]
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(DOCVQA.glob("pred_*.json"))]
     given = [{row["questionId"]: row["answer"] for row in run} for run in runs]
     both = [(run[row["questionId"]], row["answers"][0]) for run in given for row in gold]

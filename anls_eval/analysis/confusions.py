@@ -9,6 +9,7 @@ from rapidfuzz.distance import Levenshtein
 
 from anls_eval.analysis.losses import LossReport
 from anls_eval.rules.steps import apply_steps
+from anls_eval.text.visible import visible
 
 _EXAMPLES = 5
 
@@ -34,19 +35,8 @@ class Confusion:
     @property
     def label(self) -> str:
         """The confusion in visible characters, such as ``rn→m``, ``∅→␠`` for an inserted space, or ``o→∅``."""
-        return f"{_visible(self.expected)}→{_visible(self.given)}"
-
-
-def _visible(text: str) -> str:
-    """Replace each space and control character of ASCII by a picture, and others that cannot be seen by a code."""
-    return "".join(map(_visible_character, text)) or "∅"
-
-
-def _visible_character(character: str) -> str:
-    code = ord(character)
-    if code <= 0x20:
-        return chr(0x2400 + code)  # the block of control pictures: ␀ to ␠
-    return character if character.isprintable() else f"<U+{code:04X}>"
+        expected, given = (visible(text, spell_out=True) or "∅" for text in (self.expected, self.given))
+        return f"{expected}→{given}"
 
 
 def character_confusions(report: LossReport) -> list[Confusion]:

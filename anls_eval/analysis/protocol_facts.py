@@ -8,7 +8,7 @@ from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import anls_score, anls_scores
 
 BOUNDARY_SHIFTS = 0.0020, 0.0060
-"""The smallest and largest difference between `standard` and `paper` on the runs in tests/data/docvqa."""
+"""The smallest and largest difference between `standard` and `paper` on the runs in examples/docvqa."""
 
 
 def protocol_facts() -> str:

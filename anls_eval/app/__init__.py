@@ -1,1 +1,1 @@
-"""The web app, one file a tab."""
+"""The web app: one file for each tab (about, answer, compare, document, submission), named after it."""

@@ -1,4 +1,4 @@
-"""The tab that says what ANLS and ANLS* are, by which rules leaderboards compute them, and how to use them."""
+"""The tab that explains ANLS and ANLS*, the rules of each leaderboard, and how to use the metric."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def build() -> None:
     """Add the tab to the page that is open."""
     gr.HTML(html("about.html"), apply_default_css=False, js_on_load=None)
     gr.Markdown(protocol_facts())
-    rules = [(name, row, in_words(row)) for name, row in PROTOCOLS.items()]
-    table = html("protocols.html", protocols=rules, boards=LEADERBOARDS.values())
+    protocols = [(name, rules, in_words(rules)) for name, rules in PROTOCOLS.items()]
+    table = html("protocols.html", protocols=protocols, boards=LEADERBOARDS.values())
     gr.HTML(table, apply_default_css=False, js_on_load=None)
     gr.Markdown("## Use it")
     gr.Code(_EVALUATE, label="With evaluate", language="python", interactive=False, buttons=["copy"])

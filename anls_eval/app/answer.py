@@ -1,4 +1,4 @@
-"""The tab that scores one answer, and the same as the endpoint ``score_answer``."""
+"""The tab that scores one answer, and the endpoint ``score_answer``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import gradio as gr
 from gradio.events import api
 
 from anls_eval.app.answer_view import explain, view
-from anls_eval.app.controls import example_buttons, in_page_words, link, refusals
+from anls_eval.app.controls import endpoint_errors, example_buttons, link, shows_errors
 from anls_eval.app.examples import ANSWERS
-from anls_eval.app.page import alert, html
+from anls_eval.app.page import html
 from anls_eval.leaderboards import LEADERBOARDS
 from anls_eval.registry import get_rules
 from anls_eval.rules.protocol import Protocol
@@ -24,30 +24,30 @@ def score_answer(
     threshold: float | None = None,
     answer_type: str | None = None,
 ) -> dict[str, Any]:
-    """Score one prediction against its accepted answers by ANLS, and say why it gets this score.
+    """Score one prediction against its accepted answers by ANLS, and explain the score.
 
     Args:
         prediction: The predicted text.
-        answers: The accepted answers, one a line or as a list. Blank lines are skipped.
-        protocol: A name of the list on the page, such as standard, rrc (DocVQA), stvqa, dude or mmlongbench.
+        answers: The accepted answers, one per line or as a list. Empty lines are skipped.
+        protocol: A name from the list on the page, such as standard, rrc (DocVQA), stvqa, dude or mmlongbench.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
         answer_type: For the protocols that need one, such as dude and mmlongbench.
 
     Returns:
-        The score from 0 to 1, the number of the closest answer, for each answer its distance, length, similarity and
+        The score from 0 to 1, the index of the closest answer, for each answer its distance, length, similarity and
         the reason in words, the signature of the score, and notes about the input.
 
     Raises:
-        gr.Error: No answer, an unknown protocol, a threshold outside 0 to 1, or something that is not text.
+        gr.Error: No answer, an unknown protocol, a threshold outside 0 to 1, or a value that is not text.
 
     Example:
         >>> score_answer("Denver Bronco", ["Denver Broncos", "Broncos"])["comparisons"][0]["sentence"]
         '1 of 14 characters differs: similarity 0.9286, at least the threshold 0.5, so it counts 0.9286.'
     """
-    with refusals():
+    with endpoint_errors():
         listed = _lines(answers) if isinstance(answers, str) else answers
         if not isinstance(listed, list):
-            raise ValueError(f"answers is a {type(answers).__name__}; expected a text with one a line, or a list")
+            raise ValueError(f"answers is {type(answers).__name__}; expected text with one answer per line, or a list")
         return explain(prediction, listed, protocol, threshold, answer_type).to_dict()
 
 
@@ -55,30 +55,17 @@ def _lines(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in text.split("\n") if line.strip()]
 
 
+@shows_errors(lambda: ("",))
 def card(
     prediction: str, answers: str, protocol: str, threshold: float | None, answer_type: str | None
 ) -> tuple[str, str]:
-    """Show what `score_answer` finds, or what is wrong with the input.
-
-    Args:
-        prediction: The predicted text.
-        answers: The accepted answers, one a line.
-        protocol: As in `score_answer`.
-        threshold: As in `score_answer`. Ignored for leaderboards, which have their own.
-        answer_type: Ignored for protocols without answer types.
-
-    Returns:
-        HTML of the score, and of the thresholds and protocols.
-    """
-    try:
-        rules = get_rules(protocol)
-        typed = answer_type if rules.answer_types else None
-        limit = threshold if isinstance(rules, Protocol) else None
-        shown = view(prediction or "", _lines(answers or ""), protocol, limit, typed)
-    except ValueError as error:
-        return alert(in_page_words(error)), ""
-    own_link = link("answer", prediction=prediction, answers=answers, protocol=protocol, threshold=threshold)
-    return html("answer.html", found=shown.found, link=own_link), html("answer_protocols.html", shown=shown)
+    """Return the HTML of the score, and of the thresholds and protocols; options that do not apply are ignored."""
+    rules = get_rules(protocol)
+    applicable_type = answer_type if rules.answer_types else None
+    applicable_threshold = threshold if isinstance(rules, Protocol) else None
+    shown = view(prediction or "", _lines(answers or ""), protocol, applicable_threshold, applicable_type)
+    address = link("answer", prediction=prediction, answers=answers, protocol=protocol, threshold=threshold)
+    return html("answer.html", found=shown.found, link=address), html("answer_protocols.html", shown=shown)
 
 
 def build(page: gr.Blocks) -> None:
@@ -87,17 +74,17 @@ def build(page: gr.Blocks) -> None:
     with gr.Row(equal_height=False):
         with gr.Column(scale=2, min_width=300):
             prediction = gr.Textbox(start[0], label="Prediction", lines=1, max_lines=6)
-            answers = gr.Textbox(start[1], label="Accepted answers, one a line", lines=3, max_lines=12)
+            answers = gr.Textbox(start[1], label="Accepted answers, one per line", lines=3, max_lines=12)
             protocol = gr.Dropdown(
                 protocol_choices(),
                 value=start[2],
                 label="Protocol",
-                info="Each with the leaderboards that compute ANLS so.",
+                info="With the leaderboards that use it.",
             )
             threshold = gr.Number(
                 start[3],  # without a value the browser would show 0 and send it
                 label="Threshold",
-                info="Minimum similarity that counts. Leave empty for the protocol's.",
+                info="Minimum similarity that counts. Empty: the protocol's.",
                 minimum=0,
                 maximum=1,
                 step=0.05,
@@ -111,7 +98,7 @@ def build(page: gr.Blocks) -> None:
             first, more = card(*start, None)
             result = gr.HTML(first, apply_default_css=False, js_on_load=None)
     below = gr.HTML(more, apply_default_css=False, js_on_load=None)
-    # Not `input`, which text that is pasted does not set off.
+    # Not `input`, which pasted text does not trigger.
     gr.on(
         [field.change for field in fields],
         card,
@@ -129,19 +116,19 @@ def build(page: gr.Blocks) -> None:
 
 
 def protocol_choices(of_trees: bool = False, boards: bool = True) -> list[tuple[str, str]]:
-    """The protocols with their leaderboards, for a `gr.Dropdown`."""
-    found = [
-        (": ".join(filter(None, [name, ", ".join(row.leaderboards)])), name)
-        for name, row in PROTOCOLS.items()
-        if bool(row.tree) == of_trees
+    """Return the protocols with their leaderboards, as choices of a `gr.Dropdown`."""
+    choices = [
+        (": ".join(filter(None, [name, ", ".join(rules.leaderboards)])), name)
+        for name, rules in PROTOCOLS.items()
+        if bool(rules.tree) == of_trees
     ]
-    return found + [
+    return choices + [
         (f"{name}: {board.source.partition(',')[0]}", name) for name, board in LEADERBOARDS.items() if boards
     ]
 
 
 def _threshold(protocol: str) -> float | None:
-    """Return the threshold of a protocol; None for a leaderboard."""
+    """Return the threshold of a protocol; None for a leaderboard, which takes none."""
     rules = get_rules(protocol)
     return float(rules.threshold) if isinstance(rules, Protocol) else None
 
@@ -152,14 +139,14 @@ def _answer_type(protocol: str) -> Any:
 
 
 def _from_link(request: gr.Request) -> list[Any]:
-    """The example that a link carries; without one, what is there stays."""
+    """Return the values that a link carries; without them, the fields stay as they are."""
     given = request.query_params
     if "answers" not in given:
         return [gr.skip()] * 4
     protocol = given.get("protocol", "standard")
     try:
-        own = _threshold(protocol)
-        threshold = float(given["threshold"]) if given.get("threshold") else own
+        default = _threshold(protocol)
+        threshold = float(given["threshold"]) if given.get("threshold") else default
     except ValueError:
         protocol, threshold = "standard", _threshold("standard")
     return [given.get("prediction", ""), given["answers"], protocol, threshold]

@@ -1,4 +1,4 @@
-"""One answer: its score with the reasons, at every threshold, and by every protocol."""
+"""One answer: its score with the reasons, at every threshold, and under every protocol."""
 
 from __future__ import annotations
 
@@ -28,62 +28,36 @@ _RULES = {
     "special": ("zero_predictions",),
     "substitution": ("substitution_cost",),
 }
-"""The attributes that each sentence of `words.in_words` is about."""
+"""The attributes of a protocol that each sentence of `words.in_words` describes."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ProtocolScore:
-    """The same answer by another protocol.
-
-    Args:
-        name: Of the protocol.
-        score: From 0 to 1.
-        difference: From the score by the chosen protocol.
-        why: What makes the difference, in words; empty where there is none.
-        is_own: Whether it is the chosen one.
-    """
+    """The score of the answer under one protocol."""
 
     name: str
     score: float
-    difference: float
-    why: str
-    is_own: bool
+    difference: float  # from the score under the chosen protocol
+    why: str  # which rules cause the difference, in words; empty without one
+    is_chosen: bool
 
 
 @dataclasses.dataclass(frozen=True)
 class AnswerView:
-    """What the page shows of an answer.
-
-    Args:
-        found: The score with the reasons.
-        sweep: The score at every threshold; None for a leaderboard.
-        protocols: All others, those that differ first, the most different of them before all.
-        untold: The leaderboards that cannot score it, since they need an answer type or another kind of answer.
-    """
+    """What the page shows of an answer."""
 
     found: AnswersExplanation
-    sweep: ThresholdSweep | None
-    protocols: tuple[ProtocolScore, ...]
-    untold: tuple[str, ...]
+    sweep: ThresholdSweep | None  # the score at every threshold; None for a leaderboard
+    protocols: tuple[ProtocolScore, ...]  # the chosen one, then the most different first
+    not_applicable: tuple[str, ...]  # leaderboards that need an answer type or another kind of answer
 
 
 def explain(
     prediction: Any, answers: list[str], protocol: str, threshold: float | None, answer_type: str | None
 ) -> AnswersExplanation:
-    """Score an answer and say why, within the limits.
-
-    Args:
-        prediction: As `answers.explain_answers` takes it.
-        answers: The accepted answers; a leaderboard takes a single one for what it is, which can be a list.
-        protocol: A name or alias of a protocol of texts or of a leaderboard.
-        threshold: Minimum similarity that counts. Defaults to the protocol's.
-        answer_type: The answer type, for leaderboards that need one.
-
-    Raises:
-        ValueError: No answer, texts over the limits, or what `answers.explain_answers` refuses.
-    """
+    """Explain the score of an answer within the limits; a leaderboard takes a single answer as it is, even a list."""
     if not answers:
-        raise ValueError("there is no accepted answer: enter at least one, one a line")
+        raise ValueError("there is no accepted answer: enter at least one, one per line")
     check_text(str(prediction), list(map(str, answers)))
     rules = get_rules(protocol, threshold)
     accepted: Any = answers[0] if isinstance(rules, Leaderboard) and len(answers) == 1 else answers
@@ -93,45 +67,36 @@ def explain(
 def view(
     prediction: str, answers: list[str], protocol: str, threshold: float | None, answer_type: str | None
 ) -> AnswerView:
-    """Give what the page shows of an answer.
-
-    Args:
-        prediction: The predicted text.
-        answers: As in `explain`.
-        protocol: The same.
-        threshold: The same.
-        answer_type: The same.
-
-    Raises:
-        ValueError: As in `explain`.
+    """Collect what the page shows of an answer; takes and refuses what `explain` does.
 
     Example:
         >>> shown = view("ab", ["ac"], "standard", None, None)
-        >>> next((own.name, own.score, own.why) for own in shown.protocols if own.name == "paper")
+        >>> next((row.name, row.score, row.why) for row in shown.protocols if row.name == "paper")
         ('paper', 0.0, 'a similarity counts only above 0.5; exactly 0.5 gives 0')
     """
     found = explain(prediction, answers, protocol, threshold, answer_type)
-    chosen = get_rules(protocol, threshold)
-    own = chosen if isinstance(chosen, Protocol) else None
-    scores = [_by_texts(prediction, answers, rules, found.score, own) for rules in PROTOCOLS.values() if not rules.tree]
-    untold = []
+    rules_or_board = get_rules(protocol, threshold)
+    chosen = rules_or_board if isinstance(rules_or_board, Protocol) else None
+    scores = [
+        _by_texts(prediction, answers, rules, found.score, chosen) for rules in PROTOCOLS.values() if not rules.tree
+    ]
+    not_applicable = []
     for name, board in LEADERBOARDS.items():
         try:
             other = explain(prediction, answers, name, None, answer_type if board.answer_types else None)
         except ValueError:
-            untold.append(name)
+            not_applicable.append(name)
             continue
         difference = other.score - found.score
-        is_own = board is chosen
         why = other.rule.replace("`", "") if difference else ""
-        scores.append(ProtocolScore(name, other.score, difference, why, is_own))
-    sweep = None if own is None else sweep_measured(_measured(found, own), own)
-    ordered = sorted(scores, key=lambda each: (not each.is_own, -abs(each.difference), each.name))
-    return AnswerView(found, sweep, tuple(ordered), tuple(untold))
+        scores.append(ProtocolScore(name, other.score, difference, why, board is rules_or_board))
+    sweep = None if chosen is None else sweep_measured(_measured(found, chosen), chosen)
+    scores.sort(key=lambda row: (not row.is_chosen, -abs(row.difference), row.name))
+    return AnswerView(found, sweep, tuple(scores), tuple(not_applicable))
 
 
 def _measured(found: AnswersExplanation, rules: Protocol) -> Measured:
-    """What was measured for the explanation of one question that has a prediction."""
+    """Return what was measured for the explanation of one question."""
     closest = found.comparisons[found.closest or 0]
     values = found.score, found.closest, closest.distance, closest.length
     is_zero = closest.compared_prediction in rules.zero_predictions
@@ -139,23 +104,23 @@ def _measured(found: AnswersExplanation, rules: Protocol) -> Measured:
 
 
 def _by_texts(
-    prediction: str, answers: list[str], rules: Protocol, score: float, own: Protocol | None
+    prediction: str, answers: list[str], rules: Protocol, score: float, chosen: Protocol | None
 ) -> ProtocolScore:
     other = measure_one(prediction, answers, rules)[0]
-    is_own = own is not None and own.name == rules.name
-    if is_own and own is not None and own.exact_threshold == rules.exact_threshold:
+    is_chosen = chosen is not None and chosen.name == rules.name
+    if is_chosen and chosen is not None and chosen.exact_threshold == rules.exact_threshold:
         return ProtocolScore(rules.name, other, 0.0, "", True)
-    why = "" if other == score or own is None else _why(prediction, answers, rules, own, score)
-    return ProtocolScore(rules.name, other, other - score, why, is_own)
+    why = "" if other == score or chosen is None else _why(prediction, answers, rules, chosen, score)
+    return ProtocolScore(rules.name, other, other - score, why, is_chosen)
 
 
-def _why(prediction: str, answers: list[str], rules: Protocol, own: Protocol, score: float) -> str:
-    """The rules that change the score if they alone take the place of one's own; all that differ, if none does."""
-    words, own_words = in_words(rules), in_words(own)
-    different = [key for key in words if words[key] != own_words.get(key)]
+def _why(prediction: str, answers: list[str], rules: Protocol, chosen: Protocol, score: float) -> str:
+    """Name the rules that change the score when they alone replace the chosen ones; if none does, all that differ."""
+    words, chosen_words = in_words(rules), in_words(chosen)
+    different = [key for key in words if words[key] != chosen_words.get(key)]
     alone = []
     for key in different:
-        changed = dataclasses.replace(own, **{name: getattr(rules, name) for name in _RULES[key]})
+        changed = dataclasses.replace(chosen, **{name: getattr(rules, name) for name in _RULES[key]})
         if measure_one(prediction, answers, changed)[0] != score:
             alone.append(key)
     return "; ".join(words[key] for key in alone or different)

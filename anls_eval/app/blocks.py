@@ -1,4 +1,4 @@
-"""The whole page, and how it is served."""
+"""The page with all tabs, and the server."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import gradio as gr
 
 from anls_eval.app import about, answer, compare, document, submission
 from anls_eval.app.examples import DOCVQA, DUDE
-from anls_eval.app.limits import UPLOAD
+from anls_eval.app.limits import MAX_UPLOAD_BYTES
 from anls_eval.app.page import style
 
 _INTRODUCTION = """# ANLS and ANLS\\*
-The scores of DocVQA, ST-VQA, InfographicVQA and of extracted JSON, as every leaderboard computes them, with the reason
-for every point."""
+The scores of DocVQA, ST-VQA, InfographicVQA and extracted JSON, as each leaderboard computes them, with the reason for
+every lost point."""
 
 _TABS = {
     "answer": ("Answer", answer.build),
@@ -24,7 +24,7 @@ _TABS = {
 
 
 def build() -> gr.Blocks:
-    """Make the page, with the endpoints of all tabs."""
+    """Build the page with the endpoints of all tabs."""
     with gr.Blocks(title="ANLS and ANLS*", analytics_enabled=False) as page:
         gr.Markdown(_INTRODUCTION, elem_classes="introduction")
         with gr.Tabs() as tabs:
@@ -44,12 +44,12 @@ def _tab_of_link(request: gr.Request) -> gr.Tabs:
 
 
 def launch() -> None:
-    """Serve the page until the process is ended, also as an MCP server."""
+    """Serve the page, also as an MCP server, until the process is terminated."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that launch returns
     build().launch(
         theme=_theme(),
         head=f"{_HEAD}<style>{style()}</style>",
-        max_file_size=UPLOAD,
+        max_file_size=MAX_UPLOAD_BYTES,
         allowed_paths=[str(DOCVQA), str(DUDE)],
         mcp_server=True,
         run_history=False,
@@ -58,11 +58,11 @@ def launch() -> None:
     )
 
 
-_HEAD = '<meta name="description" content="ANLS and ANLS*: paste an answer, see the score and why.">'
+_HEAD = '<meta name="description" content="ANLS and ANLS*: paste an answer, see its score and the reason.">'
 
 
 def _theme() -> gr.Theme:
-    # Of the bold letters of gradio's own font, only A and B come with gradio.
+    # Not gradio's default font: it comes with only two of its bold letters, A and B.
     theme = gr.themes.Default(
         primary_hue=gr.themes.colors.indigo,
         neutral_hue=gr.themes.colors.zinc,

@@ -1,4 +1,4 @@
-"""Work in a process of its own: it can be ended when it takes too long, and nothing of it stays for the next user."""
+"""Run a task in a separate process with a time limit: nothing of it stays for the next user."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
 
-from anls_eval.app.limits import ELSEWHERE
+from anls_eval.app.limits import SUGGEST_COMMAND_LINE
 from anls_eval.errors import AnlsError, located
 
 Progress = Callable[[float, str], None]
 """Takes the share that is done, from 0 to 1, and what is being done."""
 
-MOST_MEMORY = 6 << 30
+MAX_MEMORY_BYTES = 6 << 30
 
 _Result = TypeVar("_Result")
 # Each process is forked from one that has only imported this: within milliseconds, and without the app's threads.
@@ -29,19 +29,9 @@ _processes.set_forkserver_preload(["anls_eval.app.tree_view", "anls_eval.app.tas
 def run(
     task: Callable[..., _Result], *arguments: Any, seconds: float, on_progress: Progress = lambda share, what: None
 ) -> _Result:
-    """Do some work in a process of its own.
+    """Run a function of a module in a separate process; it takes the arguments, which are pickled, and a `Progress`.
 
-    Args:
-        task: A function of a module, called with the arguments and, behind them, its `Progress`.
-        arguments: What it is given, and can be pickled.
-        seconds: How long it may take.
-        on_progress: Told of the progress.
-
-    Returns:
-        What the task gives.
-
-    Raises:
-        AnlsError: The task raised a ValueError, TypeError or OSError, took too long, or broke down.
+    Raises an `AnlsError` if the task raises a ValueError, TypeError or OSError, exceeds the time limit, or crashes.
     """
     receiving, sending = _processes.Pipe(duplex=False)
     process = _processes.Process(target=_work, args=(sending, task, arguments), daemon=True)
@@ -57,17 +47,17 @@ def run(
                 raise value
             on_progress(*value)
     except EOFError:
-        raise AnlsError(f"this stopped, perhaps because it ran out of memory. {ELSEWHERE}") from None
+        raise AnlsError(f"the process crashed, perhaps for lack of memory. {SUGGEST_COMMAND_LINE}") from None
     finally:
         receiving.close()
         process.kill()
         process.join()
         process.close()
-    raise AnlsError(f"this takes more than {seconds:g} seconds, the limit here. {ELSEWHERE}")
+    raise AnlsError(f"this takes more than {seconds:g} seconds, the limit here. {SUGGEST_COMMAND_LINE}")
 
 
 def _work(sending: Connection, task: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     try:
         result = task(*arguments, lambda share, what: sending.send(("progress", (share, what))))
     except (ValueError, TypeError, OSError) as error:
@@ -77,9 +67,9 @@ def _work(sending: Connection, task: Callable[..., Any], arguments: tuple[Any, .
 
 
 def prepare() -> None:
-    """Begin to start the process that the others are forked from, so that the first user need not wait for it.
+    """Start the process that the others are forked from, so that the first user does not wait for it.
 
-    It is a new Python, and is told where this package is: it must not find others of these names before.
+    It is a new Python, which is told where this package is, so that it cannot find another one of the same name.
     """
     root = str(Path(__file__).parent.parent.parent)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))

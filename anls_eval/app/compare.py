@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from typing import Any
 
 import gradio as gr
@@ -11,12 +10,17 @@ from gradio import FileData
 from gradio.events import api
 
 from anls_eval.app.answer import protocol_choices
-from anls_eval.app.controls import example_buttons, in_page_words, refusals, uploaded, work
+from anls_eval.app.controls import (
+    downloads,
+    endpoint_errors,
+    example_buttons,
+    shows_errors,
+    uploaded,
+    work_on_files,
+)
 from anls_eval.app.examples import COMPARISONS
-from anls_eval.app.limits import SUBMISSION_SECONDS
-from anls_eval.app.page import alert
 from anls_eval.app.submission import QUEUE, detected
-from anls_eval.app.tasks import Options, compare, compare_plainly, compare_two, diagnose
+from anls_eval.app.tasks import Options, compare, compare_as_json, compare_two, diagnose
 from anls_eval.submission.systems import system_name
 
 
@@ -26,9 +30,9 @@ def compare_submissions(
     """Rank several files of predictions on the same accepted answers, with intervals and paired tests.
 
     Args:
-        predictions: Two files or more, one for each system, or their addresses, in any format score_submission takes.
+        predictions: At least two files, one per system, or their addresses, in any format score_submission takes.
         references: The file of accepted answers.
-        protocol: The way of computing ANLS, as in score_submission.
+        protocol: The variant of ANLS, as in score_submission.
 
     Returns:
         The systems, best first, each with its score, confidence interval, rank and rank group: systems of one group
@@ -36,141 +40,76 @@ def compare_submissions(
         notes.
 
     Raises:
-        gr.Error: Fewer than two files, or what score_submission refuses.
+        gr.Error: Fewer than two files, or any error of score_submission.
     """
-    with refusals():
+    with endpoint_errors():
         if not isinstance(predictions, list):
-            raise ValueError("predictions is no list; expected two files or more, one for each system")
-        given, expected = [uploaded(own, number) for number, own in enumerate(predictions, 1)], uploaded(references)
-        return work(
-            compare_plainly,
-            given,
-            expected,
-            Options(protocol=protocol),
-            seconds=SUBMISSION_SECONDS,
-            files=(*given, expected),
-        )
+            raise ValueError("predictions is not a list; expected at least two files, one per system")
+        given = [uploaded(file, number) for number, file in enumerate(predictions, start=1)]
+        return work_on_files(compare_as_json, given, uploaded(references), Options(protocol=protocol))
 
 
-_NO_FILES = "Two files of predictions or more and the file of references are needed: upload them, or take an example."
-_Outputs = tuple[str, str, Any, Any, Any, Any]
+def _without_result() -> tuple[Any, ...]:
+    choice = gr.Dropdown(choices=[], value=None, visible=False)
+    return "", downloads(), choice, choice, gr.Dropdown(choices=[], value=None)
 
 
+@shows_errors(_without_result)
 def rank(
     predictions: list[str] | None,
     references: str | None,
     protocol: str,
-    progress: gr.Progress = gr.Progress(),  # noqa: B008 - this is how gradio is asked for it
-) -> Iterator[_Outputs]:
-    """Rank the systems, and put the two best side by side.
-
-    Args:
-        predictions: Their files.
-        references: The file of references.
-        protocol: A name in `PROTOCOLS` or `LEADERBOARDS`.
-        progress: Shows the progress.
-
-    Yields:
-        HTML of the ranking and of the pair, the report of the pair, and what becomes of the choices of systems.
-    """
+    progress: gr.Progress = gr.Progress(),  # noqa: B008 - gradio looks for this default
+) -> tuple[Any, ...]:
+    """Return the HTML of the ranking and of the best pair, the pair's report, and the choices of systems."""
     if not predictions or references is None:
-        yield _without_result(alert(_NO_FILES))
-        return
+        raise ValueError(
+            "At least two files of predictions and the file of references are needed: upload them, or choose an "
+            "example."
+        )
+    options = Options(protocol=protocol)
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            found = work(
-                compare,
-                predictions,
-                references,
-                Options(protocol=protocol),
-                folder,
-                seconds=SUBMISSION_SECONDS,
-                files=(*predictions, references),
-                progress=progress,
-            )
-        except ValueError as error:
-            yield _without_result(alert(in_page_words(error)))
-        else:
-            names = found.names
-            yield (
-                found.ranking,
-                found.pair,
-                gr.File(value=found.report, visible=True),
-                gr.Dropdown(choices=names, value=names[0], visible=True),
-                gr.Dropdown(choices=names, value=names[1], visible=True),
-                gr.Dropdown(choices=names, value=names[0]),
-            )
+        found = work_on_files(compare, predictions, references, options, folder, progress=progress)
+        return (
+            found.ranking,
+            found.pair,
+            downloads([found.report]),
+            gr.Dropdown(choices=found.names, value=found.names[0], visible=True),
+            gr.Dropdown(choices=found.names, value=found.names[1], visible=True),
+            gr.Dropdown(choices=found.names, value=found.names[0]),
+        )
 
 
-def _without_result(message: str) -> _Outputs:
-    choice = gr.Dropdown(choices=[], value=None, visible=False)
-    return message, "", gr.File(value=None, visible=False), choice, choice, gr.Dropdown(choices=[], value=None)
-
-
+@shows_errors(lambda: (downloads(),))
 def side_by_side(
     predictions: list[str] | None, references: str | None, protocol: str, first: str | None, second: str | None
-) -> Iterator[tuple[str, Any]]:
-    """Put two systems side by side.
-
-    Args:
-        predictions: The files of all systems.
-        references: The file of references.
-        protocol: A name in `PROTOCOLS` or `LEADERBOARDS`.
-        first: The name of one system.
-        second: The name of the other.
-
-    Yields:
-        HTML, and their report.
-    """
+) -> tuple[str, Any]:
+    """Return the HTML of two systems side by side, and their report."""
     paths = {system_name(path): path for path in predictions or []}
     if references is None or first not in paths or second not in paths or first == second:
-        yield alert("Choose two different systems."), gr.File(value=None, visible=False)
-        return
+        raise ValueError("Choose two different systems.")
     pair = paths[first], paths[second]
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            shown, path = work(
-                compare_two,
-                pair,
-                references,
-                Options(protocol=protocol),
-                folder,
-                seconds=SUBMISSION_SECONDS,
-                files=(*pair, references),
-            )
-        except ValueError as error:
-            yield alert(in_page_words(error)), gr.File(value=None, visible=False)
-        else:
-            yield shown, gr.File(value=path, visible=True)
+        shown, report = work_on_files(compare_two, pair, references, Options(protocol=protocol), folder)
+        return shown, downloads([report])
 
 
+@shows_errors()
 def which_number(predictions: list[str] | None, references: str | None, name: str | None, reported: str) -> str:
-    """Say what gives a reported number.
-
-    Args:
-        predictions: The files of all systems.
-        references: The file of references.
-        name: The system that the number is of; None means the first.
-        reported: The number as it was written.
-
-    Returns:
-        HTML.
-    """
+    """Return HTML that says what gives a reported number, for the system with this name or the first."""
     paths = {system_name(path): path for path in predictions or []}
     if not paths or references is None:
-        return alert("A file of predictions and the file of references are needed: upload them, or take an example.")
-    path = paths.get(name or "", next(iter(paths.values())))
-    try:
-        return work(diagnose, path, references, reported or "", seconds=SUBMISSION_SECONDS, files=(path, references))
-    except ValueError as error:
-        return alert(in_page_words(error))
+        raise ValueError(
+            "A file of predictions and the file of references are needed: upload them, or choose an example."
+        )
+    return work_on_files(diagnose, paths.get(name or "", next(iter(paths.values()))), references, reported or "")
 
 
 def build(page: gr.Blocks) -> None:
     """Add the tab to the page that is open."""
     gr.Markdown(
-        "Upload the predictions of several systems, a file each, and the accepted answers. A system has the name of "
-        "its file."
+        "Upload the predictions of several systems, one file per system, and the accepted answers. A system is named "
+        "after its file."
     )
     with gr.Row():
         predictions = gr.File(label="Predictions of each system", file_count="multiple", height=150)
@@ -187,14 +126,12 @@ def build(page: gr.Blocks) -> None:
         first = gr.Dropdown([], label="First system", visible=False, min_width=300)
         second = gr.Dropdown([], label="Second system", visible=False, min_width=300)
     pair = gr.HTML(apply_default_css=False, js_on_load=None)
-    report = gr.File(label="Report of the two", visible=False, interactive=False)
+    report = gr.File(label="Report on the two", visible=False, interactive=False)
 
-    gr.Markdown("## Which number is right?\nA paper says 0.82 and you get 0.79: find out what was done differently.")
+    gr.Markdown("## Which number is right?\nA paper reports 0.82 and you get 0.79: find out what was done differently.")
     with gr.Row(equal_height=True):
         reported = gr.Textbox(label="Reported number", placeholder="0.8912 or 89.12", max_length=40, min_width=300)
-        system = gr.Dropdown(
-            [], label="System that it is of", info="One of those above; the first if none is chosen.", min_width=300
-        )
+        system = gr.Dropdown([], label="System", info="One of those above; by default the first.", min_width=300)
     find = gr.Button("Find out")
     diagnosis = gr.HTML(apply_default_css=False, js_on_load=None)
 

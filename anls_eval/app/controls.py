@@ -1,34 +1,36 @@
-"""What the tabs have in common: examples, links, work in another process, and errors in words."""
+"""What the tabs share: examples, links, work in another process, and errors shown to the user."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 from urllib.parse import urlencode
 
 import gradio as gr
-from gradio.processing_utils import save_base64_to_cache, ssrf_protected_download
+from gradio.processing_utils import save_base64_to_cache, save_file_to_cache, ssrf_protected_download
 from gradio.utils import get_upload_folder
 
 from anls_eval.app import child
+from anls_eval.app.limits import SUBMISSION_SECONDS
+from anls_eval.app.page import alert
 from anls_eval.errors import AnlsError
 
-_LONGEST_LINK = 4_000
+_MAX_LINK_CHARACTERS = 4_000
 
+_Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 
-_LABELS = {"protocol": "Protocol", "threshold": "Threshold", "dataset_id": "Data set on the Hub"}
+_LABELS = {"protocol": "Protocol", "threshold": "Threshold", "dataset_id": "Dataset on the Hub"}
 
 
 def in_page_words(error: Exception, choices: Mapping[str, str] | None = None) -> str:
     """Return the message of an error with options as the page labels them, and only remedies that the page has.
 
-    Args:
-        error: The error.
-        choices: The labels of the tab's further controls, by the option that they set.
+    `choices` are the labels of the tab's further controls, by the option that they set.
     """
     labels = _LABELS | dict(choices or {})
 
@@ -53,8 +55,8 @@ def _in_words_of_endpoints(option: str, value: object) -> str | None:
 
 
 @contextlib.contextmanager
-def refusals() -> Iterator[None]:
-    """Show users of an endpoint the message of a ValueError or TypeError as a gr.Error, without a traceback."""
+def endpoint_errors() -> Iterator[None]:
+    """Turn a ValueError or TypeError of an endpoint into a `gr.Error` without a traceback."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -62,48 +64,55 @@ def refusals() -> Iterator[None]:
         raise gr.Error(message, print_exception=False) from None
 
 
-def work(
+def shows_errors(
+    other_outputs: Callable[[], tuple[Any, ...]] = tuple, choices: Mapping[str, str] | None = None
+) -> Callable[[Callable[_Arguments, _Result]], Callable[_Arguments, _Result]]:
+    """Decorate an event handler: it shows a ValueError in its first output and sets the others to these.
+
+    `choices` are the labels of the tab's controls that set other options, for `in_page_words`.
+    """
+
+    def decorate(handler: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+        @functools.wraps(handler)
+        def guarded(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+            try:
+                return handler(*arguments, **options)
+            except ValueError as error:
+                message, others = alert(in_page_words(error, choices)), other_outputs()
+                return cast(_Result, (message, *others) if others else message)
+
+        return guarded
+
+    return decorate
+
+
+def work_on_files(
     task: Callable[..., _Result],
-    *arguments: Any,
-    seconds: float,
-    files: Sequence[str | None] = (),
+    predictions: str | Sequence[str],
+    references: str | None,
+    *options: Any,
     progress: gr.Progress | None = None,
 ) -> _Result:
-    """Run a task as `child.run` does; its errors name uploaded files as their users do.
-
-    Args:
-        task: As in `child.run`.
-        arguments: Its arguments.
-        seconds: The time limit.
-        files: The paths of uploaded files.
-        progress: Shows the progress.
-
-    Raises:
-        AnlsError: What `child.run` raises.
-    """
+    """Run a task on uploaded files in a separate process; errors name the files without their folders."""
 
     def show(share: float, what: str) -> None:
         if progress is not None:
             progress(share, desc=what)
 
     try:
-        return child.run(task, *arguments, seconds=seconds, on_progress=show)
+        return child.run(task, predictions, references, *options, seconds=SUBMISSION_SECONDS, on_progress=show)
     except AnlsError as error:
-        for path in filter(None, files):
+        paths = (predictions, references) if isinstance(predictions, str) else (*predictions, references)
+        for path in filter(None, paths):
             error.where, error.problem = (part.replace(path, Path(path).name) for part in (error.where, error.problem))
         raise
 
 
 def uploaded(file: Any, number: int = 1) -> str:
-    """Give the path of a file that came to an endpoint.
+    """Return the path of a file that an endpoint received: an upload, or an address, which is fetched.
 
-    Args:
-        file: What gradio makes of an uploaded file, or the address of one as ``https:`` or ``data:``. Gradio itself
-            fetches addresses that programs send through MCP, but for those in a list.
-        number: For the name of a file that has none.
-
-    Raises:
-        ValueError: Something else, or a file that cannot be fetched.
+    Gradio itself fetches the addresses that programs send through MCP, except those in a list. The number names a file
+    that has no name.
     """
     if isinstance(file, dict) and file.get("meta") == {"_type": "gradio.FileData"}:
         return str(file["path"])  # gradio has refused all files that were not uploaded
@@ -117,16 +126,14 @@ def uploaded(file: Any, number: int = 1) -> str:
         raise ValueError(f"{file[:200]} cannot be fetched: {error}") from None
 
 
+def downloads(paths: Sequence[str] = ()) -> Any:
+    """Return a `gr.File` with copies of these files, hidden without any; the originals may be deleted."""
+    copies = [save_file_to_cache(path, get_upload_folder()) for path in paths]
+    return gr.File(value=copies or None, visible=bool(copies))
+
+
 def example_buttons(examples: Mapping[str, Sequence[Any]], fields: Sequence[Any]) -> list[Any]:
-    """Add a button for each example, which puts its values into the fields.
-
-    Args:
-        examples: The values of the fields, by the name of the example.
-        fields: As many components as an example has values.
-
-    Returns:
-        The events of the buttons.
-    """
+    """Add a button for each example that puts its values into the fields; return the click events."""
     gr.Markdown("Examples", elem_classes="examples-label")
     with gr.Row(elem_classes="examples"):
         buttons = [gr.Button(name, size="sm", min_width=80) for name in examples]
@@ -141,7 +148,7 @@ def _giving(values: Sequence[Any]) -> Callable[[], list[Any]]:
 
 
 def link(tab: str, **fields: Any) -> str:
-    """Give the address that opens a tab with these values, or nothing if browsers would not take it.
+    """Return the address that opens a tab with these values, or "" if it is too long for browsers.
 
     Example:
         >>> link("answer", prediction="a b", threshold=None)
@@ -149,6 +156,6 @@ def link(tab: str, **fields: Any) -> str:
     """
     try:
         address = "?" + urlencode({"tab": tab, **{name: value for name, value in fields.items() if value is not None}})
-    except UnicodeEncodeError:  # half a character, which no address can hold
+    except UnicodeEncodeError:  # a lone surrogate, which no address can hold
         return ""
-    return address if len(address) <= _LONGEST_LINK else ""
+    return address if len(address) <= _MAX_LINK_CHARACTERS else ""

@@ -1,4 +1,4 @@
-"""The tab that scores a document by ANLS*, and the same as the endpoint ``score_document``."""
+"""The tab that scores a document by ANLS*, and the endpoint ``score_document``."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any
 import gradio as gr
 from gradio.events import api
 
+from anls_eval.app import child
 from anls_eval.app.answer import protocol_choices
-from anls_eval.app.controls import example_buttons, in_page_words, link, refusals, work
+from anls_eval.app.controls import endpoint_errors, example_buttons, link, shows_errors
 from anls_eval.app.examples import DOCUMENTS
 from anls_eval.app.limits import DOCUMENT_SECONDS, check_tree
-from anls_eval.app.page import alert, html
+from anls_eval.app.page import html
 from anls_eval.app.tree_view import ScoredDocument, score
 
-_HELP = """Both sides are JSON, or a Python literal. Lists match in any order. Where several values of the reference are
-right, write `{"$one_of": ["2025-01-15", "15 January 2025"]}`, or in Python a tuple. In an editor, Esc and then Tab goes
-on to the next field."""
+_HELP = """Both sides are JSON or a Python literal. Lists match in any order. If the reference accepts several values,
+write `{"$one_of": ["2025-01-15", "15 January 2025"]}`, or a tuple in Python. In an editor, Esc and then Tab moves to
+the next field."""
 
 
 def score_document(
@@ -24,52 +25,42 @@ def score_document(
     reference: str | dict[str, Any] | list[Any],
     protocol: str = "anls_star",
 ) -> dict[str, Any]:
-    """Score JSON that was extracted from a document against its reference by ANLS*, and say where credit was lost.
+    """Score JSON that was extracted from a document against its reference by ANLS*, and show where credit was lost.
 
     Args:
         prediction: The extracted tree of objects, lists and texts, or its JSON text.
-        reference: The same; {"$one_of": [...]} holds alternatives, of which the closest counts.
-        protocol: anls_star, or anls_star_paper for the formula as it was printed.
+        reference: The correct tree, or its JSON text; {"$one_of": [...]} holds alternatives, of which the closest
+            counts.
+        protocol: anls_star, or anls_star_paper for the formula as printed.
 
     Returns:
         The score from 0 to 1, a row for each leaf with its paths, credit and the reason if it is not full, the score of
         each key, the closest reference, the signature of the score, and notes about the input.
 
     Raises:
-        gr.Error: A text that is no JSON, a document over the limits, or an unknown protocol.
+        gr.Error: Text that is not JSON, a document over the limits, or an unknown protocol.
 
     Example:
         >>> found = score_document({"total": "17.9"}, '{"total": "17.99", "date": "2024"}')
         >>> found["score"]
         0.4
     """
-    with refusals():
+    with endpoint_errors():
         return _scored(prediction, reference, protocol).plain
 
 
 def _scored(prediction: Any, reference: Any, protocol: str) -> ScoredDocument:
     for side, name in (prediction, "the prediction"), (reference, "the reference"):
         check_tree(side, name)  # a deep one cannot be sent to another process
-    return work(score, prediction, reference, protocol, seconds=DOCUMENT_SECONDS)
+    return child.run(score, prediction, reference, protocol, seconds=DOCUMENT_SECONDS)
 
 
+@shows_errors(lambda: (gr.skip(),))
 def card(prediction: str, reference: str, protocol: str) -> tuple[str, Any]:
-    """Show what `score_document` finds, or what is wrong with the input.
-
-    Args:
-        prediction: JSON or a Python literal.
-        reference: The same.
-        protocol: As in `score_document`.
-
-    Returns:
-        HTML, and what becomes of the closest reference.
-    """
-    try:
-        found = _scored(prediction or "", reference or "", protocol)
-    except ValueError as error:
-        return alert(in_page_words(error)), gr.skip()
-    own_link = link("document", prediction=prediction, reference=reference, protocol=protocol)
-    return found.shown + html("link.html", link=own_link), found.closest
+    """Return the HTML of the score, and the closest reference."""
+    found = _scored(prediction or "", reference or "", protocol)
+    address = link("document", prediction=prediction, reference=reference, protocol=protocol)
+    return found.shown + html("link.html", link=address), found.closest
 
 
 def build(page: gr.Blocks) -> None:
@@ -84,7 +75,7 @@ def build(page: gr.Blocks) -> None:
             protocol_choices(of_trees=True, boards=False),
             value=start[2],
             label="Protocol",
-            info="anls_star is as the released code computes it, anls_star_paper by the printed formula.",
+            info="anls_star follows the released code, anls_star_paper the printed formula.",
         )
         with gr.Column():
             fields: list[Any] = [prediction, reference, protocol]
@@ -98,12 +89,11 @@ def build(page: gr.Blocks) -> None:
         max_lines=20,
         wrap_lines=True,
     )
-    outputs = [result, closest]
     gr.on(
         [page.load, *(field.change for field in fields)],
         card,
         fields,
-        outputs,
+        [result, closest],
         show_progress="hidden",
         trigger_mode="always_last",
         concurrency_limit=2,
@@ -115,10 +105,10 @@ def build(page: gr.Blocks) -> None:
 
 
 def _from_link(request: gr.Request) -> list[Any]:
-    """The example that a link carries; without one, what is there stays."""
+    """Return the values that a link carries; without them, the fields stay as they are."""
     given = request.query_params
     if "reference" not in given:
         return [gr.skip()] * 3
     protocol = given.get("protocol", "")
-    known = protocol in dict(map(reversed, protocol_choices(of_trees=True, boards=False)))  # type: ignore[arg-type]
-    return [given.get("prediction", ""), given["reference"], protocol if known else gr.skip()]
+    is_known = protocol in {name for _, name in protocol_choices(of_trees=True, boards=False)}
+    return [given.get("prediction", ""), given["reference"], protocol if is_known else gr.skip()]

@@ -1,14 +1,15 @@
-"""Real examples for every tab."""
+"""Real examples for every tab, from the folder examples of the repository."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-_DATA = Path(__file__).parent.parent.parent / "tests" / "data"
-DOCVQA = _DATA / "docvqa"
-"""Six real runs on the first 1,000 questions of SP-DocVQA val, which the tests are made on too."""
+_EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
-DUDE = _DATA / "dude"
+DOCVQA = _EXAMPLES / "docvqa"
+"""Real runs of six models on the first 1,000 questions of SP-DocVQA val."""
+
+DUDE = _EXAMPLES / "dude"
 
 _COCA_COLA = "Coca Cola\nCoca Cola Company"
 ANSWERS = {
@@ -21,10 +22,10 @@ ANSWERS = {
     "The boundary": ("ab", "ac", "standard", 0.5),
     "Padding": ("Boston          ", "Houston", "rrc", 0.5),
 }
-"""Prediction, answers, protocol and threshold. The first five are the table of the papers on ANLS: Biten et al.,
-"ICDAR 2019 Competition on Scene Text Visual Question Answering"; the next is of the card."""
+"""Prediction, answers, protocol and threshold. The first five are the table in Biten et al., "ICDAR 2019 Competition on
+Scene Text Visual Question Answering"; the next is from the metric card."""
 
-# After examples/features/document-extraction in github.com/EntityProcess/agentv (commit 58f316c, MIT licence).
+# Adapted from examples/features/document-extraction in github.com/EntityProcess/agentv (commit 58f316c, MIT licence).
 _INVOICE = """{
   "invoice_number": "INV-2025-001234",
   "invoice_date": {"$one_of": ["15-JAN-2025", "2025-01-15"]},
@@ -49,7 +50,7 @@ _EXTRACTED_INVOICE = """{
 }"""
 DOCUMENTS = {
     "An invoice": (_EXTRACTED_INVOICE, _INVOICE, "anls_star"),
-    "The card's": (
+    "From the metric card": (
         '{"total": "17.9", "items": ["pen", "ink"]}',
         '{"total": "17.99", "items": ["ink", "pen"]}',
         "anls_star",
@@ -63,25 +64,19 @@ DOCUMENTS = {
 """Prediction, reference and protocol."""
 
 RUNS = {
-    "Qwen2-VL-7B-Instruct": "qwen2_vl_7b_instruct",
-    "Qwen2-VL-2B-Instruct": "qwen2_vl_2b_instruct",
-    "Qwen2-VL-7B": "qwen2_vl_7b",
-    "Llama 4 Maverick": "llama_maverick",
-    "Llama Nemotron": "llama_nemotron",
-    "Llama 4 Scout": "llama_scout",
+    "Qwen2-VL-7B-Instruct": str(DOCVQA / "pred_qwen2_vl_7b_instruct.json"),
+    "Qwen2-VL-2B-Instruct": str(DOCVQA / "pred_qwen2_vl_2b_instruct.json"),
+    "Qwen2-VL-7B": str(DOCVQA / "pred_qwen2_vl_7b.json"),
+    "Llama 4 Maverick": str(DOCVQA / "pred_llama_maverick.json"),
+    "Llama Nemotron": str(DOCVQA / "pred_llama_nemotron.json"),
+    "Llama 4 Scout": str(DOCVQA / "pred_llama_scout.json"),
 }
-"""The runs in `DOCVQA`, by the names of their models."""
+"""The prediction file of each model in `DOCVQA`."""
 
-
-def run_file(name: str) -> str:
-    """The predictions of a run."""
-    return str(DOCVQA / f"pred_{RUNS[name]}.json")
-
-
-GOLD = str(DOCVQA / "gold.json")
+_REFERENCES = str(DOCVQA / "references.json")
 
 SUBMISSIONS = {
-    **{name: (run_file(name), GOLD, "standard", []) for name in RUNS},
+    **{model: (path, _REFERENCES, "standard", []) for model, path in RUNS.items()},
     "DUDE's demonstration": (
         str(DUDE / "DUDE_demo_submission_imperfect.json"),
         str(DUDE / "DUDE_demo_gt.json"),
@@ -89,10 +84,10 @@ SUBMISSIONS = {
         ["answer_type"],
     ),
 }
-"""Predictions, references, protocol, and columns to break the score down by."""
+"""Predictions, references, protocol, and the columns to break the score down by."""
 
 COMPARISONS = {
-    "The six runs": ([run_file(name) for name in RUNS], GOLD, "standard"),
-    "The two best": ([run_file(name) for name in ("Llama 4 Maverick", "Qwen2-VL-7B-Instruct")], GOLD, "standard"),
+    "The six runs": (list(RUNS.values()), _REFERENCES, "standard"),
+    "The two best": ([RUNS["Llama 4 Maverick"], RUNS["Qwen2-VL-7B-Instruct"]], _REFERENCES, "standard"),
 }
-"""Files of predictions, references and protocol."""
+"""Prediction files, references and protocol."""

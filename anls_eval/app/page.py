@@ -1,4 +1,4 @@
-"""What all tabs have in common: the look, and HTML from templates that escape every text."""
+"""The look of all tabs, and HTML from templates that escape every text."""
 
 from __future__ import annotations
 
@@ -12,25 +12,17 @@ import jinja2
 from anls_eval.report import figures
 from anls_eval.report.render import environment
 
-_REPORT = resources.files("anls_eval.report") / "templates"
-_SPACE = resources.files("anls_eval.app") / "templates"
-
 
 def html(name: str, /, **values: Any) -> str:
-    """Give the HTML of a template in this folder.
+    """Render a template of this package, which can use the figures, filters and macros of the report.
 
-    The template can use the figures, filters and macros of the report. All text is escaped here and not by a template
-    of `gr.HTML`, which would run ``${...}`` in a text as JavaScript.
-
-    Args:
-        name: Of the template.
-        values: What it shows.
+    All text is escaped here and not by a template of `gr.HTML`, which would run ``${...}`` in a text as JavaScript.
     """
     return _templates().get_template(name).render(figures=figures, **values)
 
 
 def alert(message: str) -> str:
-    """Say what is wrong with the input.
+    """Return the HTML of an error message.
 
     Example:
         >>> alert("<b>")
@@ -46,11 +38,14 @@ def _templates() -> jinja2.Environment:
 
 
 def style() -> str:
-    """Give the style sheet: that of the report, for what stands in ``.found``, and that of the app.
+    """Return the style sheet: the report's, for everything in ``.found``, and the app's.
 
-    The report follows the scheme of the browser. The app has a class for the dark one, since its users can choose.
+    The report follows the browser's colour scheme; the app, where users can choose, has a class for the dark one.
     """
-    report = (_REPORT / "style.css").read_text(encoding="utf-8")
+    report, app = (
+        (resources.files(f"anls_eval.{room}") / "templates" / "style.css").read_text(encoding="utf-8")
+        for room in ("report", "app")
+    )
     report = re.sub(r"@media \(prefers-color-scheme: dark\) \{\s*:root (\{[^}]*\})\s*\}", r".dark & \1", report)
     report = re.sub(r"^:root", "&", report)
-    return f".found {{\n{report}}}\n" + (_SPACE / "style.css").read_text(encoding="utf-8")
+    return f".found {{\n{report}}}\n{app}"

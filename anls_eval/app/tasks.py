@@ -1,4 +1,7 @@
-"""Whole submissions: scored, compared and diagnosed, as plain JSON values and as HTML."""
+"""Whole submissions: scored, compared and diagnosed, as plain JSON values and as HTML.
+
+Each task is run by `child.run` and takes a `Progress` last.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import pyarrow.parquet as pq
 
 from anls_eval.analysis.diagnosis import diagnose as find_causes
 from anls_eval.app.child import Progress
-from anls_eval.app.limits import MOST_SYSTEMS, UNPACKED, check_questions
+from anls_eval.app.limits import MAX_SYSTEMS, MAX_UNPACKED_BYTES, check_questions
 from anls_eval.app.page import html
 from anls_eval.files import Reader, open_predictions, open_references, write_rows
 from anls_eval.report import System, read_system
@@ -26,15 +29,7 @@ from anls_eval.types import Missing, Unknown
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How submissions are scored.
-
-    Args:
-        protocol: A name in `PROTOCOLS` or `LEADERBOARDS`.
-        threshold: The least similarity that counts; None means the protocol's.
-        by: Columns to break the score down by.
-        missing: ``"error"`` or ``"zero"``: what a question without a prediction is.
-        unknown: ``"error"`` or ``"ignore"``: what a prediction without a question is.
-    """
+    """How submissions are scored, as `score_submission` takes it."""
 
     protocol: str = "standard"
     threshold: str | None = None
@@ -44,31 +39,18 @@ class Options:
 
     @property
     def rules(self) -> dict[str, Any]:
-        """Those that every function of scoring takes."""
-        own = dataclasses.asdict(self)
-        del own["by"]
-        return own
+        """The options that every scoring function takes."""
+        options = dataclasses.asdict(self)
+        del options["by"]
+        return options
 
 
-# ---------------------------------------------------------------------------------------------------
 # Files
-# ---------------------------------------------------------------------------------------------------
 
 
-def open_sides(predictions: str, references: str | None) -> tuple[Reader, Reader]:
-    """Open a submission, whose references can be in the file of the predictions.
-
-    Raises:
-        ValueError: A file that cannot be read, is over the limits, or has no accepted answers.
-    """
-    given = _checked(open_predictions(predictions, max_bytes=UNPACKED))
-    if references is None and not given.detected.has_references:
-        raise ValueError(f"{predictions} has no accepted answers; add the file of references that has them")
-    return given, _checked(open_references(references or predictions, max_bytes=UNPACKED))
-
-
-def _checked(reader: Reader) -> Reader:
-    """A reader of a file with not too many questions; the rows of some files must be counted."""
+def _open(path: str, is_references: bool = False) -> Reader:
+    """Open a file within the limits; in some formats that takes counting its rows."""
+    reader = (open_references if is_references else open_predictions)(path, max_bytes=MAX_UNPACKED_BYTES)
     check_questions(reader.rows)
     count = 0
     for batch in () if reader.rows is not None else reader.batches():
@@ -77,60 +59,43 @@ def _checked(reader: Reader) -> Reader:
     return reader
 
 
+def open_sides(predictions: str, references: str | None) -> tuple[Reader, Reader]:
+    """Open a submission, whose references may be in the file of predictions."""
+    given = _open(predictions)
+    if references is None and not given.detected.has_references:
+        raise ValueError(f"{predictions} has no accepted answers; add the file of references that has them")
+    return given, _open(references or predictions, is_references=True)
+
+
 class Inspected(NamedTuple):
-    """What files turned out to be, as HTML, and the columns that a score can be broken down by."""
+    """The detected formats as HTML, and the columns to break a score down by."""
 
     shown: str
     columns: list[str]
 
 
 def inspect(predictions: Sequence[str], references: str | None, report_progress: Progress) -> Inspected:
-    """Say what files turned out to be.
-
-    Args:
-        predictions: Files of predictions.
-        references: The file of references, if there is one.
-        report_progress: Not used: this takes a moment.
-
-    Raises:
-        ValueError: A file that cannot be read or is over the limits.
-    """
-    readers = [_checked(open_predictions(path, max_bytes=UNPACKED)) for path in predictions]
-    expected = [] if references is None else [_checked(open_references(references, max_bytes=UNPACKED))]
-    taken = {name for reader in (*readers, *expected) for name in reader.detected.columns.values()}
-    names = dict.fromkeys(name for reader in (*expected, *readers[:1]) for name in reader.names)
-    files = [(Path(reader.detected.path).name, reader.rows, reader.detected) for reader in (*readers, *expected)]
+    """Detect the formats of files."""
+    given = list(map(_open, predictions))
+    expected = [] if references is None else [_open(references, is_references=True)]
+    taken = {name for reader in (*given, *expected) for name in reader.detected.columns.values()}
+    names = dict.fromkeys(name for reader in (*expected, *given[:1]) for name in reader.names)
+    files = [(Path(reader.detected.path).name, reader.rows, reader.detected) for reader in (*given, *expected)]
     return Inspected(html("detected.html", files=files), [name for name in names if name not in taken])
 
 
-# ---------------------------------------------------------------------------------------------------
 # One submission
-# ---------------------------------------------------------------------------------------------------
 
 
-def score_plainly(
+def score_as_json(
     predictions: str, references: str | None, options: Options, report_progress: Progress
 ) -> dict[str, Any]:
-    """Score a submission.
-
-    Args:
-        predictions: The file of predictions.
-        references: The file of references; None if the first has them.
-        options: How it is scored.
-        report_progress: Told of the progress.
-
-    Returns:
-        What `SubmissionScore.to_dict` gives.
-
-    Raises:
-        ValueError: What `score_submission` refuses; files over the limits.
-    """
-    sides = open_sides(predictions, references)
-    return score_submission(*sides, by=options.by, **options.rules).to_dict()
+    """Score a submission, as `SubmissionScore.to_dict` gives it."""
+    return score_submission(*open_sides(predictions, references), by=options.by, **options.rules).to_dict()
 
 
 class Reported(NamedTuple):
-    """A submission's score in a few words, its report, and the files to download."""
+    """A submission's score as HTML, its report as HTML, and the files to download."""
 
     summary: str
     report: str
@@ -145,19 +110,7 @@ def report(
     folder: str,
     report_progress: Progress,
 ) -> Reported:
-    """Score a submission, and make its report and its files.
-
-    Args:
-        predictions: The file of predictions.
-        references: The file of references; None if the first has them.
-        options: How it is scored.
-        hub: The data set and the task on the Hub, for ``.eval_results``.
-        folder: Where the files are written.
-        report_progress: Told of the progress.
-
-    Raises:
-        ValueError: What `score_submission` refuses; files over the limits; what is no data set of the Hub.
-    """
+    """Score a submission and write its files into the folder; `hub` is a dataset and a task for ``.eval_results``."""
     report_progress(0.05, "reading")
     sides = open_sides(predictions, references)
     target = Path(folder)
@@ -170,43 +123,31 @@ def report(
         write_rows(target / "per_question.csv", table.read())
     files = [target / "per_question.csv", rows, target / "report.html"]
     if hub is not None:
-        entry = eval_result(score, dataset_id=hub[0], task_id=hub[1])
-        files.append(write_eval_result(target, entry))
+        files.append(write_eval_result(target, eval_result(score, dataset_id=hub[0], task_id=hub[1])))
     report_progress(0.5, "looking for causes")
-    page = render(collect(system, date=datetime.datetime.now(datetime.timezone.utc).date()))
+    page = render(collect(system, date=_today()))
     files[2].write_text(page, encoding="utf-8", newline="\n")
     summary = html("submission.html", name=system.name, score=score)
     return Reported(summary, html("report_frame.html", page=page), list(map(str, files)))
 
 
-# ---------------------------------------------------------------------------------------------------
+def _today() -> datetime.date:
+    return datetime.datetime.now(datetime.timezone.utc).date()
+
+
 # Several submissions
-# ---------------------------------------------------------------------------------------------------
 
 
-def compare_plainly(
+def compare_as_json(
     predictions: Sequence[str], references: str, options: Options, report_progress: Progress
 ) -> dict[str, Any]:
-    """Rank systems.
-
-    Args:
-        predictions: Their files.
-        references: The file of references.
-        options: How they are scored.
-        report_progress: Told of the progress.
-
-    Returns:
-        What `ranking_as_json` gives, with the signature and the notes.
-
-    Raises:
-        ValueError: What `score_systems` refuses; files over the limits.
-    """
+    """Rank systems, as `ranking_as_json` gives it, with the signature and the notes."""
     found = _systems(predictions, references, options, report_progress)
     return {**ranking_as_json(found.rank()), "signature": found.signature, "notes": found.notes}
 
 
 class Compared(NamedTuple):
-    """A ranking and a pair of systems side by side, as HTML, the names of all, best first, and the pair's report."""
+    """A ranking and its two best systems side by side, as HTML, all names, best first, and the pair's report file."""
 
     ranking: str
     pair: str
@@ -215,29 +156,14 @@ class Compared(NamedTuple):
 
 
 def compare(
-    predictions: Sequence[str],
-    references: str,
-    options: Options,
-    folder: str,
-    report_progress: Progress,
+    predictions: Sequence[str], references: str, options: Options, folder: str, report_progress: Progress
 ) -> Compared:
-    """Rank systems, and put the two best side by side.
-
-    Args:
-        predictions: Their files.
-        references: The file of references.
-        options: How they are scored.
-        folder: Where the report of the two is written.
-        report_progress: Told of the progress.
-
-    Raises:
-        ValueError: What `score_systems` refuses; files over the limits.
-    """
+    """Rank systems, and write a report on the two best into the folder."""
     found = _systems(predictions, references, options, report_progress)
     report_progress(0.4, "testing each pair")
     ranking = found.rank()
-    names = [own.name for own in ranking.systems]
-    report_progress(0.9, "looking at the two best")
+    names = [system.name for system in ranking.systems]
+    report_progress(0.9, "comparing the two best")
     shown = html("ranking.html", ranking=ranking, notes=found.notes, signature=found.signature)
     pair, path = _pair(found, names[0], names[1], folder)
     return Compared(shown, pair, names, path)
@@ -246,66 +172,38 @@ def compare(
 def compare_two(
     predictions: tuple[str, str], references: str, options: Options, folder: str, report_progress: Progress
 ) -> tuple[str, str]:
-    """Put two systems side by side.
-
-    Args:
-        predictions: Their files.
-        references: The file of references.
-        options: How they are scored.
-        folder: Where their report is written.
-        report_progress: Told of the progress.
-
-    Returns:
-        HTML, and the path of the report.
-
-    Raises:
-        ValueError: What `score_systems` refuses; files over the limits.
-    """
+    """Return the HTML of two systems side by side, and the path of their report in the folder."""
     found = _systems(predictions, references, options, report_progress)
-    one, other = map(system_name, predictions)
-    return _pair(found, one, other, folder)
+    first, second = map(system_name, predictions)
+    return _pair(found, first, second, folder)
 
 
 def _systems(predictions: Sequence[str], references: str, options: Options, report_progress: Progress) -> ScoredSystems:
-    if not 2 <= len(predictions) <= MOST_SYSTEMS:
-        raise ValueError(f"there are {len(predictions)} submissions; expected 2 to {MOST_SYSTEMS} of them")
+    if not 2 <= len(predictions) <= MAX_SYSTEMS:
+        found = f"there {'is 1 submission' if len(predictions) == 1 else f'are {len(predictions)} submissions'}"
+        raise ValueError(f"{found}; expected 2 to {MAX_SYSTEMS}")
 
     def open_system(path: str) -> Reader:
         report_progress(0.4 * list(predictions).index(path) / len(predictions), f"scoring {system_name(path)}")
-        return _checked(open_predictions(path, max_bytes=UNPACKED))
+        return _open(path)
 
-    expected = _checked(open_references(references, max_bytes=UNPACKED))
+    expected = _open(references, is_references=True)
     return score_systems(predictions, expected, open_system=open_system, measure=True, **options.rules)
 
 
-def _pair(found: ScoredSystems, one: str, other: str, folder: str) -> tuple[str, str]:
-    systems = [System(name=name, scored=found.systems[name]) for name in (one, other)]
-    content = collect(*systems, date=datetime.datetime.now(datetime.timezone.utc).date())
+def _pair(found: ScoredSystems, first: str, second: str, folder: str) -> tuple[str, str]:
+    systems = [System(name=name, scored=found.systems[name]) for name in (first, second)]
+    content = collect(*systems, date=_today())
     path = Path(folder) / "report.html"
     path.write_text(render(content), encoding="utf-8", newline="\n")
     return html("pair.html", versus=content.versus, of_trees=content.trees is not None), str(path)
 
 
-# ---------------------------------------------------------------------------------------------------
 # A reported number
-# ---------------------------------------------------------------------------------------------------
 
 
 def diagnose(predictions: str, references: str, reported: str, report_progress: Progress) -> str:
-    """Say which protocol, threshold, scale or habit gives a reported number.
-
-    Args:
-        predictions: The file of predictions.
-        references: The file of references.
-        reported: The number as it was written.
-        report_progress: Not used: this takes a moment.
-
-    Returns:
-        HTML.
-
-    Raises:
-        ValueError: What `diagnosis.diagnose` refuses; files over the limits.
-    """
+    """Return HTML that says which protocol, threshold, scale or habit gives a reported number."""
     questions = read_questions(*open_sides(predictions, references))
     found = find_causes(questions.predictions, questions.answers, reported, question_ids=questions.question_ids)
     return html("diagnosis.html", found=found, name=system_name(predictions), notes=questions.notes)

@@ -1,4 +1,4 @@
-"""The files of users: they are in one folder, where none stays for long."""
+"""The files of users: all in one folder, where none stays for long."""
 
 from __future__ import annotations
 
@@ -10,24 +10,20 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-MOST_AGE = 3_600.0
-"""Seconds that an upload or a download stays."""
+MAX_AGE_SECONDS = 3_600.0
 
 
 @contextlib.contextmanager
 def temporary_files() -> Iterator[Path]:
-    """Have gradio keep uploads and downloads in a folder that is deleted at the end, and what is old in it before.
+    """Have gradio keep uploads and downloads in a folder whose old files are deleted, and at the end all.
 
-    Gradio must not have been imported before: it looks for its folder then. Its own ``delete_cache`` knows nothing of
+    Gradio reads the folder's place when it is imported, so that must come later. Its own ``delete_cache`` does not know
     the files that come through MCP.
-
-    Yields:
-        The folder.
     """
     with tempfile.TemporaryDirectory(prefix="anls-", ignore_cleanup_errors=True) as folder:
         os.environ["GRADIO_TEMP_DIR"] = folder
         ended = threading.Event()
-        threading.Thread(target=_sweep, args=(Path(folder), ended), daemon=True).start()
+        threading.Thread(target=_delete_repeatedly, args=(Path(folder), ended), daemon=True).start()
         try:
             yield Path(folder)
         finally:
@@ -35,19 +31,14 @@ def temporary_files() -> Iterator[Path]:
             del os.environ["GRADIO_TEMP_DIR"]
 
 
-def _sweep(folder: Path, ended: threading.Event) -> None:
-    while not ended.wait(MOST_AGE / 6):
-        delete_old(folder, MOST_AGE)
+def _delete_repeatedly(folder: Path, ended: threading.Event) -> None:
+    while not ended.wait(MAX_AGE_SECONDS / 6):
+        delete_old(folder, MAX_AGE_SECONDS)
 
 
 def delete_old(folder: Path, age: float) -> None:
-    """Delete the files of a folder, and of those in it, that nobody has changed for some time.
-
-    Args:
-        folder: It need not exist.
-        age: In seconds.
-    """
+    """Delete all files in a folder and below that have not changed for so many seconds; it need not exist."""
     for path in folder.rglob("*"):
-        with contextlib.suppress(OSError):  # somebody else was quicker
+        with contextlib.suppress(OSError):  # deleted meanwhile by someone else
             if path.is_file() and path.stat().st_mtime < time.time() - age:
                 path.unlink()

@@ -1,4 +1,4 @@
-"""A document beside its reference: read from JSON or Python, scored, and as trees whose leaves show their credit."""
+"""A document and its reference: read from JSON or Python, scored, and shown as trees with the credit of each leaf."""
 
 from __future__ import annotations
 
@@ -10,32 +10,23 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from anls_eval.app.child import Progress
-from anls_eval.app.limits import ELSEWHERE, MOST_JSON, check_tree
+from anls_eval.app.limits import MAX_JSON_CHARACTERS, SUGGEST_COMMAND_LINE, check_tree
 from anls_eval.app.page import html
-from anls_eval.explanation.result import Explanation, Match, ScoreNode
+from anls_eval.explanation.result import Explanation, Match, lost_matches, walk_keys
 from anls_eval.explanation.tree import explain_tree
 from anls_eval.files import FormatError
 from anls_eval.files.json_text import parse
 from anls_eval.notes import tree_notes
 from anls_eval.registry import resolve_rules
-from anls_eval.tree.nodes import DICT, LIST, ONE_OF, is_literal_dict, key_text, path_step
+from anls_eval.tree.nodes import DICT, LIST, ONE_OF, is_literal_dict, key_text, path_part
 
-_MOST_ROWS = 200
+_MAX_ROWS = 200
 
-# ---------------------------------------------------------------------------------------------------
 # Reading
-# ---------------------------------------------------------------------------------------------------
 
 
 def read_tree(text: str, name: str) -> Any:
     """Read a tree from JSON, or from a Python literal, in which a tuple holds alternatives.
-
-    Args:
-        text: What a user typed.
-        name: What to call it.
-
-    Raises:
-        ValueError: It is neither; the message has the line and column.
 
     Example:
         >>> read_tree('{"total": 17.9}', "the prediction"), read_tree("{'total': ('17.9', None)}", "the reference")
@@ -43,8 +34,9 @@ def read_tree(text: str, name: str) -> Any:
     """
     if not text.strip():
         raise ValueError(f"{name} is empty; expected JSON, or null for nothing")
-    if len(text) > MOST_JSON:
-        raise ValueError(f"{name} has {len(text):,} characters; expected at most {MOST_JSON:,} here. {ELSEWHERE}")
+    if len(text) > MAX_JSON_CHARACTERS:
+        found = f"{name} has {len(text):,} characters; expected at most {MAX_JSON_CHARACTERS:,} here"
+        raise ValueError(f"{found}. {SUGGEST_COMMAND_LINE}")
     try:
         tree = parse(text, name)
     except FormatError as error:
@@ -54,28 +46,26 @@ def read_tree(text: str, name: str) -> Any:
 
 
 def _python_literal(text: str, name: str, json_error: FormatError) -> Any:
-    """The value of a Python literal, or the error of JSON, unless the fault of Python comes later in the text."""
+    """Read a Python literal; raise the error of JSON unless Python gets further in the text."""
     place = re.match(r"line (\d+), column (\d+)", json_error.place)
-    if place is None:  # it is JSON, but has a key twice, or is nested too deeply
+    if place is None:  # it is JSON, but repeats a key or is nested too deeply
         raise json_error
     try:
         return ast.literal_eval(text.strip())
     except SyntaxError as error:
         if (error.lineno or 0, error.offset or 0) > (int(place[1]), int(place[2])) and "'" in text:
             where = f"line {error.lineno}, column {error.offset}"
-            raise FormatError(name, where, f"not a Python literal: {error.msg}. Mend it there.") from None
+            raise FormatError(name, where, f"not a Python literal: {error.msg}. Fix it there.") from None
     except (ValueError, TypeError, MemoryError, RecursionError):
         pass
     raise json_error from None
 
 
-# ---------------------------------------------------------------------------------------------------
 # Scoring
-# ---------------------------------------------------------------------------------------------------
 
 
 class ScoredDocument(NamedTuple):
-    """A document's score, as plain JSON values and as HTML, and its closest reference as JSON."""
+    """A document's score as plain JSON values and as HTML, and its closest reference as JSON text."""
 
     plain: dict[str, Any]
     shown: str
@@ -83,18 +73,7 @@ class ScoredDocument(NamedTuple):
 
 
 def score(prediction: Any, reference: Any, protocol: str, report_progress: Progress) -> ScoredDocument:
-    """Score a document and explain the score.
-
-    Args:
-        prediction: A tree, or its text.
-        reference: The same.
-        protocol: A name in `PROTOCOLS` that scores trees.
-        report_progress: Not used: this takes a moment.
-
-    Raises:
-        ValueError: A text that cannot be read, a document over the limits, or what `explain` refuses.
-        TypeError: What `explain` refuses.
-    """
+    """Score a document and explain the score; both sides are trees or their text. A task of `child.run`."""
     rules = resolve_rules(protocol, None, of_trees=True)
     given, expected = _tree(prediction, "the prediction"), _tree(reference, "the reference")
     found = explain_tree(given, expected, rules)
@@ -113,9 +92,7 @@ def _tree(value: Any, name: str) -> Any:
     return value
 
 
-# ---------------------------------------------------------------------------------------------------
 # Trees
-# ---------------------------------------------------------------------------------------------------
 
 STATES = {
     "full": "\u2713",
@@ -126,78 +103,50 @@ STATES = {
     "hallucinated": "+",
     "": "",
 }
-"""What can be with a leaf, and the sign for it. None: it is not counted."""
+"""The possible states of a leaf and their signs; the empty state is not counted."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Node:
-    """A part of a tree, to be shown.
+class ShownNode:
+    """A part of a tree as the page shows it."""
 
-    Args:
-        label: Its key, or the number of the item; empty at the top.
-        text: Of a leaf, as JSON; of a container its brackets, such as ``[ ]``.
-        children: The parts of a container.
-        state: A key of `STATES`.
-        credit: What it adds to the score; None where no credit belongs to it.
-        anchor: Its id in the page, if an item of the other tree is its partner.
-        partner: The id of the partner.
-        partner_label: The number of the partner.
-    """
-
-    label: str
-    text: str
-    children: tuple[Node, ...] = ()
-    state: str = ""
-    credit: float | None = None
-    anchor: str = ""
-    partner: str = ""
-    partner_label: str = ""
+    label: str  # its key, or the number of the item; empty at the top
+    text: str  # a leaf as JSON; of a container its brackets, such as ``[ ]``
+    children: tuple[ShownNode, ...] = ()
+    state: str = ""  # a key of `STATES`
+    credit: float | None = None  # what it adds to the score; None where no credit belongs to it
+    anchor: str = ""  # its id in the page, if an item of the other tree is its partner
+    partner: str = ""  # the id of the partner
+    partner_label: str = ""  # the number of the partner
 
 
 @dataclasses.dataclass(frozen=True)
 class DocumentView:
-    """What the page shows of a scored document.
-
-    Args:
-        score: From 0 to 1.
-        credit: The sum of the credits.
-        length: The sum of the weights.
-        reference: The tree of the reference.
-        prediction: The tree of the prediction.
-        keys: The path and the score of each key.
-        lost: The leaves that did not get full credit, most lost first.
-        left_out: How many of them are not given.
-        signature: As `signature` gives it.
-    """
+    """What the page shows of a scored document."""
 
     score: float
-    credit: float
-    length: int
-    reference: Node
-    prediction: Node
-    keys: tuple[tuple[str, float], ...]
-    lost: tuple[Match, ...]
-    left_out: int
+    credit: float  # the sum of the credits
+    length: int  # the sum of the weights
+    reference: ShownNode
+    prediction: ShownNode
+    keys: tuple[tuple[str, float], ...]  # path and score of each key
+    lost: tuple[Match, ...]  # leaves without full credit, the largest loss first
+    left_out: int  # how many more of them there are
     signature: str
 
     @property
     def missing(self) -> list[str]:
-        """The paths of the reference that the prediction lacks."""
-        return [own.reference_path or "" for own in self.lost if own.reason == "missing"]
+        """The paths that are only in the reference."""
+        return [match.reference_path or "" for match in self.lost if match.reason == "missing"]
 
     @property
     def hallucinated(self) -> list[str]:
-        """The paths of the prediction that the reference lacks."""
-        return [own.prediction_path or "" for own in self.lost if own.reason == "hallucinated"]
+        """The paths that are only in the prediction."""
+        return [match.prediction_path or "" for match in self.lost if match.reason == "hallucinated"]
 
 
 def view(prediction: Any, reference: Any, found: Explanation) -> DocumentView:
-    """Give what the page shows of a scored document.
-
-    Args:
-        prediction: The tree that was scored.
-        reference: The same.
-        found: From `explain`.
+    """Collect what the page shows of a document, from its trees and the explanation of their score.
 
     Example:
         >>> from anls_eval import explain
@@ -206,23 +155,26 @@ def view(prediction: Any, reference: Any, found: Explanation) -> DocumentView:
         >>> [(node.label, node.text, node.state, node.credit) for node in shown.reference.children]
         [('total', '"17.99"', 'part', 0.8), ('date', '"2024"', 'missing', 0.0)]
     """
-    partners = {"r": {}, "p": {}}  # type: dict[str, dict[str, str]]
-    for own, other in _item_pairs(found.matches):
-        partners["r"][own], partners["p"][other] = other, own
+    partners: dict[str, dict[str, str]] = {"r": {}, "p": {}}
+    for expected, taken in _item_pairs(found.matches):
+        partners["r"][expected], partners["p"][taken] = taken, expected
     rows = {
-        "r": {own.reference_path: own for own in found.matches if own.reference_path},
-        "p": {own.prediction_path: own for own in found.matches if own.prediction_path},
+        "r": {match.reference_path: match for match in found.matches if match.reference_path},
+        "p": {match.prediction_path: match for match in found.matches if match.prediction_path},
     }
-    lost = sorted((own for own in found.matches if own.credit < own.weight), key=lambda own: own.credit - own.weight)
+    lost = lost_matches(found.matches)
     return DocumentView(
         score=found.score,
         credit=found.score * found.length,
         length=found.length,
         reference=_node(reference, "", "$", "r", rows["r"], partners["r"]),
         prediction=_node(prediction, "", "$", "p", rows["p"], partners["p"]),
-        keys=tuple(_keys(found.key_scores)),
-        lost=tuple(lost[:_MOST_ROWS]),
-        left_out=max(0, len(lost) - _MOST_ROWS),
+        keys=tuple(
+            (".".join(path), float(node.anls_score or 0.0))
+            for path, node in walk_keys(found.key_scores, lambda node: node.children)
+        ),
+        lost=tuple(lost[:_MAX_ROWS]),
+        left_out=max(0, len(lost) - _MAX_ROWS),
         signature=found.signature,
     )
 
@@ -231,11 +183,11 @@ _TOKEN = re.compile(r"""\.\w+|\['\$one_of'\]\[\d+\]|\['\$literal'\]|\[(?:\d+|'(?
 
 
 def _item_pairs(matches: Iterable[Match]) -> Iterator[tuple[str, str]]:
-    """The paths of list items that were matched: as far as both paths go, alternatives and literals aside."""
-    for own in matches:
-        if own.reference_path and own.prediction_path:
-            given, expected, taken = _TOKEN.findall(own.prediction_path), "$", "$"
-            for token in _TOKEN.findall(own.reference_path):
+    """Yield both paths of each pair of matched list items, as far as both go, except for alternatives and literals."""
+    for match in matches:
+        if match.reference_path and match.prediction_path:
+            given, expected, taken = _TOKEN.findall(match.prediction_path), "$", "$"
+            for token in _TOKEN.findall(match.reference_path):
                 expected += token
                 if token.startswith(("['$one_of']", "['$literal']")) or not given:
                     continue
@@ -244,13 +196,13 @@ def _item_pairs(matches: Iterable[Match]) -> Iterator[tuple[str, str]]:
                     yield expected, taken
 
 
-def _node(value: Any, label: str, path: str, side: str, rows: dict[str, Match], partners: dict[str, str]) -> Node:
-    """A part with all below it; `check_tree` has made sure that this is not deep."""
-    children = tuple(_node(own, key, at, side, rows, partners) for key, own, at in _parts(value, path, side))
+def _node(value: Any, label: str, path: str, side: str, rows: dict[str, Match], partners: dict[str, str]) -> ShownNode:
+    """Build a part with everything below it; `check_tree` has made sure that this is not deep."""
+    children = tuple(_node(child, key, at, side, rows, partners) for key, child, at in _parts(value, path, side))
     row = rows.get(path)
     partner = partners.get(path, "")
     other = "p" if side == "r" else "r"
-    return Node(
+    return ShownNode(
         label=label,
         text=_shown(value, side),
         children=children,
@@ -263,19 +215,19 @@ def _node(value: Any, label: str, path: str, side: str, rows: dict[str, Match], 
 
 
 def _parts(value: Any, path: str, side: str) -> Iterator[tuple[str, Any, str]]:
-    """The label, value and path of each part of a container."""
+    """Yield the label, value and path of each part of a container."""
     if side == "r" and is_literal_dict(value):
         value, path = value["$literal"], f"{path}['$literal']"
     elif side == "r" and isinstance(value, dict) and "$one_of" in value:
         value = tuple(value["$one_of"])
     if isinstance(value, dict):
-        for key, own in value.items():
+        for key, child in value.items():
             name = key_text(key)
-            yield name, own, path + path_step(name, DICT)
+            yield name, child, path + path_part(name, DICT)
     elif isinstance(value, (list, tuple)):
         kind = ONE_OF if isinstance(value, tuple) else LIST
-        for number, own in enumerate(value):
-            yield str(number), own, path + path_step(number, kind)
+        for number, child in enumerate(value):
+            yield str(number), child, path + path_part(number, kind)
 
 
 def _shown(value: Any, side: str) -> str:
@@ -293,13 +245,5 @@ def _state(row: Match | None) -> str:
 
 
 def _anchor(side: str, path: str) -> str:
-    """An id for a path: it may hold any character but a blank."""
+    """Return an id for a path, which may hold any character, unlike an id."""
     return f"{side}{path.encode().hex()}"
-
-
-def _keys(nodes: dict[str, ScoreNode]) -> Iterator[tuple[str, float]]:
-    stack = list(reversed(nodes.items()))
-    while stack:
-        path, node = stack.pop()
-        yield path, float(node.anls_score or 0.0)
-        stack += [(f"{path}.{key}", child) for key, child in reversed(node.children.items())]

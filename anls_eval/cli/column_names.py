@@ -8,7 +8,7 @@ from itertools import accumulate, takewhile
 
 from rich.cells import cell_len
 
-from anls_eval.cli.control_characters import escaped
+from anls_eval.text.visible import escaped
 
 _MAX_WIDTH = 80  # terminal cells
 _CONTEXT = 16  # characters shown before the first that differs

@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from anls_eval.cli.control_characters import escaped, escaped_json
 from anls_eval.cli.words import in_options
+from anls_eval.text.visible import escaped, escaped_json
 from anls_eval.version import __version__
 
 if TYPE_CHECKING:

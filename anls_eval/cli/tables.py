@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anls_eval.cli.column_names import shortened
+from anls_eval.explanation.result import walk_keys
 from anls_eval.text.characters import aligned_lines
 
 if TYPE_CHECKING:  # what the other commands show is not imported
@@ -71,21 +72,12 @@ def submission_table(result: SubmissionScore) -> Table:
     if result.key_scores:
         table.add_row("", "")
         table.add_row("by key", "")
-        rows = _key_rows(result.key_scores)
+        keys = walk_keys(result.key_scores, lambda node: node["children"])
+        rows = [(".".join(path), node) for path, node in keys]
         names = shortened(path for path, _ in rows)
         for path, node in rows:
             table.add_row(Text(f"  {names[path]}"), f"{node['anls_score']:.6f}  of {node['documents']:,}")
     return table
-
-
-def _key_rows(nodes: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    rows = []
-    stack = [(key, node) for key, node in reversed(nodes.items())]
-    while stack:
-        path, node = stack.pop()
-        rows.append((path, node))
-        stack += [(f"{path}.{key}", child) for key, child in reversed(node["children"].items())]
-    return rows
 
 
 # Diagnosis

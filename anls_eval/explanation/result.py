@@ -1,35 +1,39 @@
-"""`Explanation`: why a score is what it is, with one row for each compared leaf, and how it is printed."""
+"""`Explanation`: why a score is what it is, with one row for each compared leaf."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-import unicodedata
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 from rapidfuzz.distance import Prefix
 
+from anls_eval.text.visible import one_line, terminal_width
 from anls_eval.tree.as_json import tree_as_json
 from anls_eval.tree.recursion import Computation, run_computation
 from anls_eval.types import Tree
 
+_Node = TypeVar("_Node")
+
 
 @dataclasses.dataclass(frozen=True)
 class Match:
-    """One leaf of a score: a reference text with the prediction text it was compared with, or one without the other.
+    """One compared leaf: a reference text and the prediction text it was compared with, or one without the other.
 
-    Args:
-        reference_path: JSON path in the reference; None if nothing there corresponds.
-        prediction_path: JSON path in the prediction; None if nothing there corresponds.
-        reference: The reference text as it was given; None if there is none.
-        prediction: The prediction text as it was given; None if there is none.
-        distance: Edits between the two normalised texts; None if they were not compared.
-        length: The characters that the distance is divided by; None if they were not compared.
+    Attributes:
+        reference_path: JSON path in the reference; None without a counterpart there.
+        prediction_path: JSON path in the prediction; None without a counterpart there.
+        reference: The reference text as passed, or None.
+        prediction: The prediction text as passed, or None.
+        distance: Number of edits between the two normalised texts; None if they were not compared.
+        length: Number of characters by which the distance is divided; None if they were not compared.
         similarity: 1 - distance / length, before the threshold; None if they were not compared.
-        reason: Empty if it counts; else ``below threshold``, ``missing``, ``hallucinated`` or ``type mismatch``.
-        weight: What it adds to the length.
-        credit: What it adds to the sum of similarities.
+        reason: Why the leaf scores 0: ``below threshold``, ``missing``, ``hallucinated``, ``type mismatch``, or
+            ``scores 0 by rule``. Empty if it counts.
+        weight: Its contribution to the length.
+        credit: Its contribution to the sum of similarities.
     """
 
     reference_path: str | None
@@ -46,7 +50,7 @@ class Match:
 
 @dataclasses.dataclass
 class ScoreNode:
-    """The score of a key: the mean of s / l over its occurrences, and the scores of the keys below it."""
+    """The score of a key: the mean of s / l over its occurrences, and the scores of its child keys."""
 
     anls_score: float | None = None
     children: dict[str, ScoreNode] = dataclasses.field(default_factory=dict)
@@ -56,15 +60,15 @@ class ScoreNode:
 class Explanation:
     """Why a score is what it is. The credits of the matches sum to score x length.
 
-    Args:
+    Attributes:
         score: From 0 to 1.
         length: The sum of the weights.
-        closest_reference: The reference that comes closest to the prediction: alternatives chosen, lists in the order
-            of the prediction with what is left over behind, keys that the prediction invented with None. It is made
-            of the objects that were given.
-        key_scores: The score of each key of dicts, by its path of keys.
+        closest_reference: The reference closest to the prediction: alternatives chosen, list elements in the order of
+            the prediction and unmatched ones last, keys that only the prediction has with None. It consists of the
+            objects that were passed.
+        key_scores: The score of each dict key; empty for texts.
         matches: One row for each leaf, in the order of the reference.
-        signature: As `signature` gives it.
+        signature: The line that `anls_eval.signature` returns.
     """
 
     score: float
@@ -75,28 +79,31 @@ class Explanation:
     signature: str
 
     def to_dict(self) -> dict[str, object]:
-        """Give all of it as plain JSON values; alternatives left in the reference as ``{"$one_of": [...]}``."""
+        """Return the explanation as plain JSON values; remaining alternatives become ``{"$one_of": [...]}``."""
         return {
             "score": self.score,
             "length": self.length,
             "closest_reference": tree_as_json(self.closest_reference),
-            "key_scores": _plain_key_scores(self.key_scores),
+            "key_scores": key_scores_as_json([self.key_scores], with_counts=False),
             "matches": [dataclasses.asdict(match) for match in self.matches],
             "signature": self.signature,
         }
 
     def __str__(self) -> str:
-        """A table of the matches, most lost first, to read in a terminal."""
-        sum_ = math.fsum(match.credit for match in self.matches)
-        lost = sorted(self.matches, key=lambda match: match.credit - match.weight)
+        """Return a table of the matches for a terminal, the largest loss first."""
+        total = math.fsum(match.credit for match in self.matches)
         rows: list[tuple[str, ...]] = [("credit", "reference", "", "prediction", "", "why it is not full")]
-        rows += [(f"{match.credit:.4g}/{match.weight}", *_shown_sides(match), _reason_shown(match)) for match in lost]
-        widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+        rows += [
+            (f"{match.credit:.4g}/{match.weight}", *_shown_sides(match), _reason_shown(match))
+            for match in sorted(self.matches, key=_gain)
+        ]
+        widths = [max(map(terminal_width, column)) for column in zip(*rows, strict=True)]
         padded = [
-            [cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)] for row in rows
+            [cell + " " * (width - terminal_width(cell)) for cell, width in zip(row, widths, strict=True)]
+            for row in rows
         ]
         lines = ["  ".join(row).rstrip() for row in padded]
-        return "\n".join([f"score {self.score:.6g} = {sum_:.6g} of {self.length}", *lines, self.signature])
+        return "\n".join([f"score {self.score:.6g} = {total:.6g} of {self.length}", *lines, self.signature])
 
 
 def _reason_shown(match: Match) -> str:
@@ -105,8 +112,8 @@ def _reason_shown(match: Match) -> str:
 
 
 def _shown_sides(match: Match) -> Iterator[str]:
-    """The path and text of both sides; of long texts, what is around the first difference."""
-    texts = _line(str(match.reference)), _line(str(match.prediction))
+    """Yield path and text of both sides; long texts are cut around the first difference."""
+    texts = one_line(str(match.reference)), one_line(str(match.prediction))
     start = Prefix.similarity(*map(str.lower, texts)) - 10 if match.distance else 0
     start = max(0, min(start, max(map(len, texts)) - 40))
     for path, text in zip((match.reference_path, match.prediction_path), texts, strict=True):
@@ -118,22 +125,38 @@ def _shown_sides(match: Match) -> Iterator[str]:
         yield shown if len(shown) <= 40 else shown[:37] + "..."
 
 
-def _line(text: str) -> str:
-    line = " ".join(text.split())
-    return "".join(own if own.isprintable() else own.encode("unicode_escape").decode() for own in line)
+def lost_matches(matches: Iterable[Match]) -> list[Match]:
+    """Return the matches without full credit, the largest loss first."""
+    return sorted((match for match in matches if match.credit < match.weight), key=_gain)
 
 
-def _width(text: str) -> int:
-    """The columns of a terminal that a text takes."""
-    return sum(1 + (unicodedata.east_asian_width(own) in "WF") - bool(unicodedata.combining(own)) for own in text)
+def _gain(match: Match) -> float:
+    return match.credit - match.weight
 
 
-def _plain_key_scores(nodes: dict[str, ScoreNode]) -> Any:
-    return run_computation(_plain_key_scores_steps(nodes))
+def walk_keys(
+    nodes: dict[str, _Node], children: Callable[[_Node], dict[str, _Node]]
+) -> Iterator[tuple[tuple[str, ...], _Node]]:
+    """Yield every key path with its node in document order, each before the paths below it."""
+    stack: list[tuple[tuple[str, ...], _Node]] = [((key,), node) for key, node in reversed(nodes.items())]
+    while stack:
+        path, node = stack.pop()
+        yield path, node
+        stack += [((*path, key), child) for key, child in reversed(children(node).items())]
 
 
-def _plain_key_scores_steps(nodes: dict[str, ScoreNode]) -> Computation:
-    plain = {}
-    for key, node in nodes.items():
-        plain[key] = {"anls_score": node.anls_score, "children": (yield _plain_key_scores_steps(node.children))}
-    return plain
+def key_scores_as_json(documents: Sequence[Mapping[str, ScoreNode]], with_counts: bool) -> Any:
+    """Return the mean score of each key over the documents that have it, and if wanted their number."""
+    return run_computation(_key_scores_as_json(documents, with_counts))
+
+
+def _key_scores_as_json(documents: Sequence[Mapping[str, ScoreNode]], with_counts: bool) -> Computation:
+    means: dict[str, Any] = {}
+    for key in dict.fromkeys(itertools.chain.from_iterable(documents)):
+        nodes = [document[key] for document in documents if key in document]
+        means[key] = {
+            "anls_score": math.fsum(cast(float, node.anls_score) for node in nodes) / len(nodes),
+            **({"documents": len(nodes)} if with_counts else {}),
+            "children": (yield _key_scores_as_json([node.children for node in nodes], with_counts)),
+        }
+    return means

@@ -12,167 +12,157 @@ from anls_eval.registry import signature
 from anls_eval.rules.protocol import Protocol
 from anls_eval.tree.credit import ComparedPair, count_credit, exact_score
 from anls_eval.tree.documents import compare_trees
-from anls_eval.tree.nodes import DICT, LEAF, LIST, NONE, ONE_OF, Node, is_literal_dict, path_step, plain_value
+from anls_eval.tree.nodes import DICT, LEAF, LIST, NONE, ONE_OF, Node, is_literal_dict, path_part, plain_value
 from anls_eval.tree.ratios import Value, best_of, ratio_of
 
 
 def explain_tree(prediction: Any, reference: Any, rules: Protocol) -> Explanation:
     """Explain the score of one pair of trees."""
-    found = ExplainedTree(prediction, reference, rules)
+    tree = ExplainedTree(prediction, reference, rules)
     return Explanation(
-        score=found.score,
-        length=found.length,
-        closest_reference=found.closest_reference(),
-        key_scores=found.key_scores(),
-        matches=matches_of(found.steps),
+        score=tree.score,
+        length=tree.length,
+        closest_reference=tree.closest_reference(),
+        key_scores=tree.key_scores(),
+        matches=tree.matches(),
         signature=signature(rules, n=1),
     )
 
 
 class ExplainedTree:
-    """A pair of trees, and what there is to say of it: in many documents, only what is asked for."""
+    """The score of a pair of trees, and its explanation, of which callers with many documents take what they need."""
 
     def __init__(self, prediction: Any, reference: Any, rules: Protocol) -> None:
-        self.steps = compare_trees(prediction, reference, rules, explained=True)
-        credit = count_credit(self.steps)
+        self.pairs = compare_trees(prediction, reference, rules, explained=True)
+        credit = count_credit(self.pairs)
         self.score, self.length = exact_score(*credit), credit[0]
-        self.parts: list[list[int]] = [[] for _ in self.steps]  # of each step, the numbers of its parts
-        for number, step in enumerate(self.steps[1:], start=1):
-            self.parts[step.parent].append(number)
+        self.inside: list[list[int]] = [[] for _ in self.pairs]  # by pair, the indexes of those directly inside it
+        for index, pair in enumerate(self.pairs[1:], start=1):
+            self.inside[pair.parent].append(index)
 
     def closest_reference(self) -> Any:
-        """Return the reference that comes closest to the prediction."""
-        return closest_reference_of(self.steps, self.parts)
+        """Build the reference that comes closest to the prediction, from the leaves up."""
+        pairs = self.pairs
+        closest: list[Any] = [None] * len(pairs)
+        for index in range(len(pairs) - 1, -1, -1):
+            pair, inside = pairs[index], self.inside[index]
+            g, p = pair.g, pair.p
+            if g is None:
+                continue
+            if pair.why is not None:
+                in_dict = bool(index) and cast(Node, pairs[pair.parent].g).kind == DICT
+                if p is None:
+                    closest[index] = _without_options(g).source if in_dict else g.source
+                else:
+                    closest[index] = p.source if g.kind == NONE and not pair.why else g.source
+            elif g.kind == ONE_OF:
+                closest[index] = closest[inside[0]]
+            elif g.kind == LIST:
+                matched = sorted((number for number in inside if pairs[number].p), key=lambda own: pairs[own].at_p)
+                unmatched = [number for number in inside if not pairs[number].p]
+                closest[index] = [closest[number] for number in matched + unmatched if pairs[number].g]
+            else:
+                content = _closest_dict([(pairs[number], closest[number]) for number in inside])
+                # It is a reference and must not be read as alternatives.
+                is_special = "$one_of" in content or "$literal" in content
+                closest[index] = {"$literal": content} if is_special else content
+        return closest[0]
 
     def key_scores(self) -> dict[str, ScoreNode]:
-        """Return the score of each key."""
-        return key_scores_of(self.steps, self.parts)
+        """Compute the mean of s / l over the occurrences of each key path."""
+        pairs = self.pairs
+        values: list[Value] = [(_credit(pair), pair.length) for pair in pairs]
+        for index in range(len(pairs) - 1, -1, -1):
+            if pairs[index].why is None:
+                inside = [values[number] for number in self.inside[index]]
+                values[index] = math.fsum(s for s, _ in inside), sum(length for _, length in inside)
+        top: dict[str, ScoreNode] = {}
+        below: list[dict[str, ScoreNode]] = [top] * len(pairs)  # by pair, the keys below it
+        ratios: dict[int, tuple[ScoreNode, list[float]]] = {}
+        for index, pair in enumerate(pairs[1:], start=1):
+            below[index] = below[pair.parent]
+            parent = pairs[pair.parent].g
+            is_invented_none = pair.g is None and pair.p is not None and pair.p.like_none
+            if parent is not None and parent.kind == DICT and not is_invented_none:
+                node = below[pair.parent].setdefault(pair.at_p if pair.g is None else pair.at_g, ScoreNode())
+                ratios.setdefault(id(node), (node, []))[1].append(ratio_of(values[index]))
+                below[index] = node.children
+        for node, of_key in ratios.values():
+            node.anls_score = math.fsum(of_key) / len(of_key)
+        return top
+
+    def matches(self) -> list[Match]:
+        """List one row for each compared leaf."""
+        paths = [("$", "$")]
+        rows: list[Match] = []
+        for index, pair in enumerate(self.pairs):
+            if index:
+                parent = self.pairs[pair.parent]
+                g_path, p_path = paths[pair.parent]
+                if pair.at_g is not None:
+                    g_path += _path_into(cast(Node, parent.g), pair.at_g, of_reference=True)
+                if pair.at_p is not None:
+                    p_path += _path_into(cast(Node, parent.p), pair.at_p, of_reference=False)
+                paths.append((g_path, g_path if p_path == g_path else p_path))
+            if pair.why is not None:
+                rows += _rows(pair, *paths[index])
+        return rows
 
 
-def closest_reference_of(steps: list[ComparedPair], parts: list[list[int]]) -> Any:
-    """Build the closest reference from the compared pairs."""
-    closest: list[Any] = [None] * len(steps)
-    for number in range(len(steps) - 1, -1, -1):
-        step, own = steps[number], parts[number]
-        g, p = step.g, step.p
-        if g is None:
-            continue
-        if step.why is not None:
-            in_dict = bool(number) and steps[step.parent].g.kind == DICT  # type: ignore[union-attr]
-            if p is None:
-                closest[number] = _without_options(g).source if in_dict else g.source
-            else:
-                closest[number] = p.source if g.kind == NONE and not step.why else g.source
-        elif g.kind == ONE_OF:
-            closest[number] = closest[own[0]]
-        elif g.kind == LIST:
-            pairs = sorted((part for part in own if steps[part].p), key=lambda part: steps[part].at_p)
-            left_over = [part for part in own if not steps[part].p]
-            closest[number] = [closest[part] for part in pairs + left_over if steps[part].g]
-        else:
-            found = _closest_dict(steps, own, closest)
-            # As a reference, which it is, it must not be read as alternatives.
-            closest[number] = {"$literal": found} if "$one_of" in found or "$literal" in found else found
-    return closest[0]
-
-
-def _closest_dict(steps: list[ComparedPair], parts: list[int], closest: list[Any]) -> dict[Any, Any]:
-    """Keys that one side lacks stand in it only if they are not None or like it."""
-    found: dict[Any, Any] = {}
-    for part in parts:
-        step, value = steps[part], closest[part]
+def _closest_dict(items: list[tuple[ComparedPair, Any]]) -> dict[Any, Any]:
+    """Build a closest dict; keys of only one side are in it unless they are None-like."""
+    content: dict[Any, Any] = {}
+    for pair, value in items:
         is_empty = is_missing_value(value) or (isinstance(value, (str, list, dict)) and not value)
-        if step.g is None and step.p is not None and not step.p.like_none:
-            found[step.at_p] = None
-        elif step.g is not None and not (step.p is None and is_empty):
-            found[step.at_g] = value
-    return found
+        if pair.g is None and pair.p is not None and not pair.p.like_none:
+            content[pair.at_p] = None
+        elif pair.g is not None and not (pair.p is None and is_empty):
+            content[pair.at_g] = value
+    return content
 
 
 def _without_options(node: Node) -> Node:
-    """The alternative that a missing key is compared by."""
+    """Return the alternative with which a missing key is scored."""
     while node.kind == ONE_OF:
         node = node.value[best_of([option.missing for option in node.value])]
     return node
 
 
-def _credit(step: ComparedPair) -> float:
-    return 0.0 if step.why or not step.length else 1 - step.distance / step.longest
+def _credit(pair: ComparedPair) -> float:
+    return 0.0 if pair.why or not pair.length else 1 - pair.distance / pair.longest
 
 
-def key_scores_of(steps: list[ComparedPair], parts: list[list[int]]) -> dict[str, ScoreNode]:
-    """The mean of s / l over the occurrences of each path of keys."""
-    values: list[Value] = [(_credit(step), step.length) for step in steps]
-    for number in range(len(steps) - 1, -1, -1):
-        if steps[number].why is None:
-            own = [values[part] for part in parts[number]]
-            values[number] = math.fsum(s for s, _ in own), sum(length for _, length in own)
-    top: dict[str, ScoreNode] = {}
-    below: list[dict[str, ScoreNode]] = [top] * len(steps)  # of each step, the keys below it
-    ratios: dict[int, tuple[ScoreNode, list[float]]] = {}
-    for number, step in enumerate(steps[1:], start=1):
-        below[number] = below[step.parent]
-        holder = steps[step.parent].g
-        invented_none = step.g is None and step.p is not None and step.p.like_none
-        if holder is not None and holder.kind == DICT and not invented_none:
-            key = step.at_p if step.g is None else step.at_g
-            node = below[step.parent].setdefault(key, ScoreNode())
-            ratios.setdefault(id(node), (node, []))[1].append(ratio_of(values[number]))
-            below[number] = node.children
-    for node, own_ratios in ratios.values():
-        node.anls_score = math.fsum(own_ratios) / len(own_ratios)
-    return top
-
-
-def matches_of(steps: list[ComparedPair]) -> list[Match]:
-    """Return one row for each compared leaf."""
-    paths = [("$", "$")]
-    rows: list[Match] = []
-    for number, step in enumerate(steps):
-        if number:
-            holder = steps[step.parent]
-            g_path, p_path = paths[step.parent]
-            if step.at_g is not None:
-                g_path += _path_into(cast(Node, holder.g), step.at_g, of_reference=True)
-            if step.at_p is not None:
-                p_path += _path_into(cast(Node, holder.p), step.at_p, of_reference=False)
-            paths.append((g_path, g_path if p_path == g_path else p_path))
-        if step.why is not None:
-            rows += _rows(step, *paths[number])
-    return rows
-
-
-def _rows(step: ComparedPair, g_path: str, p_path: str) -> list[Match]:
-    """The rows of a step: one, or one for each leaf of a part without partner."""
-    if step.g and step.p:
-        is_compared = step.g.kind == step.p.kind == LEAF
+def _rows(pair: ComparedPair, g_path: str, p_path: str) -> list[Match]:
+    """Return the row of a pair, or one for each leaf of a node without a partner."""
+    if pair.g and pair.p:
+        is_compared = pair.g.kind == pair.p.kind == LEAF
         return [
             Match(
                 reference_path=g_path,
                 prediction_path=p_path,
-                reference=_given_text(step.g),
-                prediction=_given_text(step.p),
-                distance=step.distance if is_compared else None,
-                length=step.longest if is_compared else None,
-                similarity=1 - step.distance / step.longest if is_compared else None,
-                reason=cast(str, step.why),
-                weight=step.length,
-                credit=_credit(step),
+                reference=_given_text(pair.g),
+                prediction=_given_text(pair.p),
+                distance=pair.distance if is_compared else None,
+                length=pair.longest if is_compared else None,
+                similarity=1 - pair.distance / pair.longest if is_compared else None,
+                reason=cast(str, pair.why),
+                weight=pair.length,
+                credit=_credit(pair),
             )
         ]
-    node, path = (step.g, g_path) if step.g else (cast(Node, step.p), p_path)
-    leaves = _leaves(node, path, step.length, of_reference=step.p is None)
-    if step.why == "" or not leaves or len(leaves) != step.length:
+    node, path = (pair.g, g_path) if pair.g else (cast(Node, pair.p), p_path)
+    leaves = _leaves(node, path, pair.length, of_reference=pair.p is None)
+    if pair.why == "" or not leaves or len(leaves) != pair.length:
         leaves = [(path, node)]
-    rest = None, None, None, cast(str, step.why), step.length // len(leaves), _credit(step)
-    if step.g:
+    rest = None, None, None, cast(str, pair.why), pair.length // len(leaves), _credit(pair)
+    if pair.g:
         return [Match(path, None, _given_text(leaf), None, *rest) for path, leaf in leaves]
     return [Match(None, path, None, _given_text(leaf), *rest) for path, leaf in leaves]
 
 
 def _leaves(node: Node, path: str, size: int, of_reference: bool) -> list[tuple[str, Node]]:
-    """The leaves of a part without partner, by the alternatives that its size is of."""
-    found = []
+    """List the leaves of a node without a partner; of alternatives, take the one with the size that was counted."""
+    leaves = []
     stack = [(node, path, size)]
     while stack:
         node, path, size = stack.pop()
@@ -181,19 +171,19 @@ def _leaves(node: Node, path: str, size: int, of_reference: bool) -> list[tuple[
             chosen = sizes.index(size) if size in sizes else sizes.index(max(sizes))
             stack.append((node.value[chosen], path + _path_into(node, chosen, of_reference), sizes[chosen]))
         elif node.kind <= LEAF:
-            found.append((path, node))
+            leaves.append((path, node))
         else:
             children = list(node.value.items() if node.kind == DICT else enumerate(node.value))
             stack += [(child, path + _path_into(node, key, of_reference), child.size) for key, child in children[::-1]]
-    return found
+    return leaves
 
 
 def _path_into(node: Node, key: str | int, of_reference: bool) -> str:
-    """The path from a node to its child, by what the node was written as."""
+    """Return the path from a node to its child, as the node was written."""
     if node.kind == ONE_OF and isinstance(node.source, list):
-        return path_step(key, LIST)
+        return path_part(key, LIST)
     is_literal = of_reference and node.kind == DICT and is_literal_dict(node.source)
-    return (path_step("$literal", DICT) if is_literal else "") + path_step(key, node.kind)
+    return (path_part("$literal", DICT) if is_literal else "") + path_part(key, node.kind)
 
 
 def _given_text(node: Node) -> str | None:

@@ -14,6 +14,7 @@ from anls_eval.arrow import Floats
 from anls_eval.errors import AnlsError, check_choice
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.leaderboards.question import Outcome, Pairs, Question, Rule, Similarity, as_integer, plain_list
+from anls_eval.notes import padding_sentence
 from anls_eval.rules.protocol import Protocol, Rules, Threshold
 from anls_eval.statistics.tally import Tally
 from anls_eval.text.measure import score_columns
@@ -132,11 +133,7 @@ class Leaderboard(Rules):
         if not gains:
             return ""
         n = len(scores)
-        mean, gain = math.fsum(scores) / n, math.fsum(gains) / n
-        return (
-            f"protocol {self.name!r} divides by raw lengths, and extra whitespace raised the score of {len(gains)} of "
-            f"{n} questions: the mean is {mean:.6f} with it and {mean - gain:.6f} without. Strip it"
-        )
+        return padding_sentence(self.name, n, len(gains), math.fsum(scores) / n, math.fsum(gains))
 
 
 def by_protocol(protocol: Protocol) -> Similarity:

@@ -1,4 +1,4 @@
-"""Rows of predictions and references, with or without a question_id, checked and stored."""
+"""Read rows of predictions and references, with or without a question_id, into stored columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anls_eval.rules.protocol import Protocol
 
 
 def read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, Side]:
-    """Check a batch. Without ids, both sides have the same length."""
+    """Read and check a batch; without ids, both sides must have the same length."""
     if rules.tree:
         (prediction_ids, texts), (reference_ids, answers) = _read_trees(predictions, references)
     else:
@@ -50,22 +50,18 @@ def _row_name(side: str, key: str, ids: list[str | None]) -> Where:
 
 
 def _read_trees(predictions: Any, references: Any) -> Iterator[tuple[list[str | None], list[Any]]]:
-    """What `_read_rows` gives of both sides. A dict with a question_id is a row, another one a tree.
+    """Yield the ids and trees of both sides. A dict with a question_id is a row, other dicts are trees.
 
-    Dicts are rows without ids only where those of both sides have nothing but the key of a row. A list of answers in
-    a row holds the alternatives, while a bare list is one tree.
+    Dicts without ids are rows only if all on both sides have just the key of a row. A list of answers in a row holds
+    alternatives, while a bare list is one tree.
     """
-    given = {
-        ("predictions", "prediction_text"): []
-        if predictions is None
-        else as_list(read_column(predictions, "predictions")),
-        ("references", "answers"): [] if references is None else as_list(read_column(references, "references")),
-    }
-    lone = all(isinstance(row, Mapping) and set(row) == {key} for (_, key), rows in given.items() for row in rows)
-    for (side, key), rows in given.items():
-        if lone or any(is_row(row) for row in rows):
+    sides = ("predictions", "prediction_text", predictions), ("references", "answers", references)
+    given = [(side, key, [] if rows is None else as_list(read_column(rows, side))) for side, key, rows in sides]
+    are_rows = all(isinstance(row, Mapping) and set(row) == {key} for _, key, rows in given for row in rows)
+    for side, key, rows in given:
+        if are_rows or any(map(is_row, rows)):
             ids, values = _read_rows(rows, side, key)
-            yield ids, [tuple(own) if key == "answers" and isinstance(own, list) else own for own in values]
+            yield ids, [tuple(value) if key == "answers" and isinstance(value, list) else value for value in values]
         else:
             yield [None] * len(rows), rows
 
@@ -93,22 +89,21 @@ _NO_ID = object()
 
 
 def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any], list[Any]]:
-    """Bare values, or rows without ids, or the error that says which row is neither."""
+    """Read bare values or rows without ids; raise a ValueError for a row that is neither."""
 
-    def is_row(row: Any) -> bool:  # and not answers in the form of SQuAD
-        """Return whether a value is a row with a question_id."""
+    def is_wrapped(row: Any) -> bool:  # in contrast to answers in SQuAD's form
         return isinstance(row, Mapping) and (key in row or not (side == "references" and "text" in row))
 
-    wrapped = list(map(is_row, rows))
+    wrapped = list(map(is_wrapped, rows))
     if not any(wrapped):
         return [_NO_ID] * len(rows), rows
     expected = f"{{'question_id': ..., {key!r}: ...}}"
-    with_id = [is_wrapped and "question_id" in row for row, is_wrapped in zip(rows, wrapped, strict=True)]
+    with_id = [in_row and "question_id" in row for row, in_row in zip(rows, wrapped, strict=True)]
     kinds = list(zip(wrapped, with_id, strict=True))
     for number, row in enumerate(rows):
         if kinds[number] != kinds[0]:
             where = f"{side}[{number}] is {describe_value(row)}, unlike {side}[0]"
-            raise ValueError(f"{where}; expected all rows to be alike, {expected}.")
+            raise ValueError(f"{where}; expected all rows in one form, {expected}.")
     for number, row in enumerate(rows):
         if key not in row or (not with_id[number] and len(row) > 1):
             raise ValueError(f"{side}[{number}] is {describe_value(row)}; expected {expected}. Rename its keys.")
@@ -116,7 +111,7 @@ def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any],
 
 
 def _id_text(value: object, where: str) -> str:
-    """An id as text: 17 and "17" are one id, "017" is another."""
+    """Return an id as text: 17 and "17" are one id, "017" is another."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):

@@ -17,7 +17,7 @@ from anls_eval.analysis.losses import LossClass, LossReport, loss_report
 from anls_eval.analysis.thresholds import ThresholdSweep, sweep_measured
 from anls_eval.arrow import as_list, number_array
 from anls_eval.explanation.answers import AnswerComparison, compare_answer
-from anls_eval.explanation.result import Match
+from anls_eval.explanation.result import Match, lost_matches, walk_keys
 from anls_eval.explanation.tree import explain_tree
 from anls_eval.report.system import System
 from anls_eval.rules.table import PROTOCOLS
@@ -400,7 +400,10 @@ def _worst(texts: _Texts) -> list[int]:
 
 
 def _tree_findings(scored: ScoredQuestions) -> TreeFindings:
-    keys = _keys(scored.submission.key_scores or {})
+    keys = [
+        KeyScore(".".join(path), node["anls_score"], node["documents"])
+        for path, node in walk_keys(scored.submission.key_scores or {}, lambda node: node["children"])
+    ]
     rows = [row for row in np.argsort(scored.scores, kind="stable").tolist() if scored.scores[row] < 1]
     return TreeFindings(
         keys=tuple(keys[:MOST_KEYS]),
@@ -409,25 +412,12 @@ def _tree_findings(scored: ScoredQuestions) -> TreeFindings:
     )
 
 
-def _keys(nodes: dict[str, Any]) -> list[KeyScore]:
-    """The keys with their paths, each before those below it."""
-    found = []
-    stack = [(key, node) for key, node in reversed(nodes.items())]
-    while stack:
-        path, node = stack.pop()
-        found.append(KeyScore(path, node["anls_score"], node["documents"]))
-        stack += [(f"{path}.{key}", child) for key, child in reversed(node["children"].items())]
-    return found
-
-
 def _document(scored: ScoredQuestions, row: int) -> Document:
     question_id, score = scored.question_ids[row], float(scored.scores[row])
     if scored.is_missing[row] or scored.protocol is None:
         return Document(question_id, score, True, (), 0, 0)
     matches = explain_tree(scored.predictions[row], scored.answers[row], scored.protocol).matches
-    lost = sorted(
-        (match for match in matches if match.credit < match.weight), key=lambda match: match.credit - match.weight
-    )
+    lost = lost_matches(matches)
     shown = tuple(lost[:MOST_LEAVES])
     return Document(question_id, score, False, shown, len(lost) - len(shown), len(matches))
 

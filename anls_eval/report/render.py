@@ -17,7 +17,7 @@ from anls_eval.files.write import whole_file
 from anls_eval.report import figures
 from anls_eval.report.content import Report, collect
 from anls_eval.report.system import System
-from anls_eval.text.characters import visible
+from anls_eval.text.visible import visible
 
 _MAX_CHARACTERS = 400  # of a text; fewer in the table of questions
 _TEMPLATES = resources.files("anls_eval.report") / "templates"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,11 +24,11 @@ from anls_eval.arrow import (
     text_array,
 )
 from anls_eval.errors import AnlsError, Remedy
-from anls_eval.explanation.result import ScoreNode
+from anls_eval.explanation.result import ScoreNode, walk_keys
 from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.files import Reader
 from anls_eval.inputs.columns import read_column
-from anls_eval.notes import TREE_NOTES, text_notes_on, tree_notes_on, tree_rows_to_note
+from anls_eval.notes import SENTENCES, noted, sentences, text_sentences, tree_rows_to_note
 from anls_eval.questions.columns import STORED, TEXT_TYPES, id_list, stored_answers, stored_texts, stored_trees
 from anls_eval.registry import get_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
@@ -151,10 +151,9 @@ class TextScorer(Scorer):
 
     def notes(self, summary: Summary) -> list[str]:
         """Warn of predictions that are None, and of padding that raised the score."""
-        first = f"question_id {', '.join(summary.first.get('unanswered', []))}"
-        gain = float(summary.at("padding gain").total)
-        counts, n = summary.counts, summary.n
-        return text_notes_on(n, summary.scores.mean, counts["unanswered"], first, counts["padded"], gain, self.rules)
+        unanswered = noted(summary.counts["unanswered"], summary.first.get("unanswered", []))
+        padded, gain = summary.counts["padded"], float(summary.at("padding gain").total)
+        return text_sentences(summary.n, unanswered, padded, summary.scores.mean, gain, self.rules)
 
 
 def _note_texts(summary: Summary, scored: Scored, questions: pa.Table) -> None:
@@ -225,10 +224,8 @@ class TreeScorer(Scorer):
 
     def notes(self, summary: Summary) -> list[str]:
         """Warn of references read as alternatives, and of predictions that are JSON text."""
-        noted = {
-            what: (summary.counts[what], f"question_id {', '.join(summary.first.get(what, []))}") for what in TREE_NOTES
-        }
-        return tree_notes_on(summary.n, noted)
+        found = {what: noted(summary.counts[what], summary.first.get(what, [])) for what in SENTENCES}
+        return sentences(summary.n, found)
 
     def key_scores(self, summary: Summary) -> dict[str, Any]:
         """Return for each key its mean ``anls_score``, the number of ``documents`` with it, and its ``children``."""
@@ -241,14 +238,10 @@ class TreeScorer(Scorer):
         return keys
 
 
-def _tally_keys(summary: Summary, nodes: Mapping[str, ScoreNode]) -> None:
+def _tally_keys(summary: Summary, nodes: dict[str, ScoreNode]) -> None:
     """Add the key scores of one document."""
-    stack: list[tuple[tuple[str, ...], Mapping[str, ScoreNode]]] = [(("key",), nodes)]
-    while stack:
-        above, given = stack.pop()
-        for key, node in given.items():
-            summary.count((*above, key), {float(node.anls_score or 0.0): 1})
-            stack.append(((*above, key), node.children))
+    for path, node in walk_keys(nodes, lambda node: node.children):
+        summary.count(("key", *path), {float(node.anls_score or 0.0): 1})
 
 
 def _json(value: Any) -> str:

@@ -1,10 +1,12 @@
-"""Which characters of an answer and a prediction differ, for people to see."""
+"""Which characters of an answer and a prediction differ."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
+
+from anls_eval.text.visible import visible
 
 
 class Span(NamedTuple):
@@ -16,7 +18,7 @@ class Span(NamedTuple):
 
 
 def align_characters(answer: str, prediction: str) -> list[Span]:
-    """Align two texts, after the steps of their protocol, by the fewest edits.
+    """Align two texts after the steps of their protocol by the fewest edits, and return the spans from left to right.
 
     Example:
         >>> for span in align_characters("coca cola", "coka-cola!"):
@@ -36,13 +38,13 @@ def align_characters(answer: str, prediction: str) -> list[Span]:
 
 
 GAP = "∅"
-"""Stands in a line where the other side has a character."""
+"""Fills a line where only the other side has a character."""
 
 _MARKS = {"equal": " ", "replace": "S", "insert": "I", "delete": "D"}
 
 
 def aligned_lines(answer: str, prediction: str) -> tuple[str, str, str]:
-    r"""Return two texts as aligned lines, with a line of marks: S substituted, I inserted, D deleted.
+    r"""Return answer and prediction one above the other, and a line of marks: S substituted, I inserted, D deleted.
 
     Example:
         >>> print("\n".join(aligned_lines("coca cola", "coka-cola!")))
@@ -50,24 +52,11 @@ def aligned_lines(answer: str, prediction: str) -> tuple[str, str, str]:
         coka-cola!
           S S    I
     """
-    spans = [Span(tag, visible(own), visible(other)) for tag, own, other in align_characters(answer, prediction)]
+    spans = [Span(tag, visible(left), visible(right)) for tag, left, right in align_characters(answer, prediction)]
     widths = [max(len(span.answer), len(span.prediction)) for span in spans]
     pairs = list(zip(spans, widths, strict=True))
     return (
         "".join(span.answer.ljust(width, GAP) for span, width in pairs),
         "".join(span.prediction.ljust(width, GAP) for span, width in pairs),
         "".join(_MARKS[span.operation] * width for span, width in pairs).rstrip(),
-    )
-
-
-def visible(text: str) -> str:
-    r"""Replace each character that cannot be seen: control characters by pictures, others by \ufffd.
-
-    Example:
-        >>> visible("a\tb")
-        'a␉b'
-    """
-    return "".join(
-        chr(0x2400 + ord(own)) if ord(own) < 0x20 else own if own.isprintable() or own == " " else "\ufffd"
-        for own in text
     )

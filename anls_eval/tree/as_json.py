@@ -10,24 +10,24 @@ from anls_eval.tree.recursion import Computation, run_computation
 
 
 def tree_as_json(value: Any, side: str = "reference") -> Any:
-    """A tree as JSON can hold it; in a reference, alternatives as ``{"$one_of": [...]}``."""
-    return run_computation(_plain_json_steps(value, side == "reference"))
+    """Return a tree as plain JSON values; in a reference, alternatives become ``{"$one_of": [...]}``."""
+    return run_computation(_as_json(value, side == "reference"))
 
 
-def _plain_json_steps(value: Any, of_reference: bool) -> Computation:
+def _as_json(value: Any, is_reference: bool) -> Computation:
     value = plain_value(value)
     if isinstance(value, dict):
-        is_literal = of_reference and is_literal_dict(value)
+        is_literal = is_reference and is_literal_dict(value)
         content = value["$literal"] if is_literal else value
-        with_options = of_reference and not is_literal and "$one_of" in content  # and nothing else
+        with_options = is_reference and not is_literal and "$one_of" in content  # which stands alone
         plain: dict[str, Any] = {}
         for key, child in content.items():
             child = list(child) if with_options else child
-            plain[key_text(key)] = yield _plain_json_steps(child, of_reference)
-        return {"$literal": plain} if is_literal or (of_reference and is_literal_dict(plain)) else plain
+            plain[key_text(key)] = yield _as_json(child, is_reference)
+        return {"$literal": plain} if is_literal or (is_reference and is_literal_dict(plain)) else plain
     if isinstance(value, (list, tuple)):
         items = []
         for child in value:
-            items.append((yield _plain_json_steps(child, of_reference)))
+            items.append((yield _as_json(child, is_reference)))
         return {"$one_of": items} if isinstance(value, tuple) else items
     return str(value) if isinstance(value, float) and math.isinf(value) else value

@@ -18,31 +18,33 @@ from anls_eval.tree.nodes import DICT, LEAF, LIST, NONE, ONE_OF, Node
 from anls_eval.tree.ratios import TIE, Matrix, Value, best_of, best_of_each, ratio_of, ratios_of
 from anls_eval.tree.recursion import Computation, run_computation
 
-_FEW_PAIRS = 16  # of list elements, up to which one by one is faster than by matrices
+_FEW_PAIRS = 16  # of list elements: up to this many, comparing one by one is faster than by matrices
 
-_CACHED_CELLS = 15_000  # of what is needed for a moment: less than what is taken from the system and given back
+_CACHED_CELLS = 15_000  # of temporary matrices: small enough for memory that the process already has
 
 
 def _bulk(node: Node) -> int:
-    """The leaves outside the largest child: few where lists only go deep, many where each holds several of a size."""
+    """Count the leaves outside the largest child: few in lists that only nest, many in lists of similar children."""
     return node.size - max([child.size for child in node.value], default=0)
 
 
 class Comparison:
-    """Compares two trees, each pair of nodes once, and remembers what lists and alternatives were matched.
+    """Compares two trees, each pair of nodes once, and remembers how lists and alternatives were matched.
 
-    ANLS*(g, p) = s(g, p) / l(g, p), with s and l as in Peer et al., arXiv:2402.03848, equations 3 to 6, but for the
-    division of s by the number of keys and of matches, which neither the examples of the paper nor the released code
-    have. Two lists are matched so that the sum of the ratios s / l is greatest. Matchings that tie have different
-    scores; the one with the greatest s / l of the whole list is taken, then with the greatest s, then the smallest l,
-    so that the order of the elements does not matter.
+    ANLS*(g, p) = s(g, p) / l(g, p), with s and l as in Peer et al., arXiv:2402.03848, equations 3 to 6, except for the
+    division of s by the number of keys and of matches, which neither the paper's examples nor the released code have.
+    Two lists are matched to maximise the sum of the ratios s / l. Matchings that tie can have different scores: the one
+    with the maximum s / l of the whole list is chosen, then the maximum s, then the minimum l, so that the order of the
+    elements does not matter.
     """
 
     def __init__(self, rules: Protocol, prefer_equal: bool) -> None:
         self.rules = rules
-        self.prefer_equal = prefer_equal  # among matchings of the same value, match what is equal as given
-        self.ways: dict[tuple[int, int], Any] = {}  # what `way` gives, by the ids of two nodes
-        # The same for whole blocks, by the id of g: predictions as columns by their id, the number of each one's way.
+        self.prefer_equal = (
+            prefer_equal  # among matchings of the same value, match elements that were equal before normalisation
+        )
+        self.ways: dict[tuple[int, int], Any] = {}  # what `way` returns, by the ids of two nodes
+        # For whole blocks, by the id of g: the columns of predictions by their id, the index of each way, and the ways.
         self.blocks: dict[int, list[tuple[dict[int, int], Matrix, Sequence[Any]]]] = {}
         self.distances: dict[tuple[str, str], int] = {}
 
@@ -56,7 +58,7 @@ class Comparison:
         return self.distances[pair]
 
     def simple(self, g: Node, p: Node) -> Value | None:
-        """The value of a pair that does not depend on other pairs; None if it does."""
+        """Return the value of a pair that does not depend on other pairs, or None if it does."""
         if g.kind == LEAF and p.kind == LEAF:
             distance = 0 if g.value == p.value else self.distance(g, p)
             return float(kept_similarity(distance, max(len(g.value), len(p.value)), self.rules)), 1
@@ -67,7 +69,7 @@ class Comparison:
         return 0.0, max(g.size, p.size)
 
     def pair(self, g: Node, p: Node) -> Computation:
-        """The value of any pair."""
+        """Compute the value of a pair."""
         simple = self.simple(g, p)
         if simple:
             return simple
@@ -75,8 +77,8 @@ class Comparison:
             values = []
             for option in g.value:
                 values.append(self.simple(option, p) or (yield self.pair(option, p)))
-            liked = [option.identity == p.identity for option in g.value] if self.prefer_equal else None
-            best = best_of(values, liked)
+            equal = [option.identity == p.identity for option in g.value] if self.prefer_equal else None
+            best = best_of(values, equal)
             self.ways[id(g), id(p)] = best
             return values[best]
         if g.kind == DICT:
@@ -96,16 +98,16 @@ class Comparison:
                 rows[-1].append(self.simple(child, other) or (yield self.pair(child, other)))
         return self.match_few(g, p, rows)
 
-    # All pairs of two sequences of nodes, as the matrices of s and l.
+    # All pairs of two lists of nodes, as matrices of s and l.
 
     def pairs(self, g: list[Node], p: list[Node]) -> Computation:
-        """Compare all nodes of one sequence with all of another."""
+        """Compare all nodes of one list with all of another."""
         if not g or not p:
             return np.zeros((len(g), len(p))), np.zeros((len(g), len(p)), dtype=np.int64)
         if len(g) * len(p) > MAX_PAIRS:
             raise ValueError(
                 f"a list of {len(g):,} and one of {len(p):,} values have more than {MAX_PAIRS:,} pairs, which is the "
-                "limit: score their parts"
+                "limit: score parts of them"
             )
         ways = {LEAF: self.pairs_of_leaves, LIST: self.pairs_of_lists, DICT: self.pairs_of_dicts}
         kinds = {node.kind for node in g} | {node.kind for node in p}
@@ -143,9 +145,9 @@ class Comparison:
                 dtype=np.int32,
             )
             for at in range(0, len(distances), few):
-                own = distances[at : at + few].astype(np.int64)
-                longest = np.maximum.outer(sizes[start + at : start + at + len(own)], other_sizes)
-                s[start + at : start + at + len(own)] = kept_similarity(own, longest, self.rules)
+                part = distances[at : at + few].astype(np.int64)
+                longest = np.maximum.outer(sizes[start + at : start + at + len(part)], other_sizes)
+                s[start + at : start + at + len(part)] = kept_similarity(part, longest, self.rules)
         if len(rows) < len(g) or len(columns) < len(p):
             s = s[np.ix_([rows[node.value] for node in g], [columns[node.value] for node in p])]
         return s, np.broadcast_to(np.int64(1), s.shape)
@@ -156,23 +158,23 @@ class Comparison:
         of_g, of_p = _by_key(g), _by_key(p)
         shared = of_g.keys() & of_p.keys()
         everywhere = {key for key in shared if len(of_g[key][0]) == len(g) and len(of_p[key][0]) == len(p)}
-        # First as if no two dicts had a key in common, but for keys that are everywhere; then where keys meet.
-        lacking = [[child.missing for key, child in node.value.items() if key not in everywhere] for node in (*g, *p)]
-        lost = np.array([sum(s for s, _ in own) for own in lacking[: len(g)]])
-        sizes = np.array([sum(length for _, length in own) for own in lacking], dtype=np.int64)
-        s = np.repeat(lost[:, None].astype(np.float64), len(p), axis=1)
+        # First as if only keys that are everywhere had a partner; then corrected wherever two dicts share a key.
+        alone = [[child.missing for key, child in node.value.items() if key not in everywhere] for node in (*g, *p)]
+        alone_s = np.array([sum(s for s, _ in values) for values in alone[: len(g)]])
+        sizes = np.array([sum(length for _, length in values) for values in alone], dtype=np.int64)
+        s = np.repeat(alone_s[:, None].astype(np.float64), len(p), axis=1)
         lengths = np.add.outer(sizes[: len(g)], sizes[len(g) :])
         for key in sorted(shared):
             (rows, children), (columns, others) = of_g[key], of_p[key]
-            own_s, own_lengths = yield self.pairs(children, others)
+            key_s, key_lengths = yield self.pairs(children, others)
             if key in everywhere:
-                s += own_s
-                lengths += own_lengths
+                s += key_s
+                lengths += key_lengths
                 continue
             cells = _cells(rows, columns, s.shape)
-            s[cells] += own_s - np.array([[child.missing[0]] for child in children])
+            s[cells] += key_s - np.array([[child.missing[0]] for child in children])
             missing = [child.missing[1] for child in children], [other.missing[1] for other in others]
-            lengths[cells] += own_lengths - np.add.outer(*missing)
+            lengths[cells] += key_lengths - np.add.outer(*missing)
         return s, lengths
 
     def pairs_of_lists(self, g: list[Node], p: list[Node]) -> Computation:
@@ -187,31 +189,31 @@ class Comparison:
             while end < len(g) and (end == start or len(rows) * len(columns) < MATRIX_CELLS):
                 rows += g[end].value
                 end += 1
-            own = yield self.pairs(rows, columns)
-            s[start:end], lengths[start:end] = self.match_all(g[start:end], p, *own)
+            matrices = yield self.pairs(rows, columns)
+            s[start:end], lengths[start:end] = self.match_all(g[start:end], p, *matrices)
             start = end
         return s, lengths
 
     def pairs_of_options(self, g: list[Node], p: list[Node]) -> Computation:
-        """Compare alternatives with nodes: the best alternative counts."""
+        """Compare alternatives with nodes: the closest alternative counts."""
         options = [option for node in g for option in node.value]
         all_s, all_lengths = yield self.pairs(options, p)
         columns = {id(node): j for j, node in enumerate(p)}
         s, lengths, end = [], [], 0
         for node in g:
             start, end = end, end + len(node.value)
-            own_s, own_lengths = all_s[start:end], all_lengths[start:end]
-            liked = _equal_identities(node.value, p) if self.prefer_equal else None
-            best = best_of_each(own_s, own_lengths, True, liked)
+            node_s, node_lengths = all_s[start:end], all_lengths[start:end]
+            equal = _equal_identities(node.value, p) if self.prefer_equal else None
+            best = best_of_each(node_s, node_lengths, True, equal)
             self.blocks.setdefault(id(node), []).append((columns, best, range(len(node.value))))
-            s.append(own_s[best, np.arange(len(p))])
-            lengths.append(own_lengths[best, np.arange(len(p))])
+            s.append(node_s[best, np.arange(len(p))])
+            lengths.append(node_lengths[best, np.arange(len(p))])
         return np.array(s), np.array(lengths)
 
     # The matching of two lists, and the choice among alternatives.
 
     def way(self, g: Node, p: Node) -> Any:
-        """The index of the alternative that was chosen, or the pairs of indexes of the elements that were matched."""
+        """Return the index of the chosen alternative, or the pairs of indexes of the matched elements."""
         ways = range(len(g.value)) if g.kind == ONE_OF else ways_to_match(len(g.value), len(p.value))
         if len(ways) == 1:
             return ways[0]
@@ -223,7 +225,7 @@ class Comparison:
         return self.ways[id(g), id(p)]
 
     def match_few(self, g: Node, p: Node, values: list[list[Value]]) -> Value:
-        """Match the elements of two lists whose pairs have these values, in rows; remember it, and give its value."""
+        """Match two lists, given the values of all pairs in rows; remember the matching and return its value."""
         ways = ways_to_match(len(g.value), len(p.value))
         if not ways:
             cells = np.array(values)
@@ -231,16 +233,16 @@ class Comparison:
         ratios = [math.fsum([ratio_of(values[i][j]) for i, j in way]) for way in ways]
         top = max(ratios) - TIE
         ways = [way for way, ratio in zip(ways, ratios, strict=True) if ratio >= top]
-        found = [_total(g, p, [(i, j, *values[i][j]) for i, j in way]) for way in ways]
-        liked = None
+        totals = [_total(g, p, [(i, j, *values[i][j]) for i, j in way]) for way in ways]
+        equal = None
         if self.prefer_equal:
-            liked = [sum(g.value[i].identity == p.value[j].identity for i, j in way) for way in ways]
-        best = best_of(found, liked)
+            equal = [sum(g.value[i].identity == p.value[j].identity for i, j in way) for way in ways]
+        best = best_of(totals, equal)
         self.ways[id(g), id(p)] = ways[best]
-        return found[best]
+        return totals[best]
 
     def match(self, g: Node, p: Node, s: Matrix, lengths: Matrix) -> Value:
-        """The same for values in matrices."""
+        """Match two lists, given the values of all pairs in matrices; remember the matching and return its value."""
         if ways_to_match(len(g.value), len(p.value)):
             values = zip(s.tolist(), lengths.tolist(), strict=True)
             return self.match_few(g, p, [list(zip(*row, strict=True)) for row in values])
@@ -250,30 +252,30 @@ class Comparison:
         return _total(g, p, [(i, j, float(s[i, j]), int(lengths[i, j])) for i, j in matched])
 
     def match_all(self, g: list[Node], p: list[Node], s: Matrix, lengths: Matrix) -> tuple[Matrix, Matrix]:
-        """The same for many lists, of whose elements all pairs are in one matrix."""
+        """Match each list of g with each of p, given the values of all pairs of their elements."""
         found_s, found_lengths = np.empty((len(g), len(p))), np.empty((len(g), len(p)), dtype=np.int64)
         leaves_only = all(child.kind == LEAF for node in (*g, *p) for child in node.value)
         for (of_g, rows), (of_p, columns) in itertools.product(_by_length(g), _by_length(p)):
             ways = ways_to_match(rows.shape[1], columns.shape[1])
             if ways and len(of_g) * len(of_p) > _FEW_PAIRS:
                 cells = rows[:, :, None, None], columns
-                alike = [g[i] for i in of_g], [p[j] for j in of_p]
-                found = self.match_alike(*alike, s[cells], lengths[cells], ways)
+                lists = [g[i] for i in of_g], [p[j] for j in of_p]
+                found = self.match_same_length(*lists, s[cells], lengths[cells], ways)
                 found_s[np.ix_(of_g, of_p)], found_lengths[np.ix_(of_g, of_p)] = found
                 continue
             for (a, i), (b, j) in itertools.product(enumerate(of_g), enumerate(of_p)):
-                own = np.ix_(rows[a], columns[b])
-                if leaves_only and not ways:  # one length; which way is best is found again where it is needed
-                    best = assign(s[own])
-                    found_s[i, j], found_lengths[i, j] = math.fsum(s[own][best].tolist()), max(s[own].shape)
+                cells = np.ix_(rows[a], columns[b])
+                if leaves_only and not ways:  # one length; `way` finds the best way again if it is needed
+                    best = assign(s[cells])
+                    found_s[i, j], found_lengths[i, j] = math.fsum(s[cells][best].tolist()), max(s[cells].shape)
                 else:
-                    found_s[i, j], found_lengths[i, j] = self.match(g[i], p[j], s[own], lengths[own])
+                    found_s[i, j], found_lengths[i, j] = self.match(g[i], p[j], s[cells], lengths[cells])
         return found_s, found_lengths
 
-    def match_alike(
+    def match_same_length(
         self, g: list[Node], p: list[Node], s: Matrix, lengths: Matrix, ways: Sequence[Any]
     ) -> tuple[Matrix, Matrix]:
-        """The same for lists of one length on each side: the axes are lists and elements of g, then of p."""
+        """Match lists of one length on each side; the axes are lists and elements of g, then of p."""
 
         def sums(cells: Matrix) -> Matrix:
             return np.array([sum((cells[:, i, :, j] for i, j in way), np.zeros((len(g), len(p)))) for way in ways])
@@ -283,23 +285,23 @@ class Comparison:
         all_s, all_lengths = sums(s), sums(lengths - without_partner.reshape(s.shape))
         all_lengths += np.add.outer([node.size for node in g], [node.size for node in p])
         ratios = sums(ratios_of(s, lengths))
-        liked = sums(_equal_identities(rows, columns).reshape(s.shape)) if self.prefer_equal else None
-        best = best_of_each(all_s, all_lengths, ratios >= ratios.max(axis=0) - TIE, liked)
-        numbers_of_p = {id(node): j for j, node in enumerate(p)}
+        equal = sums(_equal_identities(rows, columns).reshape(s.shape)) if self.prefer_equal else None
+        best = best_of_each(all_s, all_lengths, ratios >= ratios.max(axis=0) - TIE, equal)
+        columns_of_p = {id(node): j for j, node in enumerate(p)}
         for node, chosen in zip(g, best, strict=True):
-            self.blocks.setdefault(id(node), []).append((numbers_of_p, chosen, ways))
-        found = (np.take_along_axis(own, best[None], axis=0)[0] for own in (all_s, all_lengths))
+            self.blocks.setdefault(id(node), []).append((columns_of_p, chosen, ways))
+        found = (np.take_along_axis(matrix, best[None], axis=0)[0] for matrix in (all_s, all_lengths))
         return next(found), next(found)
 
 
 def _total(g: Node, p: Node, matched: list[tuple[int, int, float, int]]) -> Value:
-    """The value of two lists, from the indexes and values of the pairs that were matched."""
-    length = sum([own - g.value[i].size - p.value[j].size for i, j, _, own in matched])
-    return math.fsum([own for _, _, own, _ in matched]), length + g.size + p.size
+    """Sum up the value of two lists from the indexes and values of their matched pairs."""
+    length = sum([pair_length - g.value[i].size - p.value[j].size for i, j, _, pair_length in matched])
+    return math.fsum([s for _, _, s, _ in matched]), length + g.size + p.size
 
 
 def _by_key(nodes: list[Node]) -> dict[str, tuple[list[int], list[Node]]]:
-    """Of each key, the indexes of the dicts that have it and the children there."""
+    """Return for each key the indexes of the dicts that have it, and their values."""
     found: dict[str, tuple[list[int], list[Node]]] = {}
     for index, node in enumerate(nodes):
         for key, child in node.value.items():
@@ -310,18 +312,18 @@ def _by_key(nodes: list[Node]) -> dict[str, tuple[list[int], list[Node]]]:
 
 
 def _cells(rows: list[int], columns: list[int], shape: tuple[int, ...]) -> Any:
-    """The index of these rows and columns of a matrix; NumPy is faster where one of them is a slice of all."""
+    """Index these rows and columns of a matrix; NumPy is faster if one of them is a slice of all."""
     if len(rows) == shape[0]:
         return slice(None), columns
     return (rows, slice(None)) if len(columns) == shape[1] else np.ix_(rows, columns)
 
 
 def _by_length(nodes: list[Node]) -> list[tuple[list[int], Matrix]]:
-    """The indexes of the lists of one length, and in rows where their elements stand among those of all lists."""
+    """Group lists by length: their indexes, and in rows the indexes of their elements among those of all lists."""
     lengths = np.array([len(node.value) for node in nodes])
     starts = np.cumsum(lengths) - lengths
-    alike = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
-    return [(own.tolist(), np.add.outer(starts[own], np.arange(lengths[own[0]]))) for own in alike]
+    groups = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
+    return [(group.tolist(), np.add.outer(starts[group], np.arange(lengths[group[0]]))) for group in groups]
 
 
 def _numbered(values: Iterable[str]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The pairs of nodes that a score is made of, and the exact sum of what they count."""
+"""The pairs of nodes that make up a score, and the exact sum of their credits."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from anls_eval.tree.ratios import Value
 
 
 class ComparedPair(NamedTuple):
-    """A pair of nodes that the score is made of, or a node without partner."""
+    """A pair of nodes of reference (g) and prediction (p), or a node without a partner."""
 
-    parent: int  # the number of the step that this one is a part of
-    at_g: Any  # key or index in it, None without partner
+    parent: int  # the index of the pair that contains this one
+    at_g: Any  # key or index in the parent; None without a partner
     at_p: Any
     g: Node | None
     p: Node | None
-    why: str | None  # why it counts 0; empty if it counts, None if its parts count
+    why: str | None  # why it scores 0; empty if it counts, None if the pairs inside it count
     length: int = 0
     distance: int = 0
     longest: int = 1
@@ -28,69 +28,69 @@ class ComparedPair(NamedTuple):
 
 BELOW_THRESHOLD, MISSING_PART, INVENTED, MISMATCH = "below threshold", "missing", "hallucinated", "type mismatch"
 
-# What a pair consists of: the number of its step, where the part is in both, the nodes, the value without partner.
-_Part = tuple[int, Any, Any, Node | None, Node | None, Value]
+# A pair to be compared: parent, position on both sides, the nodes, and its value if one node is missing.
+_OpenPair = tuple[int, Any, Any, Node | None, Node | None, Value]
 
 
 def compared_pairs(comparison: Comparison, reference: Node, prediction: Node) -> list[ComparedPair]:
-    """Go down the pairs that were matched, each after what it is a part of."""
-    steps: list[ComparedPair] = []
-    stack: list[_Part] = [(-1, None, None, reference, prediction, (0, 0))]
+    """List the matched pairs from the root down, each after the one that contains it."""
+    pairs: list[ComparedPair] = []
+    stack: list[_OpenPair] = [(-1, None, None, reference, prediction, (0, 0))]
     while stack:
         parent, at_g, at_p, g, p, missing = stack.pop()
-        number = len(steps)
-        parts: list[_Part] | None = None
+        index = len(pairs)
+        inside: list[_OpenPair] | None = None
         if p is None or g is None:
             why = "" if missing[0] else MISSING_PART if p is None else INVENTED
-            steps.append(ComparedPair(parent, at_g, at_p, g, p, why, missing[1]))
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, missing[1]))
         elif g.kind == LEAF and p.kind == LEAF:
             distance = 0 if g.value == p.value else comparison.distance(g, p)
             longest = max(len(g.value), len(p.value), 1)
             why = "" if reaches_threshold(distance, longest, comparison.rules) else BELOW_THRESHOLD
-            steps.append(ComparedPair(parent, at_g, at_p, g, p, why, 1, distance, longest))
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, 1, distance, longest))
         elif g.kind == NONE:
             why = "" if p.like_none else MISMATCH
-            steps.append(ComparedPair(parent, at_g, at_p, g, p, why, max(1, p.size)))
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, max(1, p.size)))
         elif g.kind == ONE_OF:
             option = comparison.way(g, p)
-            parts = [(number, option, None, g.value[option], p, (0, 0))]
+            inside = [(index, option, None, g.value[option], p, (0, 0))]
         elif g.kind == p.kind == DICT:
-            parts = [
-                (number, key, key if key in p.value else None, child, p.value.get(key), child.missing)
+            inside = [
+                (index, key, key if key in p.value else None, child, p.value.get(key), child.missing)
                 for key, child in g.value.items()
             ]
-            parts += [
-                (number, None, key, None, child, (0, child.missing[1]))
+            inside += [
+                (index, None, key, None, child, (0, child.missing[1]))
                 for key, child in p.value.items()
                 if key not in g.value
             ]
         elif g.kind == p.kind == LIST:
             matched = comparison.way(g, p)
-            parts = [(number, i, j, g.value[i], p.value[j], (0, 0)) for i, j in matched]
+            inside = [(index, i, j, g.value[i], p.value[j], (0, 0)) for i, j in matched]
             rows, columns = {i for i, _ in matched}, {j for _, j in matched}
-            parts += [(number, i, None, c, None, (0, c.size)) for i, c in enumerate(g.value) if i not in rows]
-            parts += [(number, None, j, None, c, (0, c.size)) for j, c in enumerate(p.value) if j not in columns]
+            inside += [(index, i, None, c, None, (0, c.size)) for i, c in enumerate(g.value) if i not in rows]
+            inside += [(index, None, j, None, c, (0, c.size)) for j, c in enumerate(p.value) if j not in columns]
         else:
-            steps.append(ComparedPair(parent, at_g, at_p, g, p, MISMATCH, max(g.size, p.size)))
-        if parts is not None:
-            steps.append(ComparedPair(parent, at_g, at_p, g, p, None))
-            stack += reversed(parts)
-    return steps
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, MISMATCH, max(g.size, p.size)))
+        if inside is not None:
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, None))
+            stack += reversed(inside)
+    return pairs
 
 
-# Of some parts: their length, how many count as 1, and distance and length of each text that counts less.
+# The length of some pairs, how many count fully, and distance and length of each text that counts in part.
 Credit = tuple[int, int, list[tuple[int, int]]]
 
 
-def count_credit(steps: list[ComparedPair]) -> Credit:
-    """Sum up compared pairs: their length, how many count fully, and the texts that count in part."""
-    counted = [step for step in steps if step.why == "" and step.length]
-    partial = [(step.distance, step.longest) for step in counted if step.distance]
-    return sum([step.length for step in steps]), len(counted) - len(partial), partial
+def count_credit(pairs: list[ComparedPair]) -> Credit:
+    """Sum up compared pairs."""
+    counted = [pair for pair in pairs if pair.why == "" and pair.length]
+    partial = [(pair.distance, pair.longest) for pair in counted if pair.distance]
+    return sum([pair.length for pair in pairs]), len(counted) - len(partial), partial
 
 
 def exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> float:
-    """The score, from the exact sum of fractions: no order of the parts can change a bit."""
+    """Compute a score from the exact sum of its fractions, so that their order cannot change a bit."""
     if not length:
         return 1.0
     if length == len(partial) == 1:

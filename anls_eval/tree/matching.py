@@ -12,62 +12,56 @@ import numpy.typing as npt
 
 from anls_eval.tree.ratios import NOISE, TIE, Matrix, best_of_each, ratio_of, ratios_of
 
-_FEW_WAYS = 24  # to match two lists, up to which trying each is faster than an assignment
+_FEW_WAYS = 24  # up to this many, trying each way to match two lists is faster than an assignment
 
-MATRIX_CELLS = 4_000_000  # of one matrix, about
+MATRIX_CELLS = 4_000_000  # approximate size of one matrix
 
-MAX_PAIRS = 50_000_000  # of the values of two lists: 2 GB, and minutes of matching
+MAX_PAIRS = 50_000_000  # of values of two lists: more would take over 2 GB and minutes to match
 
 
 @functools.lru_cache(maxsize=64)
 def ways_to_match(rows: int, columns: int) -> Sequence[tuple[tuple[int, int], ...]]:
-    """Every way to match so many rows and columns, as pairs of indexes; none if there are too many ways."""
+    """List every way to match so many rows and columns, as pairs of indexes; empty if there are too many."""
     if rows > columns:
         return [tuple(sorted((i, j) for j, i in way)) for way in ways_to_match(columns, rows)]
     if rows and (columns > _FEW_WAYS or math.perm(columns, rows) > _FEW_WAYS):
         return []
-    return [tuple(enumerate(own)) for own in itertools.permutations(range(columns), rows)]
+    return [tuple(enumerate(way)) for way in itertools.permutations(range(columns), rows)]
 
 
 def match_lists(
-    s: Matrix, lengths: Matrix, rows: Matrix, columns: Matrix, equal: Matrix | None = None, left: int = 0
+    s: Matrix, lengths: Matrix, rows: Matrix, columns: Matrix, equal: Matrix | None = None, rest: int = 0
 ) -> list[tuple[int, int]]:
-    """Match rows and columns by the canonical rule.
+    """Match rows and columns by the canonical rule; return the pairs of indexes in the order of the rows.
 
-    Args:
-        s: The sums of similarities of all pairs.
-        lengths: Their lengths.
-        rows: The sizes of the rows, which a row that is left over adds to the length.
-        columns: The same for the columns.
-        equal: Which pairs are to be preferred among matchings that are equal in all else.
-        left: The sizes of what is left over whatever is matched.
-
-    Returns:
-        The pairs of indexes, in the order of the rows.
+    `s` and `lengths` hold the values of all pairs. `rows` and `columns` hold the sizes that unmatched ones add to the
+    length, and `rest` is what else adds to it in any case. Pairs that are `equal` are preferred among matchings that
+    tie in all else.
     """
     uniform = len({*rows.tolist(), *columns.tolist()}) == 1 and lengths.min() == lengths.max()
     if uniform and equal is None:  # all matchings have one length, so the greatest s is the greatest sum of ratios
         return list(zip(*(side.tolist() for side in assign(s)), strict=True))
     ratios = ratios_of(s, lengths)
     if 1 in s.shape:
-        all_lengths = lengths - np.add.outer(rows, columns) + rows.sum() + columns.sum() + left
+        all_lengths = lengths - np.add.outer(rows, columns) + rows.sum() + columns.sum() + rest
         allowed = ratios.ravel() >= ratios.max() - TIE
         best = int(best_of_each(s.ravel(), all_lengths.ravel(), allowed, None if equal is None else equal.ravel()))
         return [divmod(best, s.shape[1])]
 
-    # A square, in which what is left over is matched with nothing.
+    # A square, in which unmatched rows or columns are paired with nothing.
     n = max(s.shape)
     if n * n > MATRIX_CELLS:
-        i, j = _enough_of_each(s, lengths, rows, columns, equal)
+        i, j = _needed_lines(s, lengths, rows, columns, equal)
         if len(i) < len(rows) or len(j) < len(columns):
-            own = np.ix_(i, j)
-            left += int(rows.sum() - rows[i].sum() + columns.sum() - columns[j].sum())
-            found = match_lists(s[own], lengths[own], rows[i], columns[j], None if equal is None else equal[own], left)
-            return [(i[a], j[b]) for a, b in found]
+            cells = np.ix_(i, j)
+            rest += int(rows.sum() - rows[i].sum() + columns.sum() - columns[j].sum())
+            kept_equal = None if equal is None else equal[cells]
+            matched = match_lists(s[cells], lengths[cells], rows[i], columns[j], kept_equal, rest)
+            return [(i[a], j[b]) for a, b in matched]
     if n * n > MAX_PAIRS:
         raise ValueError(
-            f"a list of {len(rows):,} and one of {len(columns):,} values that differ need a table of more than "
-            f"{MAX_PAIRS:,} cells, which is the limit: score their parts"
+            f"a list of {len(rows):,} and one of {len(columns):,} different values need a table of more than "
+            f"{MAX_PAIRS:,} cells, which is the limit: score parts of them"
         )
     square_s, square_ratios = np.zeros((2, n, n))
     square_lengths = np.zeros((n, n), dtype=np.int64)
@@ -81,14 +75,14 @@ def match_lists(
     order = _assign(square_ratios, allowed)
     allowed = _optimal(square_ratios, order, allowed, NOISE if uniform else TIE)
     if not uniform and np.count_nonzero(allowed) > n:
-        # Dinkelbach's iteration for the greatest s / l: maximise s - ratio * l until the ratio does not grow.
+        # Dinkelbach's iteration for the maximum of s / l: maximise s - ratio * l until the ratio stops growing.
         all_rows = np.arange(n)
-        ratio, grown = -1.0, _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], left)
+        ratio, grown = -1.0, _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], rest)
         while grown > ratio + 1e-12:
             ratio = grown
             objective = square_s - ratio * square_lengths
             order = _assign(objective, allowed)
-            grown = _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], left)
+            grown = _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], rest)
         allowed = _optimal(objective, order, allowed, TIE)
         objective = square_s if ratio > 0 else -square_lengths.astype(np.float64)
         order = _assign(objective, allowed)
@@ -100,48 +94,48 @@ def match_lists(
     return [(i, j) for i, j in enumerate(order.tolist()) if i < len(rows) and j < len(columns)]
 
 
-def _enough_of_each(
+def _needed_lines(
     s: Matrix, lengths: Matrix, rows: Matrix, columns: Matrix, equal: Matrix | None
 ) -> tuple[list[int], list[int]]:
-    """The rows and columns that can be needed: of those that are alike, no more than there are partners."""
+    """Return the rows and columns that can be needed: of identical ones, no more than there are partners."""
     cells = [s, lengths] if equal is None else [s, lengths, equal]
     kept = []
-    for number, sizes in enumerate((rows, columns)):
-        lines = np.column_stack([sizes, *(own.T if number else own for own in cells)])
-        numbers: dict[bytes, list[int]] = {}
-        for at, line in enumerate(lines):
-            alike = numbers.setdefault(line.tobytes(), [])
-            if len(alike) < s.shape[1 - number]:
-                alike.append(at)
-        kept.append(sorted(itertools.chain.from_iterable(numbers.values())))
+    for axis, sizes in enumerate((rows, columns)):
+        lines = np.column_stack([sizes, *(matrix.T if axis else matrix for matrix in cells)])
+        indexes: dict[bytes, list[int]] = {}
+        for index, line in enumerate(lines):
+            identical = indexes.setdefault(line.tobytes(), [])
+            if len(identical) < s.shape[1 - axis]:
+                identical.append(index)
+        kept.append(sorted(itertools.chain.from_iterable(indexes.values())))
     return kept[0], kept[1]
 
 
-def _total_ratio(s: Matrix, lengths: Matrix, left: int) -> float:
-    return ratio_of((math.fsum(s.tolist()), int(lengths.sum()) + left))
+def _total_ratio(s: Matrix, lengths: Matrix, rest: int) -> float:
+    return ratio_of((math.fsum(s.tolist()), int(lengths.sum()) + rest))
 
 
 def assign(weights: Matrix) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the rows and their columns so that the sum of the weights is greatest."""
-    from scipy.optimize import linear_sum_assignment  # takes 0.3 s, which only a match of long lists needs
+    """Return rows and the columns assigned to them, with the maximum sum of weights."""
+    from scipy.optimize import linear_sum_assignment  # takes 0.3 s, and only matching long lists needs it
 
     rows, columns = linear_sum_assignment(weights, maximize=True)
     return rows, columns
 
 
 def _assign(weights: Matrix, allowed: Matrix) -> npt.NDArray[np.int64]:
-    """The column of each row, so that the sum of the weights is greatest."""
+    """Return the column assigned to each row, with the maximum sum of allowed weights."""
     return assign(np.where(allowed, weights, -np.inf))[1]
 
 
 def _optimal(weights: Matrix, order: npt.NDArray[np.int64], allowed: Matrix, tolerance: float) -> Matrix:
-    """The pairs that optimal assignments consist of, given one: those whose reduced cost is 0 within the tolerance.
+    """Find the pairs of all optimal assignments, given one: those whose reduced cost is 0 within the tolerance.
 
-    The dual prices that make the given assignment tight are the shortest paths in its residual graph, found by
-    Bellman and Ford's iteration, which ends soon where few rows compete.
+    The dual prices that make the given assignment tight are the shortest paths in its residual graph, found by the
+    Bellman-Ford iteration, which ends soon if few rows compete.
     """
     costs = np.where(allowed, -weights, np.inf)[:, order]
-    costs -= np.diagonal(costs)[:, None].copy()  # of giving a row the column of another, in place of its own
+    costs -= np.diagonal(costs)[:, None].copy()  # of giving a row the column of another instead of its own
     prices = np.zeros(len(order))
     for _ in range(len(order)):
         lower = np.minimum(prices, (prices[:, None] + costs).min(axis=0))

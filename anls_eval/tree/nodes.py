@@ -1,4 +1,4 @@
-"""Trees made ready for comparison: nodes, their kinds and sizes, alternatives, paths, and what is refused."""
+"""Trees prepared for comparison: nodes with their kinds and sizes, alternatives, paths, and invalid values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KINDS: dict[type, int] = {
     tuple: ONE_OF,
 }
 
-_MAX_VALUES = 10_000_000  # of one tree: more than a document has, and soon reached by lists that hold one another
+_MAX_VALUES = 10_000_000  # of one tree: no document has more, and lists that share elements reach it soon
 
 
 class Node:
@@ -46,24 +46,24 @@ class Node:
     def __init__(self, kind: int, value: Any, size: int, missing: Value, like_none: bool, source: Any) -> None:
         self.kind = kind
         self.value = value  # a normalised text, a list of nodes, or a dict of nodes by key
-        self.size = size  # how many leaves: l_t of the paper
-        self.missing = missing  # the value where the other side lacks the key
-        self.like_none = like_none  # as a prediction, it matches None
-        self.source = source  # the object as it was given
-        self.identity = -1  # the same for equal objects, where that was asked for
+        self.size = size  # number of leaves: l_t in the paper
+        self.missing = missing  # its value if the other side does not have the key
+        self.like_none = like_none  # whether it matches None as a prediction
+        self.source = source  # the object as passed
+        self.identity = -1  # the same number for equal objects, if `identities` was passed
 
 
 def one_of(*alternatives: Tree) -> tuple[Tree, ...]:
-    """Give a reference that accepts any of the alternatives: the closest one counts. A tuple means the same.
+    """Return a reference that accepts any of the alternatives; the closest one counts. A tuple does the same.
 
     Args:
-        *alternatives: Trees, at least one.
+        *alternatives: At least one tree.
 
     Returns:
         The alternatives as a tuple.
 
     Raises:
-        ValueError: There is no alternative.
+        ValueError: If there is no alternative.
 
     Example:
         >>> from anls_eval import anls_star_score
@@ -71,12 +71,12 @@ def one_of(*alternatives: Tree) -> tuple[Tree, ...]:
         1.0
     """
     if not alternatives:
-        raise ValueError("one_of() has no alternative; expected at least one")
+        raise ValueError("one_of() got no alternative; expected at least one")
     return alternatives
 
 
 class _Inner(NamedTuple):
-    """Where the children of a container stand among all objects of its tree, and under which keys."""
+    """The keys of a container, and the range of its children among all objects of the tree."""
 
     kind: int
     keys: list[str]
@@ -85,9 +85,9 @@ class _Inner(NamedTuple):
 
 
 def build_tree(root: Any, side: str, rules: Protocol, identities: dict[Any, int] | None = None) -> Node:
-    """Make the nodes of a tree, without recursion: breadth first down to the leaves, then back up.
+    """Build the nodes of a tree without recursion: breadth first down to the leaves, then back up.
 
-    With `identities`, which the two trees share, equal objects get the same number.
+    With `identities`, a dict shared by both trees, equal objects get the same number.
     """
     released = rules.tree == "released"
     normalise = normaliser(rules.answer_steps if side == "reference" else rules.prediction_steps)
@@ -96,17 +96,17 @@ def build_tree(root: Any, side: str, rules: Protocol, identities: dict[Any, int]
     inner: dict[int, _Inner] = {}
     seen: set[int] | None = set()
     for number, given in enumerate(objects):
-        if type(given) is str:  # as most values are: not asked what else they could be
+        if type(given) is str:  # the usual case first, for speed
             nodes.append(Node(LEAF, normalise(given), 1, (0.0, 1), released and not given, given))
             continue
         value, kind = given, KINDS.get(type(given), -1)
         if kind < NONE or (kind == LEAF and value != value):  # NaN
-            value = _usual(given, side, inner, number)
+            value = _convert(given, side, inner, number)
             kind = KINDS[type(value)]
         if kind == LEAF:
             try:
                 text = str(value)
-            except ValueError:  # Python refuses to write integers of thousands of digits
+            except ValueError:  # Python refuses to convert integers of thousands of digits
                 text = number_text(value, f"{side} {_path(inner, number)}")
             nodes.append(Node(LEAF, normalise(text), 1, (0.0, 1), released and value == "", given))
             continue
@@ -118,7 +118,7 @@ def build_tree(root: Any, side: str, rules: Protocol, identities: dict[Any, int]
             continue
         keys, children = _children(value, kind, side, inner, number, rules)
         if seen is not None and children:
-            if id(given) in seen:  # used twice, which is fine, or a part of itself
+            if id(given) in seen:  # used twice, which is fine, or part of itself
                 _refuse_cycle(root, side)
                 seen = None
             else:
@@ -163,27 +163,29 @@ def is_literal_dict(value: Any) -> bool:
 
 
 def _alternatives(value: dict[Any, Any], inner: dict[int, _Inner], number: int) -> Any:
-    """What JSON writes as ``{"$one_of": [...]}`` as a tuple, and ``{"$literal": {...}}`` as its content."""
+    """Decode ``{"$one_of": [...]}`` to a tuple, and ``{"$literal": {...}}`` to its content."""
     if is_literal_dict(value):
         return value["$literal"]
     if "$one_of" not in value:
         return value
     if len(value) > 1 or not isinstance(value["$one_of"], (list, tuple)):
         found = f"{_path(inner, number)} is {describe_value(value)}"
-        remedy = "Write {'$literal': {...}} around a dict that really has this key."
-        raise ValueError(f"reference {found}; expected '$one_of' alone, with a list of alternatives. {remedy}")
+        remedy = "Wrap a dict that really has this key in {'$literal': {...}}."
+        raise ValueError(
+            f"reference {found}; expected '$one_of' as the only key, with a list of alternatives. {remedy}"
+        )
     return tuple(value["$one_of"])
 
 
 def _children(
     value: Any, kind: int, side: str, inner: dict[int, _Inner], number: int, rules: Protocol
 ) -> tuple[list[str], Sequence[Any]]:
-    """The keys, as texts, and the values of a dict; of a list or tuple, its elements."""
+    """Return the keys, as texts, and the values of a dict, or the elements of a list or tuple."""
     if kind == LIST:
         return [], value
     if kind == ONE_OF:
         if side == "prediction" or not value:
-            fault = "is a tuple; expected a list: only a reference has alternatives" if value else "has no alternative"
+            fault = "is a tuple; expected a list: only references have alternatives" if value else "has no alternative"
             raise ValueError(f"{side} {_path(inner, number)} {fault}")
         return [], value
     if not set(map(type, value)) <= {str}:
@@ -198,19 +200,19 @@ def _children(
 
 
 def key_text(key: Any) -> str:
-    """A key as JSON would write it, and an Enum by its value."""
+    """Return a key as JSON would write it; an Enum by its value."""
     while isinstance(key, enum.Enum):
         key = key.value
     return json.dumps(key) if key is None or isinstance(key, bool) else number_text(key, "a key")
 
 
 def plain_value(value: Any) -> Any:
-    """A value that is known to be part of a tree, as one of the types of `KINDS`."""
-    return value if type(value) in KINDS and value == value else _usual(value, "value", {}, 0)
+    """Convert a value that is known to be part of a tree to one of the types in `KINDS`."""
+    return value if type(value) in KINDS and value == value else _convert(value, "value", {}, 0)
 
 
-def _usual(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
-    """A value of a type that people have, as one of the types of `KINDS`."""
+def _convert(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
+    """Convert a value of any supported type to one of the types in `KINDS`."""
     given = value
     while isinstance(value, enum.Enum):
         value = value.value
@@ -224,18 +226,18 @@ def _usual(value: Any, side: str, inner: dict[int, _Inner], number: int) -> Any:
     if type(value) in KINDS:
         return value
     if isinstance(value, np.floating):
-        return str(value)  # 0.1 as it is written, in single precision too
+        return str(value)  # written as 0.1, in single precision, too
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, Decimal):
-        if value.is_finite() and abs(value.adjusted()) > 4300:  # as for integers: "1e99999999" would fill the memory
+        if value.is_finite() and abs(value.adjusted()) > 4300:  # as for integers: 1e99999999 would fill the memory
             where = f"{side} {_path(inner, number)}"
-            raise ValueError(f"{where} is {short_repr(value)}, of too many digits to write; pass it as text.")
+            raise ValueError(f"{where} is {short_repr(value)}, which has too many digits; pass it as text.")
         return format(value, "f")
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     for kind in KINDS:
-        if isinstance(value, kind) and not hasattr(value, "_asdict"):  # which named tuples have
+        if isinstance(value, kind) and not hasattr(value, "_asdict"):  # not a named tuple
             return kind(value)
     raise TypeError(
         f"{side} {_path(inner, number)} is {describe_value(given)}; "
@@ -247,7 +249,7 @@ def _conversion(value: Any) -> str:
     if isinstance(value, bytes):
         return 'Decode it with .decode("utf-8").'
     if isinstance(value, (set, frozenset)):
-        return "Make it a sorted list."
+        return "Convert it to a sorted list."
     for method in ("model_dump", "_asdict", "tolist"):
         if hasattr(value, method):
             return f"Call its {method}()."
@@ -257,26 +259,26 @@ def _conversion(value: Any) -> str:
 
 
 def _path(inner: dict[int, _Inner], number: int) -> str:
-    """The JSON path of an object of a tree that is being compiled."""
-    steps: list[str] = []
-    parents, starts = list(inner), [own.start for own in inner.values()]
+    """Return the JSON path of an object of a tree that is being built."""
+    parts: list[str] = []
+    parents, starts = list(inner), [container.start for container in inner.values()]
     while number:
         parent = parents[bisect.bisect(starts, number) - 1]
-        own, index = inner[parent], number - inner[parent].start
-        steps.append(path_step(own.keys[index] if own.keys else index, own.kind))
+        container, index = inner[parent], number - inner[parent].start
+        parts.append(path_part(container.keys[index] if container.keys else index, container.kind))
         number = parent
-    return "$" + "".join(reversed(steps))
+    return "$" + "".join(reversed(parts))
 
 
-def path_step(key: str | int, kind: int) -> str:
-    """Return the step of a JSON path into a container."""
+def path_part(key: str | int, kind: int) -> str:
+    """Return the part of a JSON path that leads to a child of a container."""
     if isinstance(key, int):
         return f"['$one_of'][{key}]" if kind == ONE_OF else f"[{key}]"
     return f".{key}" if key.isidentifier() else f"[{key!r}]"
 
 
 def _refuse_cycle(root: Any, side: str) -> None:
-    """An object was met a second time, or the tree is endless: raise if some object holds itself."""
+    """Raise a ValueError if an object contains itself."""
     open_ids: set[int] = set()
     closed: set[int] = set()
     stack: list[tuple[Any, bool]] = [(root, False)]
@@ -290,7 +292,7 @@ def _refuse_cycle(root: Any, side: str) -> None:
             value = value.value
         if isinstance(value, (list, tuple, dict)) and id(value) not in closed:
             if id(value) in open_ids:
-                raise ValueError(f"{side} holds itself: a {type(value).__name__} is among its own descendants")
+                raise ValueError(f"{side} contains itself: a {type(value).__name__} is among its own descendants")
             open_ids.add(id(value))
             stack.append((value, True))
             stack.extend((child, False) for child in (value.values() if isinstance(value, dict) else value))

@@ -1,4 +1,4 @@
-"""Recursion without a limit: computations that wait for others, run on a stack of their own."""
+"""Recursion without a depth limit: computations that wait for others, run on an explicit stack."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Computation = Generator[Any, Any, Any]  # a computation that yields the computat
 
 
 def run_computation(computation: Computation) -> Any:
-    """Run a computation and all that it waits for, on a stack of our own: no tree is too deep for it."""
+    """Run a computation and all those it waits for; no tree is too deep for it."""
     stack, result = [computation], None
     while stack:
         try:

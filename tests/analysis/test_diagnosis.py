@@ -16,7 +16,7 @@ from any_texts import CUSTOM, QUESTION
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from patched import set_limit
-from places import DATA
+from places import DATA, EXAMPLES
 from reference import TEXT_PROTOCOLS
 
 from anls_eval.analysis.diagnosis import NOT_ANSWERABLE, Cause, Diagnosis, compare_protocols, diagnose
@@ -26,7 +26,7 @@ from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import anls_score, anls_scores
 from anls_eval.text import many_protocols
 
-RUNS = sorted(path.stem.removeprefix("pred_") for path in (DATA / "docvqa").glob("pred_*.json"))
+RUNS = sorted(path.stem.removeprefix("pred_") for path in (EXAMPLES / "docvqa").glob("pred_*.json"))
 NAMES = sorted(TEXT_PROTOCOLS)
 
 # None predictions and padding are told by the metric's own warnings, which are tested elsewhere.
@@ -37,8 +37,8 @@ Questions = tuple[list[Any], list[list[str]]]
 
 @functools.cache
 def run_of(name: str) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    gold = json.loads((DATA / "docvqa" / "gold.json").read_text(encoding="utf-8"))["data"]
-    rows = json.loads((DATA / "docvqa" / f"pred_{name}.json").read_text(encoding="utf-8"))
+    gold = json.loads((EXAMPLES / "docvqa" / "references.json").read_text(encoding="utf-8"))["data"]
+    rows = json.loads((EXAMPLES / "docvqa" / f"pred_{name}.json").read_text(encoding="utf-8"))
     predicted = {row["questionId"]: row["answer"] for row in rows}
     return tuple(predicted[row["questionId"]] for row in gold), tuple(tuple(row["answers"]) for row in gold)
 

@@ -42,7 +42,7 @@ from anls_eval.submission.score import score_submission
 from anls_eval.submission.systems import ranking_as_json, score_systems
 from anls_eval.text.similarity import measure_one
 
-GOLD = docvqa_runs.FOLDER / "gold.json"
+GOLD = docvqa_runs.FOLDER / "references.json"
 RUN = docvqa_runs.FOLDER / "pred_llama_scout.json"
 BEST = docvqa_runs.FOLDER / "pred_llama_maverick.json"
 
@@ -97,10 +97,10 @@ def test_score_answer_takes_every_argument(client: Client) -> None:
 @pytest.mark.parametrize(
     ("answers", "options", "message"),
     [
-        ("", {}, "there is no accepted answer: enter at least one, one a line"),
-        (" \n\n", {}, "there is no accepted answer: enter at least one, one a line"),
-        ([], {}, "there is no accepted answer: enter at least one, one a line"),
-        (7, {}, "answers is a int; expected a text with one a line, or a list"),
+        ("", {}, "there is no accepted answer: enter at least one, one per line"),
+        (" \n\n", {}, "there is no accepted answer: enter at least one, one per line"),
+        ([], {}, "there is no accepted answer: enter at least one, one per line"),
+        (7, {}, "answers is int; expected text with one answer per line, or a list"),
         ([None], {}, "answers[0] is None; expected a string."),
         ("a", {"threshold": 7}, "threshold=7: expected a number from 0 to 1"),
         ("a", {"threshold": -0.1}, "threshold=-0.1: expected a number from 0 to 1"),
@@ -134,7 +134,7 @@ def test_score_document(client: Client) -> None:
         ('{"a": 1, "a": 2}', "the key 'a' twice"),
         ("__import__('os').getcwd()", "the prediction, line 1, column 1: not JSON"),
         ("[" * 5_000 + "]" * 5_000, "nested too deeply"),
-        ("[" * 101 + "]" * 101, "the prediction is nested more than 100 deep"),
+        ("[" * 101 + "]" * 101, "the prediction is nested more than 100 levels deep"),
         (json.dumps(list(range(5_001))), "the prediction has more than 5,000 values"),
         ('"' + "x" * 500_000 + '"', "the prediction has 500,002 characters; expected at most 500,000 here"),
         ("('a', 'b')", "is a tuple"),
@@ -152,7 +152,7 @@ def test_a_deep_document_is_told() -> None:
         deep = [deep]
     sides: tuple[Any, Any]
     for sides in (deep, {}), ({}, deep):
-        with pytest.raises(gradio.Error, match="is nested more than 100 deep"):
+        with pytest.raises(gradio.Error, match="is nested more than 100 levels deep"):
             document.score_document(*sides)
 
 
@@ -190,7 +190,7 @@ def test_files_that_cannot_be_scored_are_told_by_their_names(client: Client, tmp
     part.write_text('{"id": 1, "prediction": "x"}\n{"id": 2 "prediction": "y"}\n')
     with pytest.raises(exceptions.AppError, match=r"^a part.jsonl, line 2, column 10: not JSON"):
         client.predict(handle_file(part), handle_file(GOLD), api_name="/score_submission")
-    with pytest.raises(exceptions.AppError, match="there are 1 submissions; expected 2 to 12 of them"):
+    with pytest.raises(exceptions.AppError, match="there is 1 submission; expected 2 to 12"):
         client.predict([handle_file(part)], handle_file(GOLD), api_name="/compare_submissions")
     with pytest.raises(exceptions.AppError, match="has no accepted answers"):
         client.predict(handle_file(RUN), None, api_name="/score_submission")
@@ -221,7 +221,7 @@ def test_files_that_were_not_uploaded_are_refused(url: str, file: object) -> Non
 
 def test_files_over_the_limit_are_refused(client: Client, tmp_path: Path) -> None:
     large = tmp_path / "large.json"
-    large.write_bytes(b" " * (limits.UPLOAD + 1))
+    large.write_bytes(b" " * (limits.MAX_UPLOAD_BYTES + 1))
     with pytest.raises(Exception, match=r"413|exceed|[Ll]arge"):
         client.predict(handle_file(large), handle_file(GOLD), api_name="/score_submission")
 
@@ -309,7 +309,7 @@ def test_score_and_closest_answer_are_those_of_the_metric(protocol: str) -> None
         assert found.found.signature == signature(protocol, n=1)
         assert found.sweep is not None
         assert found.sweep.mean(get_protocol(protocol).exact_threshold) == found.found.score
-        assert [own.is_own for own in found.protocols].count(True) == 1
+        assert [own.is_chosen for own in found.protocols].count(True) == 1
         assert all(bool(own.why) == bool(own.difference) for own in found.protocols)
 
 
@@ -319,14 +319,14 @@ def test_reasons_name_the_rule_that_makes_the_difference() -> None:
     assert whys["due"] == "texts are compared in upper case"
     changed = answer_view.view("ab", ["ac"], "standard", 0.6, None)
     own = next(own for own in changed.protocols if own.name == "standard")
-    assert (own.score, own.is_own, own.why) == (0.5, True, "a similarity counts from 0.5")
+    assert (own.score, own.is_chosen, own.why) == (0.5, True, "a similarity counts from 0.5")
 
 
 def test_leaderboards_with_answer_types() -> None:
     found = answer_view.view("5", ["5.0"], "mmlongbench", None, "Float")
     assert found.found.score == 1
     assert found.sweep is None
-    assert "dude" in found.untold
+    assert "dude" in found.not_applicable
     types = answer._answer_type("mmlongbench")
     assert types.choices == [(name, name) for name in ("Str", "Int", "Float", "List", "None")]
 
@@ -360,7 +360,7 @@ def test_options_are_named_as_on_the_page() -> None:
     assert submission.ZERO in in_page_words(error, {"missing": submission.ZERO})
 
 
-def leaves(node: tree_view.Node) -> Iterator[tree_view.Node]:
+def leaves(node: tree_view.ShownNode) -> Iterator[tree_view.ShownNode]:
     yield node
     for own in node.children:
         yield from leaves(own)
@@ -399,7 +399,7 @@ def test_matched_items_are_linked() -> None:
 # ---------------------------------------------------------------------------------------------------
 
 
-def _for_ever(report_progress: child.Progress) -> None:
+def _endless(report_progress: child.Progress) -> None:
     time.sleep(60)
 
 
@@ -408,7 +408,7 @@ def _broken(report_progress: child.Progress) -> None:
 
 
 def _greedy(report_progress: child.Progress) -> int:
-    return len(bytearray(child.MOST_MEMORY))
+    return len(bytearray(child.MAX_MEMORY_BYTES))
 
 
 def _steps(report_progress: child.Progress) -> str:
@@ -419,12 +419,12 @@ def _steps(report_progress: child.Progress) -> str:
 
 def test_work_ends_at_its_time_limit() -> None:
     with pytest.raises(AnlsError, match=r"this takes more than 0.5 seconds, the limit here"):
-        child.run(_for_ever, seconds=0.5)
+        child.run(_endless, seconds=0.5)
 
 
 @pytest.mark.parametrize("task", [_broken, _greedy])
 def test_work_that_breaks_off_is_told(task: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(AnlsError, match="this stopped, perhaps because it ran out of memory"):
+    with pytest.raises(AnlsError, match="the process crashed, perhaps for lack of memory"):
         child.run(task, seconds=30)
 
 
@@ -438,7 +438,7 @@ def test_too_many_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path = tmp_path / "both.jsonl"
     path.write_text('{"id": 1, "prediction": "a", "answers": ["a"]}\n{"id": 2, "prediction": "b", "answers": ["b"]}\n')
     assert len(list(tasks.open_sides(str(path), None))) == 2
-    monkeypatch.setattr(limits, "MOST_QUESTIONS", 1)
+    monkeypatch.setattr(limits, "MAX_QUESTIONS", 1)
     with pytest.raises(ValueError, match="there are more than 1 questions"):
         tasks.open_sides(str(path), None)
 

@@ -10,7 +10,7 @@ from typing import Any
 import docvqa_runs
 import pytest
 from browser_checks import LEAST_CONTRAST
-from places import ROOT
+from places import DATA, ROOT
 from playwright.sync_api import Browser, Page
 from report_systems import docvqa, of_pairs, of_rows
 
@@ -43,7 +43,7 @@ ALL_FIGURES = [
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four reports: of one system, of two, of trees and of hostile texts."""
     folder = tmp_path_factory.mktemp("reports")
-    gold = json.loads((docvqa_runs.FOLDER / "gold.json").read_text(encoding="utf-8"))["data"]
+    gold = json.loads((docvqa_runs.FOLDER / "references.json").read_text(encoding="utf-8"))["data"]
     references: list[dict[str, Any]] = [
         {
             "id": row["questionId"],
@@ -60,7 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     one = of_rows(folder, predictions, references, by=("length",), confidence="sure", name="qwen2_vl_7b_instruct")
     write_report(folder / "one.html", one, date=DATE)
     write_report(folder / "two.html", one, docvqa("llama_nemotron"), date=DATE)
-    lines = (docvqa_runs.FOLDER.parent / "documents" / "invoices.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (DATA / "documents" / "invoices.jsonl").read_text(encoding="utf-8").splitlines()
     pairs = [(row["pred"], row["gold"]) for row in map(json.loads, lines)]
     trees = of_pairs(folder, pairs, protocol="anls_star", name="invoices")
     write_report(folder / "trees.html", trees, date=DATE)

@@ -22,7 +22,7 @@ from anls_eval.submission.score import read_questions, score_submission
 
 SHOTS = ROOT / "build" / "space"
 TABS = ["Answer", "Document", "Submission", "Compare", "About"]
-GOLD = docvqa_runs.FOLDER / "gold.json"
+GOLD = docvqa_runs.FOLDER / "references.json"
 RUN = docvqa_runs.FOLDER / "pred_qwen2_vl_7b_instruct.json"
 OTHER = docvqa_runs.FOLDER / "pred_llama_nemotron.json"
 expect.set_options(timeout=60_000)
@@ -208,9 +208,9 @@ def test_submissions_that_cannot_be_scored(opened: Opened, tmp_path: Path) -> No
     opened.upload("References", GOLD)
     expect(page.locator(".detected li")).to_have_count(2)
     page.get_by_role("button", name="Score", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("Count a question without a prediction as 0", timeout=60_000)
+    expect(page.get_by_role("alert")).to_contain_text("Score questions without a prediction 0", timeout=60_000)
     page.get_by_role("button", name="More options").click()
-    page.get_by_label("Count a question without a prediction as 0").check()
+    page.get_by_label("Score questions without a prediction 0").check()
     page.get_by_role("button", name="Score", exact=True).click()
     expected = score_submission(open_predictions(part), open_references(GOLD), missing="zero")
     expect(page.locator("#submission-score")).to_have_text(f"{expected.score:.4f}", timeout=60_000)
@@ -284,7 +284,7 @@ def test_keyboard_alone(opened: Opened) -> None:
             )
         )
         page.keyboard.press("Tab")
-    wanted = ["Prediction", "Accepted answers, one a line", "Protocol", "Threshold", "CocaCola"]
+    wanted = ["Prediction", "Accepted answers, one per line", "Protocol", "Threshold", "CocaCola"]
     order = [next(place for place, name in enumerate(names) if name.startswith(label)) for label in wanted]
     assert order == sorted(order)
     page.get_by_role("button", name="The boundary").focus()

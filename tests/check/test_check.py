@@ -19,7 +19,7 @@ import pytest
 from docvqa_runs import FOLDER, RUNS
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import DATA
+from places import DATA, EXAMPLES
 from typer.testing import CliRunner
 
 from anls_eval.check.check import MAX_SHOWN, check_submission
@@ -30,7 +30,7 @@ from anls_eval.files import FormatError, open_predictions, open_references
 from anls_eval.scoring import anls_score
 from anls_eval.submission.score import score_submission
 
-GOLD = FOLDER / "gold.json"
+GOLD = FOLDER / "references.json"
 RUN = FOLDER / "pred_qwen2_vl_7b_instruct.json"
 REPORTS = {
     report["id"]: report
@@ -299,7 +299,7 @@ def test_what_is_reported_of_real_runs() -> None:
 
 @pytest.mark.parametrize("name", ["perfect", "imperfect"])
 def test_dude_demonstration(name: str) -> None:
-    folder = DATA / "dude"
+    folder = EXAMPLES / "dude"
     report = check_submission(folder / f"DUDE_demo_submission_{name}.json", folder / "DUDE_demo_gt.json")
     assert (report.portal, report.n, report.counts) == ("dude", 11, {})
 
@@ -395,7 +395,7 @@ def test_what_json_cannot_hold(tmp_path: Path) -> None:
 
 
 def test_dude(tmp_path: Path) -> None:
-    folder = DATA / "dude"
+    folder = EXAMPLES / "dude"
     rows = json.loads((folder / "DUDE_demo_submission_perfect.json").read_text(encoding="utf-8"))
     rows[0]["answers"] = "Yes"
     rows[1]["answers"] = [2]

@@ -21,7 +21,7 @@ import pytest
 import yaml
 from docvqa_runs import FOLDER, RUNS
 from huggingface_hub import EvalResultEntry, parse_eval_result_entries
-from places import DATA
+from places import DATA, EXAMPLES
 
 from anls_eval.check.check import check_submission
 from anls_eval.cli import commands as cli
@@ -32,7 +32,7 @@ from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import explain
 from anls_eval.version import __version__
 
-GOLD = FOLDER / "gold.json"
+GOLD = FOLDER / "references.json"
 RUN = FOLDER / "pred_qwen2_vl_7b.json"
 
 
@@ -200,7 +200,7 @@ class TestScore:
         assert found.out.splitlines()[0].split() == ["ANLS", "0.269135"]
         assert found.out.endswith(f"\n\n{signature('rrc', n=1000)}\n")
         assert f"{RUN}: rrc; question_id=questionId, prediction=answer\n" in found.err
-        assert "surplus blanks raised the score of" in found.err
+        assert "extra whitespace raised the score of" in found.err
 
     def test_quiet(self, run: Any) -> None:
         assert run("score", RUN, "-r", GOLD, "--quiet").err == ""
@@ -214,7 +214,7 @@ class TestScore:
 
     def test_groups_and_rows(self, run: Any, tmp_path: Path) -> None:
         path = tmp_path / "rows.csv"
-        folder = DATA / "dude"
+        folder = EXAMPLES / "dude"
         arguments = [folder / "DUDE_demo_submission_imperfect.json", "-r", folder / "DUDE_demo_gt.json", "-p", "dude"]
         found = run("score", *arguments, "--by", "answer_type", "--by", "data_split", "--per-question", path)
         assert "by answer_type" in found.out
@@ -426,7 +426,7 @@ class TestLeaderboard:
     @pytest.mark.parametrize("suffix", ["md", "csv", "html", "json"])
     def test_files(self, suffix: str, folder: Path, run: Any, tmp_path: Path) -> None:
         path = tmp_path / f"leaderboard.{suffix}"
-        found = run("leaderboard", folder, "-r", folder / "gold.json", "--out", path)
+        found = run("leaderboard", folder, "-r", folder / "references.json", "--out", path)
         assert found.status == 0
         skipped = [line for line in found.err.splitlines() if line.startswith("skipped: ")]
         assert [line.split(": ")[1].rpartition("/")[2] for line in skipped] == [
@@ -441,7 +441,7 @@ class TestLeaderboard:
             assert [own["file"].rpartition("/")[2] for own in result["skipped"]] == [
                 "cut.json", "other|split.csv", "reference_scores.json",
             ]  # fmt: skip
-            assert json.loads(run("leaderboard", folder, "-r", folder / "gold.json", "--json").out) == result
+            assert json.loads(run("leaderboard", folder, "-r", folder / "references.json", "--json").out) == result
         if suffix == "csv":
             assert [row["rank"] for row in csv.DictReader(io.StringIO(text))] == list("123456")
         if suffix == "md":
@@ -572,7 +572,7 @@ class TestManyFiles:
 class TestReport:
     def test_of_one_system(self, run: Any, tmp_path: Path) -> None:
         path = tmp_path / "report.html"
-        folder = DATA / "dude"
+        folder = EXAMPLES / "dude"
         submission = folder / "DUDE_demo_submission_imperfect.json"
         arguments = ["score", submission, "-r", folder / "DUDE_demo_gt.json", "-p", "dude", "--by", "answer_type"]
         found = run(*arguments, "--report", path, "--json")

@@ -21,8 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dask.distributed import Client, LocalCluster
-from docvqa_runs import FOLDER
-from places import ROOT
+from places import DATA, ROOT
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -151,7 +150,7 @@ class TestTheSameScore:
     @pytest.mark.parametrize("protocol", ["anls_star", "anls_star_paper"])
     @pytest.mark.parametrize("lines", [1, 5])
     def test_trees(self, protocol: str, lines: int, client: Client, tmp_path: Path) -> None:
-        source = FOLDER.parent / "documents" / "invoices.jsonl"
+        source = DATA / "documents" / "invoices.jsonl"
         columns = {"prediction": "pred", "answers": "gold"}
         rows = source.read_text(encoding="utf-8").splitlines(keepends=True)
         for start in range(0, len(rows), lines):

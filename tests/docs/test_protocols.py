@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from places import DATA
+from places import EXAMPLES
 
 import anls_eval
 from anls_eval.analysis.protocol_facts import BOUNDARY_SHIFTS
@@ -18,7 +18,7 @@ from anls_eval.rules.table import PROTOCOLS
 from anls_eval.rules.words import STEP_WORDS, in_words
 from anls_eval.scoring import anls_scores
 
-DOCVQA = DATA / "docvqa"
+DOCVQA = EXAMPLES / "docvqa"
 ROOT = Path(anls_eval.__file__).parent.parent
 
 
@@ -80,7 +80,7 @@ def test_words(name: str, changes: dict[str, object], topic: str, words: str) ->
 
 
 def test_the_shifts_at_the_boundary_are_those_of_the_real_runs() -> None:
-    gold = json.loads((DOCVQA / "gold.json").read_text(encoding="utf-8"))["data"]
+    gold = json.loads((DOCVQA / "references.json").read_text(encoding="utf-8"))["data"]
     answers = [row["answers"] for row in gold]
     shifts = []
     for path in DOCVQA.glob("pred_*.json"):

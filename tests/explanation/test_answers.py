@@ -98,7 +98,7 @@ def test_notes_and_no_prediction() -> None:
     found = explain_answers(None, ["a"])
     assert (found.score, found.closest, found.comparisons) == (0.0, None, ())
     assert "None or NaN" in found.notes[0]
-    assert "surplus blanks" in explain_answers("ab   ", ["ac"], protocol="rrc").notes[0]
+    assert "extra whitespace" in explain_answers("ab   ", ["ac"], protocol="rrc").notes[0]
 
 
 class TestLeaderboards:

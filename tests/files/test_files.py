@@ -18,13 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from places import DATA
+from places import DATA, EXAMPLES
 
 from anls_eval.files import FORMATS, FormatError, Reader, open_predictions, open_references, write_rows
 from anls_eval.files.values import list_in_text
 from anls_eval.scoring import anls_scores, anls_star_scores
 
-DOCVQA = DATA / "docvqa"
+DOCVQA = EXAMPLES / "docvqa"
 
 
 def listed(column: Any) -> Any:
@@ -293,13 +293,13 @@ def test_round_trip_of_the_hub(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(DOCVQA.glob("pred_*.json")), ids=lambda path: path.stem)
 def test_docvqa_submissions(path: Path) -> None:
     ids, predictions = contents(open_predictions(path))
-    gold_ids, answers = contents(open_references(DOCVQA / "gold.json"))
+    gold_ids, answers = contents(open_references(DOCVQA / "references.json"))
     assert ids is not None
     assert gold_ids is not None
     by_id = dict(zip(ids, predictions, strict=True))
     scores = json.loads((DOCVQA / "reference_scores.json").read_text())
     expected = next(row for row in scores if row["model"] in path.stem)
-    with pytest.warns(UserWarning, match="surplus blanks raised the score"):
+    with pytest.warns(UserWarning, match="extra whitespace raised the score"):
         score = anls_scores([by_id[id_] for id_ in gold_ids], answers, protocol="rrc").mean()
     assert score == pytest.approx(expected["rrc"], abs=1e-6)
 

@@ -92,9 +92,9 @@ def padded(texts: list[str], padding: int) -> Any:
 def test_labels_are_the_answers(padding: int) -> None:
     compute = make_compute_metrics(TOKENIZER, protocol="rrc")
     given, labels = ["Denver Bronco", "12/15/89 "], ["Denver Broncos", "12/15/88"]
-    with pytest.warns(UserWarning, match="surplus blanks"):
+    with pytest.warns(UserWarning, match="extra whitespace"):
         found = compute(EvalPrediction((padded(given, padding), None), padded(labels, padding)))
-    with pytest.warns(UserWarning, match="surplus blanks"):
+    with pytest.warns(UserWarning, match="extra whitespace"):
         assert found == {"anls_score": mean(anls_scores(given, labels, protocol="rrc"))}
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import DATA
+from places import DATA, EXAMPLES
 
 import anls_eval
 from anls_eval.leaderboards import (
@@ -324,7 +324,7 @@ class TestMMLongBench:
 
 
 DUDE_QUESTIONS = {
-    row["questionId"]: row for row in json.loads((DATA / "dude" / "DUDE_demo_gt.json").read_text())["data"]
+    row["questionId"]: row for row in json.loads((EXAMPLES / "dude" / "DUDE_demo_gt.json").read_text())["data"]
 }
 
 
@@ -340,7 +340,7 @@ class TestDude:
         ],
     )
     def test_submission(self, name: str, expected: list[float]) -> None:
-        path = DATA / "dude" / f"DUDE_demo_submission_{name}.json"
+        path = EXAMPLES / "dude" / f"DUDE_demo_submission_{name}.json"
         rows = [(own["answers"], DUDE_QUESTIONS[own["questionId"]]) for own in json.loads(path.read_text())]
         predictions = [answers for answers, _ in rows]
         references = [question["answers"] for _, question in rows]

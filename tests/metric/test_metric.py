@@ -22,7 +22,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import DATA
+from places import EXAMPLES
 
 from anls_eval.metric import ANLS
 from anls_eval.registry import get_protocol, protocol_from_signature
@@ -660,15 +660,15 @@ class TestProcesses:
 
 
 def submission(model: str) -> Callable[[Any], Any]:
-    gold = json.loads((DATA / "docvqa" / "gold.json").read_text(encoding="utf-8"))["data"]
-    answers = json.loads((DATA / "docvqa" / f"pred_{model}.json").read_text(encoding="utf-8"))
+    gold = json.loads((EXAMPLES / "docvqa" / "references.json").read_text(encoding="utf-8"))["data"]
+    answers = json.loads((EXAMPLES / "docvqa" / f"pred_{model}.json").read_text(encoding="utf-8"))
     predictions = [{"question_id": row["questionId"], "prediction_text": row["answer"]} for row in answers]
     references = [{"question_id": row["questionId"], "answers": row["answers"]} for row in gold]
     return lambda metric: metric.compute(predictions=predictions, references=references)["anls_score"]
 
 
 # Computed by a separate script from the real answers of six model runs; rounded to six digits.
-REFERENCE_SCORES = json.loads((DATA / "docvqa" / "reference_scores.json").read_text(encoding="utf-8"))
+REFERENCE_SCORES = json.loads((EXAMPLES / "docvqa" / "reference_scores.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.filterwarnings("ignore:protocol 'rrc' divides by raw lengths")

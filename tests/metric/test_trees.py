@@ -93,7 +93,7 @@ class TestInputs:
             assert metric.compute(predictions=["5.0"], references=[options]) == {"anls_star_score": expected}
 
     def test_a_list_of_strings_for_a_text(self, metric: Any) -> None:
-        with pytest.warns(UserWarning, match="1 of 1 references are a list of strings for a text") as caught:
+        with pytest.warns(UserWarning, match="1 of 1 references are lists of strings while") as caught:
             assert metric.compute(predictions=["b"], references=[["a", "b"]]) == {"anls_star_score": 1.0}
         assert caught[0].filename == __file__
 

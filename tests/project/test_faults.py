@@ -224,7 +224,7 @@ def test_a_process_of_several_dies(tmp_path: Path, metric_path: str, moment: str
         done = subprocess.run([*command, "0", str(tmp_path), moment], capture_output=True, text=True, check=True)
         assert other.wait() == 1
     message, rows, score = done.stdout.splitlines()
-    assert message.startswith("process 0 of 2 did not get together with the others: ")
+    assert message.startswith("process 0 of 2 timed out waiting for the other processes: ")
     assert "One of them has ended or is late" in message
     assert "timeout=3 seconds" in message
     assert (rows, score) == ("2", "0.5")

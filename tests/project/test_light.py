@@ -12,11 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from places import DATA, ROOT
+from places import EXAMPLES, ROOT
 
 HEAVY = ("evaluate", "datasets", "pandas", "scipy", "dask", "distributed", "gradio", "torch", "transformers")
 IN_WORKERS = {"evaluate", "datasets", "pandas", "torch"}  # a worker is a process of Dask, and lists may be matched
-PREDICTIONS, REFERENCES = DATA / "docvqa" / "pred_qwen2_vl_7b_instruct.json", DATA / "docvqa" / "gold.json"
+DOCVQA = EXAMPLES / "docvqa"
+PREDICTIONS, REFERENCES = DOCVQA / "pred_qwen2_vl_7b_instruct.json", DOCVQA / "references.json"
 
 
 @pytest.fixture

@@ -20,12 +20,12 @@ import pyarrow as pa
 import pytest
 from places import ROOT
 
-from anls_eval.cli.control_characters import escaped
 from anls_eval.files import FormatError, open_predictions, open_references, write_rows
 from anls_eval.report import read_system, render_report
 from anls_eval.report.ranking import write_leaderboard
 from anls_eval.scoring import anls_score
 from anls_eval.statistics import rank_systems
+from anls_eval.text.visible import escaped
 
 SOURCES = [ROOT / "anls.py", ROOT / "app.py", *sorted((ROOT / "anls_eval").rglob("*.py"))]
 

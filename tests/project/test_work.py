@@ -20,7 +20,7 @@ from work import Work, counted
 
 from anls_eval.analysis.diagnosis import compare_protocols, diagnose
 from anls_eval.explanation.answers import explain_answers
-from anls_eval.explanation.tree import closest_reference_of, matches_of
+from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.files import Reader, open_predictions, open_references
 from anls_eval.metric import ANLS
 from anls_eval.report.content import collect
@@ -38,7 +38,7 @@ from benchmarks.tree import Pair, Sizes, pairs
 
 TEXTS = [name for name, rules in PROTOCOLS.items() if not rules.tree]
 RUN = "qwen2_vl_7b"
-GOLD = docvqa_runs.FOLDER / "gold.json"
+GOLD = docvqa_runs.FOLDER / "references.json"
 ANSWERS = docvqa_runs.answers()
 TREES = {own.name: own for own in pairs(Sizes())}
 
@@ -349,13 +349,13 @@ class TestManyDocuments:
 
     @pytest.mark.parametrize(("name", "made"), [(None, 0), ("rows.jsonl", 300)])
     def test_only_what_is_asked_for_is_made(self, name: str | None, made: int, tmp_path: Path) -> None:
-        path, closest, matches = tmp_path / "both.jsonl", closest_reference_of, matches_of
+        path = tmp_path / "both.jsonl"
         rows = ({"id": n, "prediction": p, "reference": g} for n, (p, g) in enumerate(self.pairs))
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         out = None if name is None else tmp_path / name
         with (
-            mock.patch("anls_eval.explanation.tree.closest_reference_of", side_effect=closest) as references,
-            mock.patch("anls_eval.explanation.tree.matches_of", side_effect=matches) as explained,
+            mock.patch.object(ExplainedTree, "closest_reference", return_value={}) as references,
+            mock.patch.object(ExplainedTree, "matches") as explained,
         ):
             score_submission(open_predictions(path), open_references(path), protocol="anls_star", per_question=out)
         assert references.call_count == made, "closest references are made that nobody asked for"

@@ -16,6 +16,7 @@ import pytest
 from html_document import Element, find, parse
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from places import DATA, EXAMPLES
 from report_systems import docvqa, of_pairs, of_rows
 
 from anls_eval.analysis.confusions import character_confusions
@@ -67,7 +68,9 @@ def html_of(system: System, other: System | None = None) -> str:
 
 def test_headline_is_the_score_of_the_submission(report: Report) -> None:
     folder = docvqa_runs.FOLDER
-    expected = score_submission(open_predictions(folder / f"pred_{RUN}.json"), open_references(folder / "gold.json"))
+    expected = score_submission(
+        open_predictions(folder / f"pred_{RUN}.json"), open_references(folder / "references.json")
+    )
     assert report.submission == expected
     scores = anls_scores(docvqa_runs.predictions(RUN), docvqa_runs.answers())
     assert report.submission.interval == confidence_interval(scores)
@@ -149,7 +152,7 @@ def test_comparison_is_the_paired_one(report: Report) -> None:
 
 def test_the_other_system_may_have_another_order(tmp_path: Path, system: System) -> None:
     rows = json.loads((docvqa_runs.FOLDER / f"pred_{OTHER}.json").read_text(encoding="utf-8"))
-    gold = json.loads((docvqa_runs.FOLDER / "gold.json").read_text(encoding="utf-8"))
+    gold = json.loads((docvqa_runs.FOLDER / "references.json").read_text(encoding="utf-8"))
     (tmp_path / "shuffled.json").write_text(json.dumps(rows[::-1]), encoding="utf-8")
     (tmp_path / "gold.json").write_text(json.dumps(gold | {"data": gold["data"][500:] + gold["data"][:500]}))
     shuffled = read_system(
@@ -220,7 +223,7 @@ def test_confidences_are_calibrated_on_those_that_have_one(tmp_path: Path) -> No
 
 
 def test_confidences_of_dude_are_read_where_they_are() -> None:
-    folder = docvqa_runs.FOLDER.parent / "dude"
+    folder = EXAMPLES / "dude"
     system = read_system(
         open_predictions(folder / "DUDE_demo_submission_imperfect.json"),
         open_references(folder / "DUDE_demo_gt.json"),
@@ -251,7 +254,7 @@ def test_wrong_confidence_is_told(tmp_path: Path, given: object) -> None:
 
 
 def test_trees_show_their_keys_and_lost_leaves(tmp_path: Path) -> None:
-    lines = (docvqa_runs.FOLDER.parent / "documents" / "invoices.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (DATA / "documents" / "invoices.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     system = of_rows(
         tmp_path,

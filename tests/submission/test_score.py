@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from docvqa_runs import FOLDER, RUNS
-from places import DATA
+from places import DATA, EXAMPLES
 
 from anls_eval.files import Reader, open_predictions, open_references
 from anls_eval.leaderboards import LEADERBOARDS
@@ -22,7 +22,7 @@ from anls_eval.registry import get_protocol
 from anls_eval.submission.score import Group, SubmissionScore, read_questions, score_submission
 from anls_eval.text.similarity import compute_similarity
 
-GOLD = FOLDER / "gold.json"
+GOLD = FOLDER / "references.json"
 
 
 def opened(predictions: Path, references: Path, **columns: str) -> tuple[Reader, Reader]:
@@ -242,7 +242,7 @@ class TestLeaderboards:
     @pytest.mark.parametrize(("submission", "score"), [("perfect", 1.0), ("imperfect", 0.7659461750370841)])
     def test_dude(self, submission: str, score: float) -> None:
         """The scores of DUDEeval's evaluate_submission.py."""
-        folder = DATA / "dude"
+        folder = EXAMPLES / "dude"
         sides = opened(folder / f"DUDE_demo_submission_{submission}.json", folder / "DUDE_demo_gt.json")
         result = score_submission(*sides, protocol="dude", by=["answer_type"])
         assert result.score == pytest.approx(score, abs=1e-15)
@@ -285,7 +285,7 @@ def test_notes_are_of_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     result = score_submission(*written(tmp_path, predictions, references), protocol="rrc")
     first, second = result.notes
     assert first.startswith("10 of 20 predictions are None or NaN (question_id '0', '2', '4', '6', '8', ...)")
-    assert "raised the score of 10 of 20 questions: the mean is 0.400000 with them and 0.250000 without" in second
+    assert "raised the score of 10 of 20 questions: the mean is 0.400000 with it and 0.250000 without" in second
     assert result.unanswered == 10
 
 

@@ -8,6 +8,7 @@ import pytest
 from docvqa_runs import FOLDER
 from hypothesis import given
 from hypothesis import strategies as st
+from places import DATA
 
 from anls_eval.files import Reader, open_predictions, open_references
 from anls_eval.questions.columns import id_list
@@ -50,11 +51,11 @@ def test_the_first_names_are_kept(blocks: list[list[str]]) -> None:
     assert (len(found), id_list(found[:5])) == (len(names), names[:5])
 
 
-DOCUMENTS = FOLDER.parent / "documents" / "invoices.jsonl"
-TYPED = FOLDER.parent / "mmlongbench" / "samples.jsonl"
+DOCUMENTS = DATA / "documents" / "invoices.jsonl"
+TYPED = DATA / "mmlongbench" / "samples.jsonl"
 SUBMISSIONS: dict[str, tuple[Path, Path, dict[str, str], dict[str, str]]] = {
-    "standard": (FOLDER / "pred_qwen2_vl_7b.json", FOLDER / "gold.json", {}, {}),
-    "rrc": (FOLDER / "pred_llama_scout.json", FOLDER / "gold.json", {}, {}),
+    "standard": (FOLDER / "pred_qwen2_vl_7b.json", FOLDER / "references.json", {}, {}),
+    "rrc": (FOLDER / "pred_llama_scout.json", FOLDER / "references.json", {}, {}),
     "anls_star": (DOCUMENTS, DOCUMENTS, {"prediction": "pred"}, {"answers": "gold"}),
     "mmlongbench": (TYPED, TYPED, {"prediction": "answer"}, {"answers": "answer", "answer_type": "answer_format"}),
 }

@@ -5,11 +5,11 @@ import json
 
 import numpy as np
 import numpy.typing as npt
-from places import DATA
+from places import EXAMPLES
 
 from anls_eval.scoring import anls_scores
 
-FOLDER = DATA / "docvqa"
+FOLDER = EXAMPLES / "docvqa"
 RUNS = sorted(path.stem.removeprefix("pred_") for path in FOLDER.glob("pred_*.json"))
 
 
@@ -30,5 +30,5 @@ def docvqa_scores() -> dict[str, npt.NDArray[np.float64]]:
 
 
 def _gold() -> list[dict[str, list[str]]]:
-    rows: list[dict[str, list[str]]] = json.loads((FOLDER / "gold.json").read_text(encoding="utf-8"))["data"]
+    rows: list[dict[str, list[str]]] = json.loads((FOLDER / "references.json").read_text(encoding="utf-8"))["data"]
     return rows

@@ -14,7 +14,7 @@ from anls_eval.report import System, read_system
 def docvqa(run: str, **options: Any) -> System:
     return read_system(
         open_predictions(docvqa_runs.FOLDER / f"pred_{run}.json"),
-        open_references(docvqa_runs.FOLDER / "gold.json"),
+        open_references(docvqa_runs.FOLDER / "references.json"),
         name=run,
         **options,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
-from places import DATA
+from places import DATA, EXAMPLES
 from pyarrow import csv, feather
 
 ROWS = 12  # of a file: enough for batches, groups and ties, and few enough for many inputs a second
@@ -19,8 +19,8 @@ ROWS = 12  # of a file: enough for batches, groups and ties, and few enough for 
 @functools.cache
 def pairs() -> dict[str, tuple[bytes, bytes]]:
     """By format, the predictions and the references of a submission that can be scored."""
-    gold = json.loads((DATA / "docvqa" / "gold.json").read_text(encoding="utf-8"))["data"][:ROWS]
-    run = json.loads((DATA / "docvqa" / "pred_qwen2_vl_7b.json").read_text(encoding="utf-8"))
+    gold = json.loads((EXAMPLES / "docvqa" / "references.json").read_text(encoding="utf-8"))["data"][:ROWS]
+    run = json.loads((EXAMPLES / "docvqa" / "pred_qwen2_vl_7b.json").read_text(encoding="utf-8"))
     run = [{**row, "confidence": 0.5} for row in run if row["questionId"] in {row["questionId"] for row in gold}]
     found = {"rrc": (_json(run), _json({"dataset_name": "docvqa", "data": gold})), "jsonl": (_lines(run), _lines(gold))}
     for kind in _TABLES:
@@ -44,7 +44,11 @@ def pairs() -> dict[str, tuple[bytes, bytes]]:
     ]
     found["vlmevalkit"] = WRITERS["xlsx"](table), WRITERS["tsv"](table)
     for own in "perfect", "imperfect":
-        found[f"dude {own}"] = _file("dude", f"DUDE_demo_submission_{own}.json"), _file("dude", "DUDE_demo_gt.json")
+        submission, gold_file = (
+            EXAMPLES / "dude" / f"DUDE_demo_submission_{own}.json",
+            EXAMPLES / "dude/DUDE_demo_gt.json",
+        )
+        found[f"dude {own}"] = submission.read_bytes(), gold_file.read_bytes()
     rrc = "formats", "evaluate_json_submission.json", "evaluate_json_gold_label.json"
     found["fixtures"] = _file(*rrc[:2]), _file(rrc[0], rrc[2])
     long = [json.loads(line) for line in _file("mmlongbench", "samples.jsonl").splitlines()][:ROWS]
@@ -65,7 +69,7 @@ def pairs() -> dict[str, tuple[bytes, bytes]]:
 @functools.cache
 def large() -> tuple[bytes, ...]:
     """Whole real files, of up to 100 kB."""
-    paths = sorted((DATA / "docvqa").glob("*.json")) + sorted((DATA / "formats").glob("*.json*"))
+    paths = sorted((EXAMPLES / "docvqa").glob("*.json")) + sorted((DATA / "formats").glob("*.json*"))
     return tuple(path.read_bytes()[:100_000] for path in paths)
 
 

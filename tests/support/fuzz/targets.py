@@ -467,7 +467,7 @@ def _submission_tab(random: Random, folder: Path) -> str:
     hub = random.choice((("", ""), ("a/b", "c"), (draws.text(random), draws.text(random))))
     threshold = random.choice(("", "0.8", "1e-999999999", draws.text(random)))
     options = threshold if random.random() < 0.3 else "", by, random.random() < 0.7, random.random() < 0.7
-    [found] = submission.score_and_report(predictions, references, name, *options, *hub)
+    found = submission.score_and_report(predictions, references, name, *options, *hub)
     return _shown(found[:2])
 
 
@@ -489,10 +489,8 @@ def _compare_tab(random: Random, folder: Path) -> str:
         reported = random.choice(("0.5", "87.31", "1e-999999999", draws.text(random)))
         return _shown([compare.which_number(paths, references, random.choice((None, "other")), reported)])
     if kind < 0.7:
-        [pair] = compare.side_by_side(paths, references, name, *map(system_name, paths))
-        return _shown(pair[:1])
-    [ranking] = compare.rank(paths, references, name)
-    return _shown(ranking[:2])
+        return _shown(compare.side_by_side(paths, references, name, *map(system_name, paths))[:1])
+    return _shown(compare.rank(paths, references, name)[:2])
 
 
 def _uploads(random: Random, folder: Path) -> tuple[str, str]:

@@ -8,6 +8,7 @@ import gc
 import gzip
 import io
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -20,15 +21,15 @@ from unittest import mock
 import docvqa_runs
 import pyarrow as pa
 import pyarrow.parquet as pq
-from places import DATA
+from places import DATA, EXAMPLES
 
 from golden import inputs, subject
 from golden.inputs import read_lines, write_lines
 
 Outputs = Iterator[tuple[str, Any]]
 
-GOLD = docvqa_runs.FOLDER / "gold.json"
-DUDE = DATA / "dude" / "DUDE_demo_submission_imperfect.json", DATA / "dude" / "DUDE_demo_gt.json"
+GOLD = docvqa_runs.FOLDER / "references.json"
+DUDE = EXAMPLES / "dude" / "DUDE_demo_submission_imperfect.json", EXAMPLES / "dude" / "DUDE_demo_gt.json"
 TEXTS = [rules for rules in subject.PROTOCOLS.values() if not rules.tree]
 TREES = [rules for rules in subject.PROTOCOLS.values() if rules.tree]
 THRESHOLDS = (0, 0.3, 0.5, 0.8, 1, Fraction(2, 3), Decimal("0.7"), 0.1 + 0.2)
@@ -452,8 +453,9 @@ def commands(folder: Path) -> Outputs:
     clustered = _ran("compare", DUDE[0], perfect, "-r", DUDE[1], "-p", "dude", "--cluster-by", "docId")
     yield "compare, clusters", clustered
     yield "compare, one", _ran("compare", runs[0], "-r", GOLD)
-    board = folder / "board.csv"
-    yield "leaderboard", _ran("leaderboard", docvqa_runs.FOLDER, "-r", GOLD, "-t", "0.6", "--out", board)
+    board, systems = folder / "board.csv", folder / "systems"
+    shutil.copytree(docvqa_runs.FOLDER, systems, ignore=shutil.ignore_patterns("*.md", "*.py", GOLD.name))
+    yield "leaderboard", _ran("leaderboard", systems, "-r", GOLD, "-t", "0.6", "--out", board)
     yield "leaderboard, file", _ROWS["csv"](board)
     for name, own in {"plain": [], "rrc": ["-p", "rrc", "-t", "0.4"], "board": ["-p", "icdar2026"]}.items():
         yield f"explain, {name}", _ran("explain", "CocaCola  ", "Coca Cola", "Pepsi", *own)

@@ -1,0 +1,70 @@
+"""Characters that cannot be seen, or that a terminal obeys, in a form that can be seen."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# What a terminal obeys instead of showing it: escape sequences, cursor moves, the direction of writing. Also lone
+# surrogates, which cannot be written to it. Tabs and line ends are harmless.
+_TERMINAL_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str, *, spell_out: bool = False) -> str:
+    r"""Replace each character that has no sign by one: control characters by their pictures, others by \ufffd.
+
+    With `spell_out`, spaces have a picture, too, and others become their code points.
+
+    Example:
+        >>> visible("a\tb c\u200b"), visible("a\tb c\u200b", spell_out=True)
+        ('a␉b c�', 'a␉b␠c<U+200B>')
+    """
+
+    def sign(character: str) -> str:
+        code = ord(character)
+        if code < 0x20 or (spell_out and code == 0x20):
+            return chr(0x2400 + code)  # the block of control pictures: ␀ to ␠
+        if character.isprintable():
+            return character
+        return f"<U+{code:04X}>" if spell_out else "\ufffd"
+
+    return "".join(map(sign, text))
+
+
+def one_line(text: str) -> str:
+    r"""Collapse whitespace, and escape what cannot be printed.
+
+    Example:
+        >>> print(one_line("one\n two\u200b"))
+        one two\u200b
+    """
+    return "".join(own if own.isprintable() else _escape(own) for own in " ".join(text.split()))
+
+
+def terminal_width(text: str) -> int:
+    """Return the number of columns that a text takes in a terminal."""
+    return sum(1 + (unicodedata.east_asian_width(own) in "WF") - bool(unicodedata.combining(own)) for own in text)
+
+
+def escaped(text: str) -> str:
+    r"""Escape the control characters of a text, which anyone may have put into a file or its name, before printing it.
+
+    Example:
+        >>> print(escaped("paid\x1b[2K\rdue"))
+        paid\x1b[2K\rdue
+    """
+    return _TERMINAL_CONTROLS.sub(lambda found: _escape(found[0]), text)
+
+
+def escaped_json(text: str) -> str:
+    r"""Escape the control characters of JSON text, which stays the same JSON.
+
+    Example:
+        >>> print(escaped_json('["\x9b2K"]'))
+        ["\u009b2K"]
+    """
+    return _TERMINAL_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode()
