@@ -610,7 +610,7 @@ class TestRefused:
 
     @pytest.mark.parametrize("options", [{"prediction_length": "raw"}, {"both_empty": 0}, {"zero_predictions": ("x",)}])
     def test_rules_that_trees_do_not_have(self, options: dict[str, Any]) -> None:
-        with pytest.raises(ValueError, match="a protocol of trees"):
+        with pytest.raises(ValueError, match="a protocol for trees"):
             dataclasses.replace(get_protocol("anls_star"), **options)
 
     def test_lengths(self) -> None:
