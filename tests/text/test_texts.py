@@ -377,7 +377,5 @@ class TestPadding:
         assert get_protocol("rrc").prediction_length == "raw-upper"
 
     def test_runs_of_blanks(self) -> None:
-        with pytest.warns(
-            UserWarning, match=r"of 1 of 1 questions: the mean is 0.800000 with it and 0.750000 without"
-        ):
+        with pytest.warns(UserWarning, match=r"of 1 of 1 questions: the mean is 0.800000 with it and 0.750000 without"):
             assert anls_score("ca  t", ["ca  x"], protocol="rrc") == 0.8
