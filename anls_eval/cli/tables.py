@@ -72,7 +72,8 @@ def submission_table(result: SubmissionScore) -> Table:
     if result.key_scores:
         table.add_row("", "")
         table.add_row("by key", "")
-        keys = walk_keys(result.key_scores, lambda node: node["children"])
+        nodes: dict[str, Any] = dict(result.key_scores)
+        keys = walk_keys(nodes, lambda node: node["children"])
         rows = [(".".join(path), node) for path, node in keys]
         names = shortened(path for path, _ in rows)
         for path, node in rows:

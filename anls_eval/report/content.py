@@ -400,9 +400,10 @@ def _worst(texts: _Texts) -> list[int]:
 
 
 def _tree_findings(scored: ScoredQuestions) -> TreeFindings:
+    nodes: dict[str, Any] = dict(scored.submission.key_scores or {})
     keys = [
         KeyScore(".".join(path), node["anls_score"], node["documents"])
-        for path, node in walk_keys(scored.submission.key_scores or {}, lambda node: node["children"])
+        for path, node in walk_keys(nodes, lambda node: node["children"])
     ]
     rows = [row for row in np.argsort(scored.scores, kind="stable").tolist() if scored.scores[row] < 1]
     return TreeFindings(
