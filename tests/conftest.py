@@ -12,6 +12,11 @@ _HOME = tempfile.TemporaryDirectory(prefix="anls-tests-")
 os.environ.update(HF_HOME=_HOME.name, HF_HUB_OFFLINE="1", HF_UPDATE_DOWNLOAD_COUNTS="FALSE")
 
 import pytest  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+# No test depends on how fast the machine is.
+settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("project")
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -49,3 +54,6 @@ def hub_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
         }
         server.shutdown()
         thread.join()
+
+
+collect_ignore = ["project/typed_script.py"]  # a user's script, which test_types.py type-checks and runs

@@ -442,7 +442,7 @@ class TestDiagnosis:
             (["a"], [["a"]], ["q1", "q2"], "2 question_ids but 1 predictions"),
             (["a", ["b"]], [["a"], ["b"]], None, "predictions[1] is a list"),
             (["a", ["b"]], [["a"], ["b"]], ["q1", "q2"], "predictions[1] (question_id 'q2') is a list"),
-            (["a", "b"], [["a"], []], [17, 18], "answers[1] (question_id 18) holds no answer"),
+            (["a", "b"], [["a"], []], [17, 18], "answers[1] (question_id 18) has no answer"),
         ],
     )
     def test_refuses_questions(self, predictions: Any, answers: Any, ids: Any, message: str) -> None:

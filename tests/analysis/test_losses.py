@@ -91,7 +91,7 @@ def test_empty() -> None:
     [
         (["a"], [["a"], ["b"]], {}, "1 predictions but 2 answers"),
         (["a", ["b"]], [["a"], ["b"]], {}, r"predictions\[1\] is a list of 1 str"),
-        (["a"], [[]], {}, r"answers\[0\] holds no answer"),
+        (["a"], [[]], {}, r"answers\[0\] has no answer"),
         (["a"], [["a"]], {"protocol": "anls_star"}, "scores trees"),
         (["a"], [["a"]], {"protocol": "rcc"}, "Did you mean 'rrc'"),
         (["a"], [["a"]], {"threshold": 2}, "threshold=2"),

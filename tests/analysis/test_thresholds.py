@@ -94,7 +94,7 @@ def test_none_warns_as_scores_do() -> None:
     [
         ([], [], {}, "expected at least one question"),
         (["a"], [["a"], ["b"]], {}, "1 predictions but 2 answers"),
-        (["a"], [[]], {}, r"answers\[0\] holds no answer"),
+        (["a"], [[]], {}, r"answers\[0\] has no answer"),
         (["a"], [["a"]], {"protocol": "anls_star"}, "scores trees"),
     ],
 )

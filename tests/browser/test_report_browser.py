@@ -214,7 +214,7 @@ def test_prints_without_what_paper_cannot_do(browser: Browser, pages: list[Page]
     opened.page.emulate_media(media="print", color_scheme="dark")
     assert not opened.page.locator("nav").is_visible()
     assert not opened.page.locator("#question-table").is_visible()
-    assert opened.page.get_by_text("The table is in the file, not on paper.").is_visible()
+    assert opened.page.get_by_text("The table is available in the file but not in print.").is_visible()
     contrast, text = opened.page.evaluate(LEAST_CONTRAST, ".page")
     assert contrast >= 4.5, text
     opened.page.screenshot(path=SHOTS / "two-print.png", full_page=True)

@@ -222,7 +222,7 @@ class TestIds:
 
     def test_of_another_split(self, metric: Any) -> None:
         """Report R40."""
-        with pytest.raises(ValueError, match=r"no id in common: are they of another split\?"):
+        with pytest.raises(ValueError, match=r"no id in common: are they from different splits\?"):
             metric.compute(
                 predictions=predictions_of({90: "a", 91: "b"}), references=references_of({11: ["a"], 12: ["b"]})
             )
@@ -416,7 +416,7 @@ BAD_BATCHES: list[tuple[Any, Any, str]] = [
     ([["Lima"]], [["Lima"]], r"predictions\[0\] is a list of 1 str.*Pass the string itself"),
     ([[5, 6]], [["Lima"]], r"predictions\[0\] is a list of 2 int.*Decode the token ids"),
     ([{**ID, "prediction_text": ["a"]}], None, r"predictions\[0\] \(question_id 'q7'\): 'prediction_text' is a list"),
-    (None, [{**ID, "answers": []}], r"references\[0\] \(question_id 'q7'\): 'answers' holds no answer"),
+    (None, [{**ID, "answers": []}], r"references\[0\] \(question_id 'q7'\): 'answers' has no answer"),
     (None, [{**ID, "answers": ["a", None]}], r"references\[0\] \(question_id 'q7'\): 'answers'\[1\] is None"),
     ([{"question_id": "1"}], [["a"]], r"predictions\[0\] is a dict with the keys \['question_id'\].*'prediction_text'"),
     ([{"id": 1, "prediction_text": "a"}], [["a"]], r"predictions\[0\].*\['id', 'prediction_text'\].*Rename"),

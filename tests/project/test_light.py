@@ -133,7 +133,7 @@ def test_work_process_of_the_app(environment: dict[str, str], tmp_path: Path) ->
 import sys
 from anls_eval.app import tasks
 def modules(sides, report_progress):
-    tasks.score_plainly(*sides, tasks.Options(), report_progress)
+    tasks.score_as_json(*sides, tasks.Options(), report_progress)
     tasks.report(*sides, tasks.Options(), None, {str(tmp_path)!r}, report_progress)
     return sorted(sys.modules)
 """

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from places import DATA, ROOT
+from places import EXAMPLES, ROOT
 
 from anls_eval.version import __version__
 
@@ -90,8 +90,8 @@ print(anls.__file__, anls_star.__file__, anls_eval.__file__)
 
 
 def test_command_line(installed: Path, tmp_path: Path) -> None:
-    runs = DATA / "docvqa"
-    files = [str(runs / "pred_qwen2_vl_7b_instruct.json"), "-r", str(runs / "gold.json")]
+    runs = EXAMPLES / "docvqa"
+    files = [str(runs / "pred_qwen2_vl_7b_instruct.json"), "-r", str(runs / "references.json")]
     found = json.loads(run([str(installed / "anls"), "score", *files, "--json"], tmp_path))
     assert found["n"] == 1000
     assert found["anls_score"] == pytest.approx(0.894217, abs=1e-6)

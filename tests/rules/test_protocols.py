@@ -287,7 +287,7 @@ class TestThreshold:
 
     @pytest.mark.filterwarnings("error")
     def test_one_on_a_strict_protocol_keeps_nothing_and_says_so(self) -> None:
-        with pytest.warns(UserWarning, match="'paper' keeps only a similarity above the threshold 1"):
+        with pytest.warns(UserWarning, match="'paper' keeps only similarities above the threshold 1"):
             assert anls_score("abc", ["abc"], protocol="paper", threshold=1) == 0.0
         with pytest.warns(UserWarning, match="every score is 0"):
             assert anls_scores(["abc", ""], [["abc"], [""]], protocol="paper", threshold=1).tolist() == [0.0, 0.0]

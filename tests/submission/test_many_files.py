@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 from docvqa_runs import FOLDER
+from places import DATA
 
 from anls_eval.files import open_predictions, open_references
 from anls_eval.submission.passes import FileSide, Options, Pass, sides_of
@@ -35,8 +36,8 @@ def scored(predictions: Path, references: Path, **options: Any) -> SubmissionSco
 @pytest.mark.parametrize("cuts", [[], [1], [300, 301, 900], list(range(20, 1000, 20))])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_the_same_score(cuts: list[int], reverse: bool, tmp_path: Path) -> None:
-    expected = scored(FOLDER / "pred_qwen2_vl_7b.json", FOLDER / "gold.json")
-    predictions, references = rows_of("pred_qwen2_vl_7b.json"), rows_of("gold.json")
+    expected = scored(FOLDER / "pred_qwen2_vl_7b.json", FOLDER / "references.json")
+    predictions, references = rows_of("pred_qwen2_vl_7b.json"), rows_of("references.json")
     if reverse:
         predictions.reverse()
     found = scored(in_parts(tmp_path / "p", predictions, cuts), in_parts(tmp_path / "r", references, cuts[:2]))
@@ -44,7 +45,7 @@ def test_the_same_score(cuts: list[int], reverse: bool, tmp_path: Path) -> None:
 
 
 def test_trees_and_questions(tmp_path: Path) -> None:
-    source = FOLDER.parent / "documents" / "invoices.jsonl"
+    source = DATA / "documents" / "invoices.jsonl"
     rows = [json.loads(line) for line in source.read_text().splitlines()]
     folder = in_parts(tmp_path / "d", rows, [1, 3])
     whole, parts = (

@@ -275,10 +275,10 @@ ERRORS: list[tuple[Any, Any, str]] = [
     ({"text": "a"}, ["x"], r"a dict with the keys \['text'\]; expected one string"),
     (b"\xff", ["x"], r"a bytes, b'\\xff'; expected one string.*It is not UTF-8"),
     (object, ["x"], r"a type, <class 'object'>; expected"),
-    ("a", [], "holds no answer; expected a list of strings.*Add one or leave the question out"),
-    ("a", None, "holds no answer"),
-    ("a", float("nan"), "holds no answer"),
-    ("a", {"text": []}, "holds no answer"),
+    ("a", [], "has no answer; expected a list of strings.*Add one or leave out the question"),
+    ("a", None, "has no answer"),
+    ("a", float("nan"), "has no answer"),
+    ("a", {"text": []}, "has no answer"),
     ("a", {"texts": ["a"]}, r"a dict with the keys \['texts'\]; expected a list of strings"),
     ("a", {"a", "b"}, r"a set, .*; expected a list of strings"),
     ("a", [["a"]], r"\[0\] is a list of 1 str; expected a string"),
@@ -302,7 +302,7 @@ class TestErrors:
             anls_scores(pa.array(["a", "b"]), pa.array(answers))
 
     def test_an_integer_that_python_does_not_write(self) -> None:
-        with pytest.raises(ValueError, match=r"predictions\[1\] is an integer of too many digits"):
+        with pytest.raises(ValueError, match=r"predictions\[1\] is an integer with too many digits"):
             anls_scores(["a", 10**5000], [["a"], ["b"]])
 
     def test_row_is_counted_over_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -745,9 +745,9 @@ class TestShapes:
         assert [explain(*pair, protocol=name).score for pair in pairs] == scores
 
     def test_too_many_pairs_or_digits(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        with pytest.raises(ValueError, match=r"prediction \$\[0\] is an integer of too many digits"):
+        with pytest.raises(ValueError, match=r"prediction \$\[0\] is an integer with too many digits"):
             anls_star_score([10**5000], [])
-        with pytest.raises(ValueError, match=r"a key is an integer of too many digits"):
+        with pytest.raises(ValueError, match=r"a key is an integer with too many digits"):
             anls_star_score({10**5000: "a"}, {"a": "a"})
         for number in (Decimal("1e99999999"), Decimal("-1e-99999999")):
             with pytest.raises(ValueError, match=r"reference \$.a is Decimal\(.*\), which has too many digits"):
