@@ -66,7 +66,11 @@ def body_of(module: str) -> str:
     """Return a module without its docstring and imports, under a line that names it."""
     source, tree = read(module)
     lines = source.splitlines()
-    dropped = {line for node in (tree.body[0], *imports_of(tree)) for line in range(node.lineno, node.end_lineno + 1)}
+    dropped = {
+        line
+        for node in (tree.body[0], *imports_of(tree))
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
     rest = [line for number, line in enumerate(lines, start=1) if number not in dropped]
     path, about = module.replace(".", "/") + ".py", ast.get_docstring(tree) or ""
     banner = ["# " + "-" * 99, f"# {path}", *(f"# {line}".rstrip() for line in about.splitlines()), "# " + "-" * 99]
