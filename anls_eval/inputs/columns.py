@@ -18,7 +18,7 @@ from anls_eval.rules.protocol import Protocol
 
 
 def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
-    """The texts, null where there is none; raises UnicodeEncodeError for a lone surrogate, which Arrow cannot hold."""
+    """Return the texts, null where there is none; raise UnicodeEncodeError for lone surrogates, unknown to Arrow."""
     try:
         return text_array(values)
     except TypeError:  # not all are texts: look at each
@@ -26,7 +26,7 @@ def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
 
 
 def answer_texts(values: list[Any], where: Where) -> pa.LargeListArray:
-    """The lists of answers, none of them empty; raises UnicodeEncodeError as above."""
+    """Return the lists of answers, none of them empty; raise UnicodeEncodeError as above."""
     # A bare string would be taken as a list of characters.
     if operator.countOf(map(type, values), list) == len(values) or set(map(type, values)) <= {list, tuple}:
         with contextlib.suppress(TypeError):
@@ -47,7 +47,7 @@ def each_answers(values: list[Any], where: Where) -> list[list[str]]:
 
 
 def read_column(values: Any, name: str, wanted: pa.DataType | None = None) -> list[Any] | pa.Array | pa.ChunkedArray:
-    """A column as a list, or as it is if it is an Arrow column of the wanted type."""
+    """Return a column as a list; an Arrow column of the wanted type is returned unchanged."""
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values if wanted is not None and arrow_type(values.type) == wanted else values.to_pylist()
     if isinstance(values, list):
@@ -69,10 +69,10 @@ def read_column(values: Any, name: str, wanted: pa.DataType | None = None) -> li
 
 
 def read_block(predictions: Any, answers: Any, start: int) -> tuple[Any, Any, dict[int, int]]:
-    """Return a block as two Arrow arrays, and what stands in them for lone surrogates, which Arrow cannot hold.
+    """Return a block as two Arrow arrays, and the stand-ins in them for lone surrogates, which Arrow cannot hold.
 
-    Stand-ins are characters for private use that are not in the block. No step changes either kind, so that all
-    scores are those of the texts as given.
+    Stand-ins are private-use characters that are not in the block. No step changes either kind, so all scores equal
+    those of the original texts.
     """
 
     def row_of(side: str) -> Where:
@@ -105,7 +105,7 @@ _PRIVATE_USE = range(0xF0000, 0x10FFFE)
 
 
 def _stand_ins(characters: set[int]) -> dict[int, int]:
-    """Return for each lone surrogate among the characters one for private use that is not among them."""
+    """Map each lone surrogate among the characters to a private-use character that is not among them."""
     surrogates = sorted(characters.intersection(_SURROGATES))
     free = [own for own in itertools.islice(_PRIVATE_USE, len(characters) + 1) if own not in characters]
     return dict(zip(surrogates, free, strict=False))

@@ -40,7 +40,7 @@ def stored_ids(ids: list[str | None]) -> pa.Array:
 
 
 def stored_texts(values: list[Any], where: Where) -> pa.Array:
-    """Store predictions, once they are known to be texts."""
+    """Check that predictions are texts, and store them."""
     try:
         return prediction_texts(values, where).cast(BYTES)
     except UnicodeEncodeError:
@@ -48,7 +48,7 @@ def stored_texts(values: list[Any], where: Where) -> pa.Array:
 
 
 def stored_answers(values: list[Any], where: Where) -> pa.Array:
-    """Store lists of accepted answers, once they are known to be lists of texts."""
+    """Check that references are lists of texts, and store them."""
     try:
         return answer_texts(values, where).cast(pa.large_list(BYTES))
     except UnicodeEncodeError:
@@ -56,7 +56,7 @@ def stored_answers(values: list[Any], where: Where) -> pa.Array:
 
 
 def stored_trees(trees: list[Any], side: str, where: Where, rules: Protocol) -> pa.Array:
-    """Each tree, once it is known to be one, as JSON text, in which alternatives and key order survive Arrow."""
+    """Check trees and store them as JSON text, in which alternatives and key order survive Arrow."""
     texts: list[bytes] = []
     for row, tree in enumerate(trees):
         try:
@@ -68,13 +68,13 @@ def stored_trees(trees: list[Any], side: str, where: Where, rules: Protocol) -> 
             raise type(error)(f"{where(row)}: {error}") from None
         except RecursionError:
             raise ValueError(
-                f"{where(row)}: nested more deeply than JSON can be written here; score it with anls_star_score"
+                f"{where(row)}: nested too deeply to be stored as JSON; score it with anls_star_score"
             ) from None
     return bytes_array(texts)
 
 
 def _is_plain_json(tree: Any) -> bool:
-    """Whether a tree is one that JSON can give, and not so large that it may hold itself."""
+    """Return whether a tree is plain JSON, and not so large that it may contain itself."""
     values = [tree]
     for value in values:
         kind = type(value)
@@ -83,7 +83,7 @@ def _is_plain_json(tree: Any) -> bool:
         elif kind is list:
             values.extend(value)
         elif kind is int:
-            if abs(value) > 2**63:  # of more digits, perhaps, than Python writes
+            if abs(value) > 2**63:  # perhaps with more digits than Python writes
                 return False
         elif (kind not in SCALARS or value != value) and value is not None:
             return False
@@ -93,7 +93,7 @@ def _is_plain_json(tree: Any) -> bool:
 
 
 def is_same_tree(stored: bytes, other: bytes) -> bool:
-    """Whether stored trees are equal, whatever the order of their keys."""
+    """Return whether stored trees are equal, in any order of their keys."""
     return stored == other or len({json.dumps(json.loads(text), sort_keys=True) for text in (stored, other)}) == 1
 
 
@@ -101,7 +101,7 @@ TEXT_TYPES = {"predictions": TEXTS, "references": TEXT_LISTS}
 
 
 def stored_table(batches: list[dict[str, Side]], schema: pa.Schema) -> pa.Table:
-    """The batches as a table of two structs; the shorter side is padded with nulls."""
+    """Return the batches as a table of two structs; the shorter side is padded with nulls."""
     columns = []
     for side, kind in zip(schema.names, schema.types, strict=True):
         fields = [pa.concat_arrays(parts) for parts in zip(*(batch[side] for batch in batches), strict=True)]

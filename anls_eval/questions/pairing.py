@@ -1,4 +1,4 @@
-"""Predictions and references brought together by question_id."""
+"""Pair predictions and references by question_id."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anls_eval.questions.columns import TEXT_TYPES, id_list, stored_side
 
 
 class Aligned(NamedTuple):
-    """The questions in the order of the references, with a null for each prediction that did not come."""
+    """The questions in the order of the references, with a null for each missing prediction."""
 
     question_ids: list[str] | None
     texts: pa.Array
@@ -58,7 +58,7 @@ def align_questions(
 
 
 def unmatched_ids(missing_ids: pa.Array, unknown_ids: pa.Array, n: int, missing: str, unknown: str) -> list[str]:
-    """Return the notes on ids, of n questions, that are on one side only, or raise the error that they are."""
+    """Return the notes on missing and unknown ids of n questions, or raise the error where they are not allowed."""
     without_prediction = _count_ids(missing_ids, "without a prediction (missing: {})")
     without_question = _count_ids(unknown_ids, "in the predictions without a reference (unknown: {})")
     if (len(missing_ids) and missing == "error") or (len(unknown_ids) and unknown == "error"):

@@ -1,7 +1,7 @@
-"""Predictions and references brought together by question_id, in a stream.
+"""Pair predictions and references by question_id, in a stream.
 
-Files that hold the same ids in the same order pass through in constant memory; what comes in another order waits for
-its other side. Of each id that has passed, only a fingerprint of 8 bytes is kept, to notice one that comes again.
+Files with the same ids in the same order pass through in constant memory; rows in another order wait for their other
+side. Of each id that has passed, only a fingerprint of 8 bytes is kept, to notice a repeated one.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ from anls_eval.errors import AnlsError, Remedy
 from anls_eval.questions.pairing import drop_repeats, unmatched_ids
 
 WAITING_ROWS = 262_144
-"""How many rows of a side wait before the other side is looked through; up to so many, the order does not matter."""
+"""How many rows of a side wait before the other side is searched; up to so many, the order does not matter."""
 
 _NO_PREDICTIONS = pa.table({"question_id": pa.nulls(0, BYTES), "value": pa.nulls(0, BYTES)})
-
-
 _CHECKED_AT_ONCE = 1 << 20  # fingerprints, 8 MB
 
 _Fingerprints = npt.NDArray[np.uint64]
@@ -35,30 +33,17 @@ _LONG = 1024  # bytes of an id, from which on each is hashed by itself
 
 
 class RepeatedIdError(Exception):
-    """An id seems to come twice on one side: the files are to be read again, as a whole."""
+    """An id seems to occur twice on one side: read the files again, as a whole."""
 
 
 class Alignment:
-    """The questions of two streams of rows, and afterwards what had no other side.
+    """The questions of two streams of rows; afterwards `missing` and `unknown` hold the ids without the other side.
 
-    Args:
-        predictions: Tables with the columns ``question_id`` (null where the file has no ids), ``value`` and any
-            others, whose names differ from those of the references.
-        references: The same. An id that comes twice may not be in these streams: see `without_repeats`.
-        missing: A question without a prediction is an ``"error"``, or has a null in its place by ``"zero"``.
-        unknown: A prediction without a question is an ``"error"``, or is left out by ``"ignore"``.
-
-    Attributes:
-        lacking: Afterwards, the ids of questions without a prediction.
-        surplus: Afterwards, the ids of predictions without a question.
+    Both streams are tables with the columns ``question_id`` (null where the file has no ids), ``value`` and any others,
+    whose names differ between the sides. An id that comes twice raises RepeatedIdError: see `without_repeats`.
 
     Iterating gives tables with the columns ``question_id``, ``prediction``, ``answers``, ``is_missing`` and the others,
     in the order of the references as long as no more than `WAITING_ROWS` rows wait.
-
-    Raises:
-        ValueError: One side has ids and the other has none; ids without the other side; without ids, sides of
-            different length.
-        RepeatedIdError: An id seems to come twice.
     """
 
     def __init__(
@@ -68,7 +53,7 @@ class Alignment:
         self._options = missing, unknown
         self._passed: list[_Fingerprints] = []  # of questions: both sides have the same id
         self._rows = [0, 0]
-        self.lacking = self.surplus = pa.nulls(0, BYTES)
+        self.missing = self.unknown = pa.nulls(0, BYTES)
 
     def __iter__(self) -> Iterator[pa.Table]:
         waiting: list[pa.Table | None] = [None, None]
@@ -108,7 +93,7 @@ class Alignment:
 
     @property
     def fingerprints(self) -> _Fingerprints:
-        """Those of the questions, in order; none where they have no ids."""
+        """The sorted fingerprints of the questions; empty if they have no ids."""
         return np.sort(np.concatenate([_NO_FINGERPRINTS, *self._passed]))
 
     def _joined(self, predictions: pa.Table, references: pa.Table) -> pa.Table:
@@ -117,14 +102,14 @@ class Alignment:
         return _joined(predictions, references)
 
     def _refuse_repeats(self, waiting: list[pa.Table | None]) -> None:
-        """Neither side may have an id twice, in what has passed and what is left."""
+        """Raise RepeatedIdError if a side has an id twice, among the rows that have passed and those left."""
         rests = [table["question_id"] for table in waiting if table is not None and table.num_rows]
         for rest in [fingerprints_of(ids) for ids in rests if not ids.null_count] or [_NO_FINGERPRINTS]:
             if _has_repeats([*self._passed, rest]):
                 raise RepeatedIdError
 
     def _rest(self, left: pa.Table | None, right: pa.Table | None) -> Iterator[pa.Table]:
-        """What is left at the end: rows in another order, and rows without the other side."""
+        """Pair the rows left at the end: those in another order, and those without the other side."""
         if right is None:
             raise ValueError("nothing to score: references are empty")
         left = _NO_PREDICTIONS if left is None else left
@@ -133,15 +118,15 @@ class Alignment:
                 f"{self._rows[0]} predictions but {self._rows[1]} references, and no question_ids; "
                 "expected as many, in the same order."
             )
-        self.lacking = _without(right, left)["question_id"].combine_chunks()
-        self.surplus = _without(left, right)["question_id"].combine_chunks()
-        unmatched_ids(self.lacking, self.surplus, self._rows[1], *self._options)  # raises what is an error
+        self.missing = _without(right, left)["question_id"].combine_chunks()
+        self.unknown = _without(left, right)["question_id"].combine_chunks()
+        unmatched_ids(self.missing, self.unknown, self._rows[1], *self._options)  # raises what is an error
         if right.num_rows:
             yield self._joined(left.take(pc.index_in(right["question_id"], value_set=left["question_id"])), right)
 
 
 def fingerprints_of(ids: pa.ChunkedArray) -> _Fingerprints:
-    """Hash question_ids to 64 bits, in every process and on every machine to the same."""
+    """Hash question_ids to 64 bits, identically in every process and on every machine."""
     column = ids.combine_chunks()
     starts = text_starts(column) - text_starts(column)[0]
     sizes = np.diff(starts)
@@ -167,7 +152,7 @@ def _mixed(values: _Fingerprints) -> _Fingerprints:
 
 
 def _has_repeats(blocks: list[_Fingerprints]) -> bool:
-    """Whether one comes twice. They are looked at in shares, so that few are held twice."""
+    """Return whether a fingerprint occurs twice; only a share of them at a time is copied."""
     shares = 1 + sum(map(len, blocks)) // _CHECKED_AT_ONCE
     for share in range(shares):
         own = [block[block % np.uint64(shares) == share] for block in blocks] if shares > 1 else blocks
@@ -177,7 +162,7 @@ def _has_repeats(blocks: list[_Fingerprints]) -> bool:
 
 
 def come_twice(blocks: Sequence[_Fingerprints]) -> bool:
-    """Whether one of all these fingerprints comes twice."""
+    """Return whether one of all these fingerprints occurs twice."""
     ordered = np.concatenate(blocks)
     ordered.sort()
     return bool((ordered[1:] == ordered[:-1]).any())
@@ -212,19 +197,7 @@ def _joined(predictions: pa.Table, references: pa.Table) -> pa.Table:
 
 
 def without_repeats(table: pa.Table, side: str, in_file: Callable[[int], str] = lambda row: "") -> pa.Table:
-    """Drop the rows that repeat an id with the same content, as samplers that pad the last batch do.
-
-    Args:
-        table: All rows of one side, as in `Alignment`.
-        side: ``"predictions"`` or ``"references"``, for messages.
-        in_file: Names the file of a row, for messages.
-
-    Returns:
-        The table with each id once.
-
-    Raises:
-        ValueError: An id comes twice with different content.
-    """
+    """Return all rows of one side without those that repeat an id with the same content, by `drop_repeats`."""
     ids, values = (table[name].combine_chunks() for name in ("question_id", "value"))
     if ids.null_count:
         return table

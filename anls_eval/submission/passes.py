@@ -147,8 +147,8 @@ class Pass:
     def questions(self) -> Iterator[pa.Table]:
         """The questions, block by block."""
         yield from self._alignment
-        self.summary.note_ids("missing", self._alignment.lacking)
-        self.summary.note_ids("unknown", self._alignment.surplus)
+        self.summary.note_ids("missing", self._alignment.missing)
+        self.summary.note_ids("unknown", self._alignment.unknown)
 
     def scored(
         self, detailed: bool, on_progress: Callable[[int], None]

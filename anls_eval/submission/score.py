@@ -355,13 +355,13 @@ def sum_up(summary: Summary, options: Options, interval: Interval | None = None)
 
 def _notes(summary: Summary, n: int, missing: str, unknown: str) -> list[str]:
     """Warnings about ids."""
-    lacking, surplus = summary.noted_ids("missing"), summary.noted_ids("unknown")
+    missing_ids, unknown_ids = summary.noted_ids("missing"), summary.noted_ids("unknown")
     repeated = {side: summary.counts[f"repeated {side}"] for side in SIDES}
     return [
         f"{number} repeated rows of {side} (same question_id, same content): left out"
         for side, number in repeated.items()
         if number
-    ] + unmatched_ids(lacking, surplus, n, missing, unknown)
+    ] + unmatched_ids(missing_ids, unknown_ids, n, missing, unknown)
 
 
 def _notes_on_groups(summary: Summary, by: Sequence[str]) -> list[str]:

@@ -205,7 +205,7 @@ class TestBadInput:
         deep: Any = "x"
         for _ in range(5_000):
             deep = [deep]
-        with pytest.raises(ValueError, match=r"predictions\[0\]: nested more deeply.*anls_star_score"):
+        with pytest.raises(ValueError, match=r"predictions\[0\]: nested too deeply.*anls_star_score"):
             metric.compute(predictions=[deep], references=[deep])
 
     def test_repeated_id_with_the_same_tree(self, metric: Any) -> None:

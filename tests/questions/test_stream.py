@@ -78,7 +78,7 @@ def test_counts(waiting_rows: int) -> None:
         stream(rows(["5", "1", "9"], ["a", "b", "c"]), 1), stream(rows(["1", "2"], ["x", "y"]), 1), "zero", "ignore"
     )
     assert sum(table.num_rows for table in aligned) == 2
-    assert (aligned.lacking.to_pylist(), sorted(aligned.surplus.to_pylist())) == ([b"2"], [b"5", b"9"])
+    assert (aligned.missing.to_pylist(), sorted(aligned.unknown.to_pylist())) == ([b"2"], [b"5", b"9"])
     assert len(aligned.fingerprints) == 2
 
 
