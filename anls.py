@@ -786,8 +786,7 @@ def text_array(texts: Sequence[str | Any]) -> pa.LargeStringArray:
 
 def text_list_array(lists: Sequence[Sequence[str | Any]]) -> pa.LargeListArray:
     """Return lists of texts as an Arrow array, with the errors of `text_array`."""
-    texts = text_array(list(chain.from_iterable(lists)))
-    return pa.Array.from_buffers(TEXT_LISTS, len(lists), [None, pa.py_buffer(_list_starts(lists))], children=[texts])
+    return _in_lists(text_array(list(chain.from_iterable(lists))), lists)
 
 
 def bytes_array(values: Sequence[bytes | None]) -> pa.LargeBinaryArray:
@@ -800,10 +799,13 @@ def bytes_array(values: Sequence[bytes | None]) -> pa.LargeBinaryArray:
 
 def bytes_list_array(lists: Sequence[Sequence[bytes | None]]) -> pa.LargeListArray:
     """Return lists of byte strings as an Arrow array."""
-    values = bytes_array(list(chain.from_iterable(lists)))
-    return pa.Array.from_buffers(
-        pa.large_list(BYTES), len(lists), [None, pa.py_buffer(_list_starts(lists))], children=[values]
-    )
+    return _in_lists(bytes_array(list(chain.from_iterable(lists))), lists)
+
+
+def _in_lists(values: pa.Array, lists: Sequence[Sequence[Any]]) -> pa.LargeListArray:
+    """Return the values as lists of the same lengths as these."""
+    buffers = [None, pa.py_buffer(_list_starts(lists))]
+    return pa.Array.from_buffers(pa.large_list(values.type), len(lists), buffers, children=[values])
 
 
 def number_array(values: npt.NDArray[Any], is_null: npt.NDArray[np.bool_] | None = None) -> pa.Array:
@@ -869,9 +871,12 @@ def arrow_type(given: pa.DataType) -> pa.DataType | None:
     if pa.types.is_list(given) or pa.types.is_large_list(given) or pa.types.is_fixed_size_list(given):
         inner = arrow_type(given.value_type)
         return TEXT_LISTS if inner == TEXTS else None
-    inner = given.value_type if pa.types.is_dictionary(given) else given
-    is_text = pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner)
-    return TEXTS if is_text else None
+    return TEXTS if is_text(given.value_type if pa.types.is_dictionary(given) else given) else None
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type is a type of texts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def as_array(block: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -1000,7 +1005,7 @@ def to_answers(value: Any, where: str) -> list[str]:
 # ---------------------------------------------------------------------------------------------------
 
 def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
-    """The texts, null where there is none; raises UnicodeEncodeError for a lone surrogate, which Arrow cannot hold."""
+    """Return the texts, null where there is none; raise UnicodeEncodeError for lone surrogates, unknown to Arrow."""
     try:
         return text_array(values)
     except TypeError:  # not all are texts: look at each
@@ -1008,7 +1013,7 @@ def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
 
 
 def answer_texts(values: list[Any], where: Where) -> pa.LargeListArray:
-    """The lists of answers, none of them empty; raises UnicodeEncodeError as above."""
+    """Return the lists of answers, none of them empty; raise UnicodeEncodeError as above."""
     # A bare string would be taken as a list of characters.
     if operator.countOf(map(type, values), list) == len(values) or set(map(type, values)) <= {list, tuple}:
         with contextlib.suppress(TypeError):
@@ -1029,7 +1034,7 @@ def each_answers(values: list[Any], where: Where) -> list[list[str]]:
 
 
 def read_column(values: Any, name: str, wanted: pa.DataType | None = None) -> list[Any] | pa.Array | pa.ChunkedArray:
-    """A column as a list, or as it is if it is an Arrow column of the wanted type."""
+    """Return a column as a list; an Arrow column of the wanted type is returned unchanged."""
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values if wanted is not None and arrow_type(values.type) == wanted else values.to_pylist()
     if isinstance(values, list):
@@ -1051,10 +1056,10 @@ def read_column(values: Any, name: str, wanted: pa.DataType | None = None) -> li
 
 
 def read_block(predictions: Any, answers: Any, start: int) -> tuple[Any, Any, dict[int, int]]:
-    """Return a block as two Arrow arrays, and what stands in them for lone surrogates, which Arrow cannot hold.
+    """Return a block as two Arrow arrays, and the stand-ins in them for lone surrogates, which Arrow cannot hold.
 
-    Stand-ins are characters for private use that are not in the block. No step changes either kind, so that all
-    scores are those of the texts as given.
+    Stand-ins are private-use characters that are not in the block. No step changes either kind, so all scores equal
+    those of the original texts.
     """
 
     def row_of(side: str) -> Where:
@@ -1087,7 +1092,7 @@ _PRIVATE_USE = range(0xF0000, 0x10FFFE)
 
 
 def _stand_ins(characters: set[int]) -> dict[int, int]:
-    """Return for each lone surrogate among the characters one for private use that is not among them."""
+    """Map each lone surrogate among the characters to a private-use character that is not among them."""
     surrogates = sorted(characters.intersection(_SURROGATES))
     free = [own for own in itertools.islice(_PRIVATE_USE, len(characters) + 1) if own not in characters]
     return dict(zip(surrogates, free, strict=False))
@@ -3493,7 +3498,7 @@ def stored_ids(ids: list[str | None]) -> pa.Array:
 
 
 def stored_texts(values: list[Any], where: Where) -> pa.Array:
-    """Store predictions, once they are known to be texts."""
+    """Check that predictions are texts, and store them."""
     try:
         return prediction_texts(values, where).cast(BYTES)
     except UnicodeEncodeError:
@@ -3501,7 +3506,7 @@ def stored_texts(values: list[Any], where: Where) -> pa.Array:
 
 
 def stored_answers(values: list[Any], where: Where) -> pa.Array:
-    """Store lists of accepted answers, once they are known to be lists of texts."""
+    """Check that references are lists of texts, and store them."""
     try:
         return answer_texts(values, where).cast(pa.large_list(BYTES))
     except UnicodeEncodeError:
@@ -3509,7 +3514,7 @@ def stored_answers(values: list[Any], where: Where) -> pa.Array:
 
 
 def stored_trees(trees: list[Any], side: str, where: Where, rules: Protocol) -> pa.Array:
-    """Each tree, once it is known to be one, as JSON text, in which alternatives and key order survive Arrow."""
+    """Check trees and store them as JSON text, in which alternatives and key order survive Arrow."""
     texts: list[bytes] = []
     for row, tree in enumerate(trees):
         try:
@@ -3521,13 +3526,13 @@ def stored_trees(trees: list[Any], side: str, where: Where, rules: Protocol) -> 
             raise type(error)(f"{where(row)}: {error}") from None
         except RecursionError:
             raise ValueError(
-                f"{where(row)}: nested more deeply than JSON can be written here; score it with anls_star_score"
+                f"{where(row)}: nested too deeply to be stored as JSON; score it with anls_star_score"
             ) from None
     return bytes_array(texts)
 
 
 def _is_plain_json(tree: Any) -> bool:
-    """Whether a tree is one that JSON can give, and not so large that it may hold itself."""
+    """Return whether a tree is plain JSON, and not so large that it may contain itself."""
     values = [tree]
     for value in values:
         kind = type(value)
@@ -3536,7 +3541,7 @@ def _is_plain_json(tree: Any) -> bool:
         elif kind is list:
             values.extend(value)
         elif kind is int:
-            if abs(value) > 2**63:  # of more digits, perhaps, than Python writes
+            if abs(value) > 2**63:  # perhaps with more digits than Python writes
                 return False
         elif (kind not in SCALARS or value != value) and value is not None:
             return False
@@ -3546,7 +3551,7 @@ def _is_plain_json(tree: Any) -> bool:
 
 
 def is_same_tree(stored: bytes, other: bytes) -> bool:
-    """Whether stored trees are equal, whatever the order of their keys."""
+    """Return whether stored trees are equal, in any order of their keys."""
     return stored == other or len({json.dumps(json.loads(text), sort_keys=True) for text in (stored, other)}) == 1
 
 
@@ -3554,7 +3559,7 @@ TEXT_TYPES = {"predictions": TEXTS, "references": TEXT_LISTS}
 
 
 def stored_table(batches: list[dict[str, Side]], schema: pa.Schema) -> pa.Table:
-    """The batches as a table of two structs; the shorter side is padded with nulls."""
+    """Return the batches as a table of two structs; the shorter side is padded with nulls."""
     columns = []
     for side, kind in zip(schema.names, schema.types, strict=True):
         fields = [pa.concat_arrays(parts) for parts in zip(*(batch[side] for batch in batches), strict=True)]
@@ -3579,11 +3584,11 @@ def id_list(ids: pa.Array) -> list[str]:
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/questions/pairing.py
-# Predictions and references brought together by question_id.
+# Pair predictions and references by question_id.
 # ---------------------------------------------------------------------------------------------------
 
 class Aligned(NamedTuple):
-    """The questions in the order of the references, with a null for each prediction that did not come."""
+    """The questions in the order of the references, with a null for each missing prediction."""
 
     question_ids: list[str] | None
     texts: pa.Array
@@ -3624,7 +3629,7 @@ def align_questions(
 
 
 def unmatched_ids(missing_ids: pa.Array, unknown_ids: pa.Array, n: int, missing: str, unknown: str) -> list[str]:
-    """Return the notes on ids, of n questions, that are on one side only, or raise the error that they are."""
+    """Return the notes on missing and unknown ids of n questions, or raise the error where they are not allowed."""
     without_prediction = _count_ids(missing_ids, "without a prediction (missing: {})")
     without_question = _count_ids(unknown_ids, "in the predictions without a reference (unknown: {})")
     if (len(missing_ids) and missing == "error") or (len(unknown_ids) and unknown == "error"):

@@ -45,8 +45,7 @@ def text_array(texts: Sequence[str | Any]) -> pa.LargeStringArray:
 
 def text_list_array(lists: Sequence[Sequence[str | Any]]) -> pa.LargeListArray:
     """Return lists of texts as an Arrow array, with the errors of `text_array`."""
-    texts = text_array(list(chain.from_iterable(lists)))
-    return pa.Array.from_buffers(TEXT_LISTS, len(lists), [None, pa.py_buffer(_list_starts(lists))], children=[texts])
+    return _in_lists(text_array(list(chain.from_iterable(lists))), lists)
 
 
 def bytes_array(values: Sequence[bytes | None]) -> pa.LargeBinaryArray:
@@ -59,10 +58,13 @@ def bytes_array(values: Sequence[bytes | None]) -> pa.LargeBinaryArray:
 
 def bytes_list_array(lists: Sequence[Sequence[bytes | None]]) -> pa.LargeListArray:
     """Return lists of byte strings as an Arrow array."""
-    values = bytes_array(list(chain.from_iterable(lists)))
-    return pa.Array.from_buffers(
-        pa.large_list(BYTES), len(lists), [None, pa.py_buffer(_list_starts(lists))], children=[values]
-    )
+    return _in_lists(bytes_array(list(chain.from_iterable(lists))), lists)
+
+
+def _in_lists(values: pa.Array, lists: Sequence[Sequence[Any]]) -> pa.LargeListArray:
+    """Return the values as lists of the same lengths as these."""
+    buffers = [None, pa.py_buffer(_list_starts(lists))]
+    return pa.Array.from_buffers(pa.large_list(values.type), len(lists), buffers, children=[values])
 
 
 def number_array(values: npt.NDArray[Any], is_null: npt.NDArray[np.bool_] | None = None) -> pa.Array:
@@ -128,9 +130,12 @@ def arrow_type(given: pa.DataType) -> pa.DataType | None:
     if pa.types.is_list(given) or pa.types.is_large_list(given) or pa.types.is_fixed_size_list(given):
         inner = arrow_type(given.value_type)
         return TEXT_LISTS if inner == TEXTS else None
-    inner = given.value_type if pa.types.is_dictionary(given) else given
-    is_text = pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner)
-    return TEXTS if is_text else None
+    return TEXTS if is_text(given.value_type if pa.types.is_dictionary(given) else given) else None
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type is a type of texts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def as_array(block: pa.Array | pa.ChunkedArray) -> pa.Array:

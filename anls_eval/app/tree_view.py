@@ -55,7 +55,7 @@ def _python_literal(text: str, name: str, json_error: FormatError) -> Any:
     except SyntaxError as error:
         if (error.lineno or 0, error.offset or 0) > (int(place[1]), int(place[2])) and "'" in text:
             where = f"line {error.lineno}, column {error.offset}"
-            raise FormatError(name, where, f"not a Python literal: {error.msg}. Fix it there.") from None
+            raise FormatError(name, f"not a Python literal: {error.msg}. Fix it there.", where) from None
     except (ValueError, TypeError, MemoryError, RecursionError):
         pass
     raise json_error from None

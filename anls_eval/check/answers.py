@@ -68,15 +68,7 @@ def _faults_of_text(answer: Any, accepted: Sequence[str] | None) -> tuple[list[F
 
 
 def text_faults(text: str, accepted: Sequence[str] | None) -> list[Fault]:
-    r"""Return what is suspicious in a text, each code at most once; tags, prefixes and refusals that are accepted pass.
-
-    Example:
-        >>> for fault in text_faults(" The answer is **Lima**", ["Lima"]):
-        ...     print(*fault)
-        answer-blanks ' The answer is **Lima**' True
-        answer-markup '**Lima**' False
-        answer-prefix 'The answer is' False
-    """
+    """Return what is suspicious in a text, each code at most once; accepted tags, prefixes and refusals pass."""
     if accepted is not None and text in accepted:
         return []
     faults: list[Fault] = []
@@ -106,12 +98,7 @@ def text_faults(text: str, accepted: Sequence[str] | None) -> list[Fault]:
 
 
 def fixed_text(text: str) -> str:
-    """Return the text without whitespace around it, decoded correctly where it certainly was not.
-
-    Example:
-        >>> fixed_text(" cafÃ© "), fixed_text("Ã la carte")
-        ('café', 'Ã la carte')
-    """
+    """Return the text without whitespace around it, decoded correctly where it certainly was not."""
     repaired = _decoded_again(text)
     return (text if repaired is None else repaired).strip()
 

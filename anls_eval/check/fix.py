@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 import json
 import os
@@ -18,8 +17,7 @@ from anls_eval.check.problem import CheckReport
 from anls_eval.check.rows import Rows, read_references
 from anls_eval.errors import short_repr
 from anls_eval.files import FormatError
-from anls_eval.files.source import ABSENT
-from anls_eval.files.values import listed_column
+from anls_eval.files.reading import whole_rows
 from anls_eval.files.write import whole_file
 
 
@@ -68,50 +66,42 @@ def fix_submission(
     references = None if references_path is None else read_references(references_path, format, columns or {})
     report, fixes = examine(path, references, format, columns or {})
     if fixes is None:
-        raise FormatError(path, "", f"cannot be fixed: {report.problems[0].found}")
+        raise FormatError(path, f"cannot be fixed: {report.problems[0].found}")
     rows = fixes.rows
     if rows.faults:
         place = next(iter(rows.faults))
-        raise FormatError(path, place, "the row cannot be read, and a fixed file would lose it. Fix it by hand first.")
+        raise FormatError(path, "the row cannot be read, and a fixed file would lose it. Fix it by hand first.", place)
     write = _WRITERS.get(out.suffix)
     if write is None or (rows.portal and out.suffix != ".json"):
-        raise FormatError(str(out), "", f"expected a name in {'.json' if rows.portal else ', '.join(_WRITERS)}.")
-    names = _Names.of(rows)
+        raise FormatError(str(out), f"expected a name in {'.json' if rows.portal else ', '.join(_WRITERS)}.")
+    right = _right_names(rows)
+    renamed = dict(zip((rows.id_key, rows.answer_key), right, strict=True))
+    names = {name: renamed.get(name, name) for name in rows.source.names}
+    # Without a portal, a file with these names is still read as one of the Robust Reading Competition's.
+    integers = rows.portal.integer_ids if rows.portal else right == ("questionId", "answer")
     with whole_file(out) as unfinished, unfinished.open("wb") as stream:
-        for text in write(_fixed(fixes, names), [names.new(name) for name in rows.source.names]):
+        for text in write(_fixed(fixes, names, integers), list(names.values())):
             # JSON's escape for a lone surrogate, which UTF-8 cannot hold.
             stream.write(text.encode("utf-8", "backslashreplace"))
-    roles = {"question_id": names.right[0]} if rows.id_key else {}
+    roles = {"question_id": right[0]} if rows.id_key else {}
     portal = rows.portal.name if rows.portal else None
-    return examine(str(out), references, portal, {**roles, "prediction": names.right[1]}, most)[0]
+    return examine(str(out), references, portal, {**roles, "prediction": right[1]}, most)[0]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Names:
-    """The old and the right names of the columns of ids and answers."""
-
-    old: tuple[str | None, str]
-    right: tuple[str, str]
-
-    @classmethod
-    def of(cls, rows: Rows) -> _Names:
-        if rows.portal:
-            return cls((rows.id_key, rows.answer_key), (rows.portal.question_id, rows.portal.answer))
-        if rows.source.layout == "values":  # without names of its own
-            return cls((rows.id_key, rows.answer_key), ("question_id", "prediction"))
-        answer = "prediction" if rows.answer_key == "answers" else rows.answer_key
-        return cls((rows.id_key, rows.answer_key), (rows.id_key or "", answer))
-
-    def new(self, name: str) -> str:
-        return dict(zip(self.old, self.right, strict=True)).get(name, name)
+def _right_names(rows: Rows) -> tuple[str, str]:
+    """Return what the columns of ids and answers should be called."""
+    if rows.portal:
+        return rows.portal.question_id, rows.portal.answer
+    if rows.source.layout == "values":  # without column names
+        return "question_id", "prediction"
+    return rows.id_key or "", "prediction" if rows.answer_key == "answers" else rows.answer_key
 
 
-def _fixed(fixes: Fixes, names: _Names) -> Iterator[dict[str, Any]]:
+def _fixed(fixes: Fixes, names: Mapping[str, str], integers: bool) -> Iterator[dict[str, Any]]:
     """Yield the rows as objects, with their right keys, ids and answers."""
     rows = fixes.rows
-    # Without a portal, a file with these names is still read as one of the Robust Reading Competition's.
-    integers = rows.portal.integer_ids if rows.portal else names.right == ("questionId", "answer")
-    for row, fields in enumerate(_objects(rows)):
+    blocks = rows.source.read(list(names), 16_384)
+    for row, fields in enumerate(chain.from_iterable(map(whole_rows, blocks))):
         if row in fixes.left_out:
             continue
         if row in rows.other_keys:
@@ -122,15 +112,7 @@ def _fixed(fixes: Fixes, names: _Names) -> Iterator[dict[str, Any]]:
             text = fixes.ids.get(row, fields[rows.id_key])
             is_text = row in fixes.ids or rows.source.in_cells
             fields[rows.id_key] = as_integer(text) if integers and is_text else text
-        yield {names.new(name): value for name, value in fields.items()}
-
-
-def _objects(rows: Rows) -> Iterator[dict[str, Any]]:
-    """Yield each row with all its columns."""
-    names = list(rows.source.names)
-    for block in rows.source.read(names, 16_384):
-        for values in zip(*(listed_column(block.columns[name]) for name in names), strict=True):
-            yield {name: value for name, value in zip(names, values, strict=True) if value is not ABSENT}
+        yield {names[name]: value for name, value in fields.items()}
 
 
 _Objects = Iterable[dict[str, Any]]

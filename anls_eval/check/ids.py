@@ -19,19 +19,12 @@ _MOST_DIGITS = 300  # that a float can have
 
 
 class IdCheck(NamedTuple):
-    """The ids of a submission.
+    """The ids of a submission."""
 
-    Args:
-        texts: The id of each row as text, fixed where the row has a fault; None where it cannot be known.
-        faults: The rows with a fault, and the fault. If its fix is certain, `texts` has the id that was meant.
-        missing: Ids of the references that no row has, in their order.
-        extra: Rows whose id no reference has.
-    """
-
-    texts: list[str | None]
-    faults: list[tuple[int, Fault]]
-    missing: list[str]
-    extra: list[int]
+    texts: list[str | None]  # of each row, fixed where the row has a fault; None where it cannot be known
+    faults: list[tuple[int, Fault]]  # by row; if the fix is certain, `texts` has the id that was meant
+    missing: list[str]  # ids of the references that no row has, in their order
+    extra: list[int]  # rows whose id no reference has
 
 
 def check_ids(ids: Sequence[Any], references: Collection[str] | None, *, integers: bool, in_cells: bool) -> IdCheck:
@@ -39,13 +32,6 @@ def check_ids(ids: Sequence[Any], references: Collection[str] | None, *, integer
 
     A faulty id that tells which one was meant counts as that one, so that no fault is reported twice. `integers` says
     whether the portal takes integers only, `in_cells` whether the ids come from a table, whose cells have no types.
-
-    Example:
-        >>> found = check_ids([7, "8.0", " 9", 12], ["7", "8", "9", "10"], integers=False, in_cells=False)
-        >>> found.texts, found.missing, found.extra
-        (['7', '8', '9', '12'], ['10'], [3])
-        >>> found.faults
-        [(1, ('id-float', "'8.0'", True)), (2, ('id-blanks', "' 9'", True))]
     """
     known = None if references is None else dict.fromkeys(references)
     if integers and known is not None:
@@ -54,7 +40,8 @@ def check_ids(ids: Sequence[Any], references: Collection[str] | None, *, integer
     if set(map(type, ids)) == {int}:
         texts: list[str | None] = list(map(str, ids))
     else:
-        read = _one_by_one(ids, known, integers, in_cells)
+        of_numbers = known is not None or _are_numbers(ids)
+        read = [_read(own, known, integers and not in_cells, in_cells, of_numbers) for own in ids]
         texts = [text for text, _ in read]
         faults = [(row, fault) for row, (_, fault) in enumerate(read) if fault is not None]
     if known is None:
@@ -62,7 +49,11 @@ def check_ids(ids: Sequence[Any], references: Collection[str] | None, *, integer
     given = set(texts)
     missing = [own for own in known if own not in given]
     extra = [row for row, text in enumerate(texts) if text is not None and text not in known]
-    for code, key, applies in (("id-zeros", _without_zeros, _has_digits), ("id-digits", _as_float, _is_long)):
+    keys: list[tuple[str, Callable[[str], object], Callable[[str], bool]]] = [
+        ("id-zeros", lambda text: text.lstrip("0"), _has_digits),
+        ("id-digits", lambda text: float(int(text)), _is_long),
+    ]
+    for code, key, applies in keys:
         found = _meant(texts, missing, extra, key, applies)
         faults += [
             (row, (code, f"{ids[row]!r} for {' or '.join(map(repr, own[:3]))}", certain))
@@ -76,16 +67,10 @@ def check_ids(ids: Sequence[Any], references: Collection[str] | None, *, integer
     return IdCheck(texts, sorted(faults, key=lambda fault: fault[0]), missing, extra)
 
 
-def _one_by_one(
-    ids: Sequence[Any], known: Collection[str] | None, integers: bool, in_cells: bool
-) -> list[tuple[str | None, Fault | None]]:
-    if known is None:
-        # "3.0" is a number that became a float only among numbers; elsewhere it can be the number of a section.
-        has_decimals = any(isinstance(own, str) and "." in own and _DECIMAL.fullmatch(own.strip()) for own in ids)
-        of_numbers = has_decimals and all(map(_is_number, ids))
-    else:
-        of_numbers = True
-    return [_read(own, known, integers and not in_cells, in_cells, of_numbers) for own in ids]
+def _are_numbers(ids: Sequence[Any]) -> bool:
+    """Return whether "3.0" became a float: only among numbers; elsewhere it can be the number of a section."""
+    has_decimals = any(isinstance(own, str) and "." in own and _DECIMAL.fullmatch(own.strip()) for own in ids)
+    return has_decimals and all(map(_is_number, ids))
 
 
 def _is_number(value: Any) -> bool:
@@ -153,16 +138,8 @@ def _meant(
     return {row: (by_key[own], len(by_key[own]) == wanted[own] == 1) for row, own in rows if own in by_key}
 
 
-def _without_zeros(text: str) -> str:
-    return text.lstrip("0")
-
-
 def _has_digits(text: str) -> bool:
     return text.isascii() and text.isdecimal()
-
-
-def _as_float(text: str) -> float:
-    return float(int(text))
 
 
 def _is_long(text: str) -> bool:

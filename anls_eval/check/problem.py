@@ -7,17 +7,11 @@ from typing import Any, NamedTuple
 
 
 class Kind(NamedTuple):
-    """One kind of problem.
+    """One kind of problem."""
 
-    Args:
-        at_portal: Its severity where a portal takes the submission.
-        without_portal: Its severity where `score_submission` does.
-        remedy: What to do.
-    """
-
-    at_portal: str
-    without_portal: str
-    remedy: str
+    at_portal: str  # its severity where a portal takes the submission
+    without_portal: str  # its severity where `score_submission` does
+    remedy: str  # what to do
 
 
 def _refused(remedy: str, without_portal: str = "refused") -> Kind:

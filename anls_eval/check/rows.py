@@ -8,50 +8,34 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from anls_eval.arrow import as_list
 from anls_eval.check.portals import PORTALS, Portal
 from anls_eval.files import FormatError, open_references
 from anls_eval.files.columns import LAYOUTS, Found, find_columns
 from anls_eval.files.detection import open_source
 from anls_eval.files.files import find_file
 from anls_eval.files.source import ABSENT, Source
-from anls_eval.files.values import list_in_text, listed_column
+from anls_eval.files.values import list_in_text
 
 _ANSWER_KEYS = ("answer", "prediction", "prediction_text", "pred", "response", "answers")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a submission as the file has them, valid or not.
+    """The rows of a submission as the file has them, valid or not."""
 
-    Args:
-        path: The file.
-        source: The opened file.
-        compression: ``"gzip"``, ``"zstd"`` or None.
-        is_json_list: Whether the file is a JSON list.
-        portal: The portal whose rules apply.
-        format: The most specific name of its format.
-        id_key: The column of the ids, or None.
-        answer_key: The column of the answers.
-        ids: The ids; None if there is no such column.
-        answers: The answers; of rows without one in the usual column, that of another.
-        other_keys: The keys of those answers, by row.
-        confidences: The confidences, where the portal takes some and the file has them.
-        faults: Rows that cannot be read, by their place.
-    """
-
-    path: str
     source: Source
     compression: str | None
     is_json_list: bool
-    portal: Portal | None
-    format: str
-    id_key: str | None
-    answer_key: str
+    portal: Portal | None  # whose rules apply
+    format: str  # the most specific name
+    id_key: str | None  # the column of the ids
+    answer_key: str  # the column of the answers
     ids: list[Any] | None
-    answers: list[Any]
-    other_keys: dict[int, str]
-    confidences: list[Any] | None
-    faults: dict[str, FormatError]
+    answers: list[Any]  # of rows without one in the usual column, that of another
+    other_keys: dict[int, str]  # the columns of those answers, by row
+    confidences: list[Any] | None  # where the portal takes some and the file has them
+    faults: dict[str, FormatError]  # rows that cannot be read, by their place
     _starts: list[int]
     _places: list[Callable[[int], str]]
 
@@ -72,15 +56,10 @@ class Rows:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class References:
-    """What the submission is compared with.
-
-    Args:
-        ids: The ids, or None if the file has none.
-        answers: The accepted answers, in the same order; None for a tree, which ANLS* scores.
-    """
+    """What the submission is compared with."""
 
     ids: list[str] | None
-    answers: list[tuple[str, ...] | None]
+    answers: list[tuple[str, ...] | None]  # the accepted ones; None for a tree, which ANLS* scores
 
 
 def read_references(path: str | os.PathLike[str], format_name: str | None, columns: Mapping[str, str]) -> References:
@@ -90,8 +69,8 @@ def read_references(path: str | os.PathLike[str], format_name: str | None, colum
     ids: list[str] = []
     answers: list[tuple[str, ...] | None] = []
     for batch in reader.batches():
-        ids += [] if batch.question_ids is None else listed_column(batch.question_ids)
-        answers += map(_accepted, listed_column(batch.values))
+        ids += [] if batch.question_ids is None else as_list(batch.question_ids)
+        answers += map(_accepted, as_list(batch.values))
     return References(ids if "question_id" in reader.detected.columns else None, answers)
 
 
@@ -126,24 +105,23 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
     starts, places = [], []
     wanted = dict.fromkeys((*found.question_id, found.value, *others, *confidence))
     for block in source.read(list(wanted), 16_384):
-        values = listed_column(block.columns[found.value])
+        values = as_list(block.columns[found.value])
         for name in others:
-            given_too = [(row, own) for row, own in enumerate(listed_column(block.columns[name])) if own is not ABSENT]
+            given_too = [(row, own) for row, own in enumerate(as_list(block.columns[name])) if own is not ABSENT]
             beside[name] = beside[name] or any(values[row] is not ABSENT for row, _ in given_too)
             instead[name] |= {len(answers) + row: own for row, own in given_too if not beside[name]}
-        parts = [listed_column(block.columns[name]) for name in found.question_id]
+        parts = [as_list(block.columns[name]) for name in found.question_id]
         ids += parts[0] if len(parts) == 1 else [": ".join(map(str, own)) for own in zip(*parts, strict=True)]
         starts.append(len(answers))
         places.append(block.place)
         in_lists = portal is not None and portal.lists and source.in_cells
         answers += [_listed(value) for value in values] if in_lists else values
-        confidences += [value for name in confidence for value in listed_column(block.columns[name])]
+        confidences += [value for name in confidence for value in as_list(block.columns[name])]
     # A key that some row has beside its answer is something else, such as the accepted answers.
     other_keys = {row: name for name in others if not beside[name] for row in instead[name]}
     for row, name in other_keys.items():
         answers[row] = instead[name][row]
     return Rows(
-        path=path,
         source=source,
         compression=compression,
         is_json_list=source.container == "json" and _begins_with(path, b"["),

@@ -198,7 +198,7 @@ def explain(
     if (json_file is None) == (prediction is None) or (prediction is not None and not answers):
         raise ValueError("expected a PREDICTION with at least one ANSWER, or --json-file FILE")
     if json_file is not None:
-        from anls_eval.files.documents import read_document
+        from anls_eval.files.json_files import read_document
 
         given, expected = read_document(json_file)
         document = scoring.explain(given, expected, protocol=protocol or "anls_star", threshold=threshold)

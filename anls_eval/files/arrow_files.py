@@ -12,11 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from anls_eval.arrow import as_bools, number_array
+from anls_eval.arrow import as_bools, is_text, number_array
 from anls_eval.files.errors import FormatError, listed, repeated
 from anls_eval.files.files import File
 from anls_eval.files.source import Block, Source, from_row
-from anls_eval.files.values import is_text
 
 
 @contextlib.contextmanager
@@ -25,15 +24,11 @@ def _faults_named(path: str, kind: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
         problem = f"not a readable {kind} file: {str(error).rstrip('.')}. It is truncated or damaged"
-        raise FormatError(path, "", f"{problem}: write or download it again.") from None
+        raise FormatError(path, f"{problem}: write or download it again.") from None
 
 
 def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
-    """Open a Parquet file, or its rows from `start` to before `stop`; row groups are read as they are needed.
-
-    Raises:
-        FormatError: The file is damaged.
-    """
+    """Open a Parquet file, or its rows from `start` to before `stop`; row groups are read as they are needed."""
     with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
         metadata = pq.ParquetFile(stream).metadata
         names = _names(metadata.schema.to_arrow_schema(), file.path)
@@ -84,7 +79,10 @@ def open_arrow(file: File) -> Source:
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
-            yield from _blocks(_ipc_batches(_ipc_reader(stream)), wanted, size, file)
+            reader = _ipc_reader(stream)
+            is_file = isinstance(reader, pa.ipc.RecordBatchFileReader)
+            batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
+            yield from _blocks(batches, wanted, size, file)
 
     return Source("arrow", names, None, read)
 
@@ -93,12 +91,6 @@ def _ipc_reader(stream: Any) -> Any:
     is_file = stream.read(6) == b"ARROW1"
     stream.seek(0)
     return pa.ipc.open_file(stream) if is_file else pa.ipc.open_stream(stream)
-
-
-def _ipc_batches(reader: Any) -> Iterator[pa.RecordBatch]:
-    if isinstance(reader, pa.ipc.RecordBatchFileReader):
-        return (reader.get_batch(number) for number in range(reader.num_record_batches))
-    return iter(reader)
 
 
 def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File, first: int = 0) -> Iterator[Block]:
@@ -124,7 +116,7 @@ def _check_types(schema: pa.Schema, path: str) -> None:
             kinds += [kind.field(number).type for number in range(kind.num_fields)]
             if any(own(kind) for own in _SHARING):
                 problem = f"the column {field.name!r} is of the Arrow type {kind}. Cast it to texts, lists or numbers."
-                raise FormatError(path, "", problem)
+                raise FormatError(path, problem)
 
 
 _SHARING = pa.types.is_run_end_encoded, pa.types.is_list_view, pa.types.is_large_list_view, pa.types.is_union
@@ -182,7 +174,7 @@ def _names(schema: pa.Schema, path: str) -> tuple[str, ...]:
     names = tuple(schema.names)
     twice = repeated(names)
     if twice is not None:
-        raise FormatError(path, "", f"two columns are named {twice!r}. Rename one; they are: {listed(names)}.")
+        raise FormatError(path, f"two columns are named {twice!r}. Rename one; they are: {listed(names)}.")
     return names
 
 
@@ -196,7 +188,6 @@ def open_dataset(path: str) -> Source:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
         raise FormatError(
             path,
-            "",
             f"not a dataset on disk: {str(error).rstrip('.')}. Expected a file, or a folder written by save_to_disk.",
         ) from None
     return _dataset_source("dataset", loaded, split, path)
@@ -208,14 +199,14 @@ def open_hub(path: str) -> Source:
 
     name, *rest = path.removeprefix("hub:").split(":")
     if not name or len(rest) > 2:
-        raise FormatError(path, "", "expected hub:name, hub:name:split or hub:name:config:split.")
+        raise FormatError(path, "expected hub:name, hub:name:split or hub:name:config:split.")
     try:
         is_config = len(rest) == 2 or (len(rest) == 1 and rest[0] in datasets.get_dataset_config_names(name))
         config = rest[0] if is_config else None
         split = rest[-1] if rest and (len(rest) == 2 or config is None) else None
         loaded = datasets.load_dataset(name, config, streaming=True)
     except Exception as error:  # the network, the Hub and the dataset's files each raise their own
-        raise FormatError(path, "", f"cannot be loaded: {error}") from None
+        raise FormatError(path, f"cannot be loaded: {error}") from None
     return _dataset_source("hub", loaded, split, path)
 
 
@@ -226,12 +217,10 @@ def _dataset_source(container: str, loaded: Any, split: str | None, path: str) -
             split = splits[0]
         if split not in splits:
             asked = "it has several splits" if split is None else f"it has no split {split!r}"
-            raise FormatError(
-                path, "", f"{asked}: {listed(splits)}. Write {path.removesuffix(f':{split}')}:{splits[0]}."
-            )
+            raise FormatError(path, f"{asked}: {listed(splits)}. Write {path.removesuffix(f':{split}')}:{splits[0]}.")
         loaded = loaded[split]
     elif split is not None:
-        raise FormatError(path, "", f"it has no splits, so there is no {split!r}. Leave the split out.")
+        raise FormatError(path, f"it has no splits, so there is no {split!r}. Leave the split out.")
     names = tuple(loaded.column_names or next(iter(loaded.take(1))))
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:

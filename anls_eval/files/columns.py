@@ -12,6 +12,7 @@ IDS = ("questionId", "question_id", "id", "qid")
 _PREDICTIONS = ("prediction", "prediction_text", "pred", "response")
 _ANSWERS = ("answers", "gold", "reference")
 _EITHER = ("answer",)  # what submissions call the prediction, and some references the answer
+_DOCUMENTS = ("docId", "doc_id", "docid", "document", "ucsf_document_id", "image", "image_local_name")
 
 ROLES = ("question_id", "prediction", "answers", "answer_type", "document")
 """The roles that a column can have."""
@@ -27,37 +28,17 @@ Groups = tuple[tuple[str, ...], ...]
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """The columns of one kind of file.
-
-    Args:
-        name: Its name in `format`.
-        known_by: A file with all of these columns has this layout.
-        question_id: Names of the id.
-        prediction: Names of the prediction.
-        answers: Names of the accepted answers.
-        more_answers: Column with further accepted answers, where the answer is not a list.
-        document: Names of the document, preferred first.
-        id_parts: Columns that together identify a question, where there is no id.
-        in_cells: Whether a list of answers is written as text; None if that depends on the file.
-    """
+    """The columns of one kind of file; of the document's names, the first that is there counts."""
 
     name: str
-    known_by: tuple[str, ...] = ()
+    known_by: tuple[str, ...] = ()  # a file with all of these columns has this layout
     question_id: Groups = (IDS,)
     prediction: Groups = (_PREDICTIONS, _EITHER)
     answers: Groups = (_ANSWERS, _EITHER)
-    more_answers: str | None = None
-    document: tuple[str, ...] = (
-        "docId",
-        "doc_id",
-        "docid",
-        "document",
-        "ucsf_document_id",
-        "image",
-        "image_local_name",
-    )
-    id_parts: tuple[str, ...] = ()
-    in_cells: bool | None = None
+    more_answers: str | None = None  # column with further accepted answers, where the answer is not a list
+    document: tuple[str, ...] = _DOCUMENTS
+    id_parts: tuple[str, ...] = ()  # columns that together identify a question, where there is no id
+    in_cells: bool | None = None  # whether a list of answers is written as text; None if that depends on the file
 
 
 _PLAIN = Layout("")
@@ -117,23 +98,14 @@ LAYOUTS = {
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """Which column is what, for one side.
-
-    Args:
-        layout: The layout.
-        question_id: The id's column, or several that make it up together, or none.
-        value: The column of the predictions or of the answers.
-        extra: The further columns to read, by what they are called in a batch.
-        has_other_side: Whether the file has a column for the other side, too.
-        more_answers: A column with further accepted answers.
-    """
+    """Which column is what, for one side."""
 
     layout: Layout
-    question_id: tuple[str, ...]
-    value: str
-    extra: dict[str, str]
-    has_other_side: bool
-    more_answers: str | None
+    question_id: tuple[str, ...]  # the id's column, or several that make it up together, or none
+    value: str  # the column of the predictions or of the answers
+    extra: dict[str, str]  # the further columns to read, by what they are called in a batch
+    has_other_side: bool  # whether the file has a column for the other side, too
+    more_answers: str | None  # a column with further accepted answers
 
 
 def find_columns(
@@ -156,9 +128,7 @@ def find_columns(
     if unknown:
         close = difflib.get_close_matches(unknown[0], ROLES, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise FormatError(
-            path, "", f"columns names {short_repr(unknown[0])}; expected the roles {', '.join(ROLES)}.{hint}"
-        )
+        raise FormatError(path, f"columns names {short_repr(unknown[0])}; expected the roles {', '.join(ROLES)}.{hint}")
     if given.get(side) == EVERYTHING:
         value = EVERYTHING
     elif side in given:
@@ -220,7 +190,7 @@ def _named(wanted: str, names: Sequence[str], path: str, role: str) -> str:
     found = _matches(((wanted,),), names)
     if len(found) != 1:
         problem = f"no column {short_repr(wanted)}" if not found else f"{wanted!r} could be any of {listed(found)}"
-        raise FormatError(path, "", f"{problem}, named as {role}. The columns are: {listed(names)}.")
+        raise FormatError(path, f"{problem}, named as {role}. The columns are: {listed(names)}.")
     return found[0]
 
 
@@ -238,7 +208,6 @@ def _only(found: list[str], names: Sequence[str], path: str, role: str, groups: 
         hint += " The header seems to be separated by semicolons: use commas or tabs."
     raise FormatError(
         path,
-        "",
         f"{problem}. Expected one column of {usual}; the columns are: {listed(names)}.{hint}",
-        [Remedy("columns", {role: "NAME"}, "name the right one")],
+        remedies=[Remedy("columns", {role: "NAME"}, "name the right one")],
     )

@@ -38,21 +38,17 @@ FORMATS = {
 }
 """Every format by name, with a description. Each can also be compressed with gzip or zstd."""
 
+_PICKLES = b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"
 # Formats that are not read, by their first bytes, with the remedy.
-_NOT_READ = {
+_NOT_READ: dict[bytes | tuple[bytes, ...], str] = {
     b"\xd0\xcf\x11\xe0": "an old Excel file (.xls). Save it as .xlsx or CSV",
     b"%PDF": "a PDF",
-    b"\x80\x02": "a Python pickle, which can run any code. Save it as JSON or CSV",
-    b"\x80\x03": "a Python pickle, which can run any code. Save it as JSON or CSV",
-    b"\x80\x04": "a Python pickle, which can run any code. Save it as JSON or CSV",
-    b"\x80\x05": "a Python pickle, which can run any code. Save it as JSON or CSV",
+    _PICKLES: "a Python pickle, which can run any code. Save it as JSON or CSV",
     b"FEA1": "a Feather file of version 1. Write it again with pyarrow.feather.write_feather",
     b"BZh": "compressed with bzip2. Unpack it, or use gzip or zstd",
     b"\xfd7zXZ": "compressed with xz. Unpack it, or use gzip or zstd",
-    b"\x1f\x8b": "compressed twice. Unpack it once",
-    b"\x28\xb5\x2f\xfd": "compressed twice. Unpack it once",
-    b"\x89PNG": "an image",
-    b"\xff\xd8\xff\xe0": "an image",
+    (b"\x1f\x8b", b"\x28\xb5\x2f\xfd"): "compressed twice. Unpack it once",
+    (b"\x89PNG", b"\xff\xd8\xff\xe0"): "an image",
     b"<": "HTML or XML, perhaps an error page in place of the file. Download it again",
 }
 _LINES = (".jsonl", ".ndjson")
@@ -64,7 +60,7 @@ def open_source(
 ) -> tuple[Source, str | None]:
     """Open a file or dataset, and return it with its compression; `faults` collects unreadable rows by their place."""
     if format_name is not None and format_name not in FORMATS:
-        raise FormatError(path, "", f"unknown format {format_name!r}. Expected one of {', '.join(FORMATS)}.")
+        raise FormatError(path, f"unknown format {format_name!r}. Expected one of {', '.join(FORMATS)}.")
     if path.startswith("hub:"):
         return open_hub(path), None
     folder = path if Path(path).exists() else path.rpartition(":")[0]
@@ -79,7 +75,7 @@ def _container(file: File) -> str:
     with file.open() as stream:
         start = stream.read(4096)
     if not start.strip():
-        raise FormatError(file.path, "", "the file is empty. Expected references or predictions.")
+        raise FormatError(file.path, "the file is empty. Expected references or predictions.")
     if start.startswith(b"PAR1"):
         return "parquet"
     if start.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
@@ -90,7 +86,7 @@ def _container(file: File) -> str:
     if kind is None and b"\0" in start and not start.startswith(_UTF16):
         kind = "neither text nor a known binary format"
     if kind is not None:
-        raise FormatError(file.path, "", f"{kind}. It begins with {start[:8]!r}; supported: {', '.join(FORMATS)}.")
+        raise FormatError(file.path, f"{kind}. It begins with {start[:8]!r}; supported: {', '.join(FORMATS)}.")
     return _text_container(file)
 
 

@@ -11,29 +11,22 @@ class FormatError(AnlsError):
 
     Args:
         path: The file.
-        place: Where in it, such as ``"line 3, column 7"`` or ``"data[2]"``; empty for the file as a whole.
         problem: What is wrong, and the remedy.
+        place: Where in it, such as ``"line 3, column 7"`` or ``"data[2]"``; empty for the file as a whole.
         remedies: Options that help.
 
     Example:
-        >>> print(FormatError("answers.csv", "line 3", "2 fields where the header has 3. Quote fields with commas."))
+        >>> print(FormatError("answers.csv", "2 fields where the header has 3. Quote fields with commas.", "line 3"))
         answers.csv, line 3: 2 fields where the header has 3. Quote fields with commas.
     """
 
-    def __init__(self, path: str, place: str, problem: str, remedies: Sequence[Remedy] = ()) -> None:
+    def __init__(self, path: str, problem: str, place: str = "", remedies: Sequence[Remedy] = ()) -> None:
         super().__init__(problem, remedies=remedies, where=f"{path}, {place}" if place else path)
         self.path, self.place = path, place
 
 
 class FilesError(AnlsError):
-    """Several files cannot be scored.
-
-    Args:
-        problem: The first line.
-        errors: The error of each file.
-        ending: What follows the files.
-        remedies: Options that help.
-    """
+    """Several files cannot be scored: a first line, the errors of the files, and an ending with remedies."""
 
     def __init__(
         self, problem: str, errors: Mapping[str, AnlsError], ending: str = "", remedies: Sequence[Remedy] = ()

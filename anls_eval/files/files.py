@@ -19,18 +19,12 @@ _DENSEST = 100  # times its size that a larger one may expand to; answers and id
 
 @dataclasses.dataclass(frozen=True)
 class File:
-    """A regular file, decompressed as it is read.
-
-    Args:
-        path: The path.
-        compression: ``"gzip"``, ``"zstd"`` or None.
-        max_bytes: Maximum number of bytes after decompression; None for no limit.
-        faults: If given, collects the rows that cannot be read by their place; they are read as rows without values.
-    """
+    """A regular file, decompressed as it is read."""
 
     path: str
-    compression: str | None
-    max_bytes: int | None
+    compression: str | None  # "gzip", "zstd" or None
+    max_bytes: int | None  # after decompression
+    # If given, collects the rows that cannot be read by their place; they are read as rows without values.
     faults: dict[str, FormatError] | None = None
 
     @property
@@ -61,7 +55,7 @@ class File:
         """Raise a FormatError if this many bytes exceed the limit."""
         if self.max_bytes is not None and size > self.max_bytes:
             raise FormatError(
-                self.path, "", f"over the limit of {self.max_bytes:,} bytes after decompression. Split the file."
+                self.path, f"over the limit of {self.max_bytes:,} bytes after decompression. Split the file."
             )
 
     def check_expansion(self, size: int) -> None:
@@ -70,7 +64,6 @@ class File:
         if size > _PLAUSIBLE and size > _DENSEST * (own := Path(self.path).stat().st_size):
             raise FormatError(
                 self.path,
-                "",
                 f"its {own:,} bytes expand to more than {_PLAUSIBLE:,}, over {_DENSEST} times as many, as in files "
                 "made to exhaust memory. If the file is genuine, decompress it first.",
             )
@@ -79,13 +72,13 @@ class File:
 def find_file(path: str, max_bytes: int | None, faults: dict[str, FormatError] | None = None) -> File:
     """Return the file at a path, with its compression by its first bytes."""
     if Path(path).exists() and not Path(path).is_file():
-        raise FormatError(path, "", "not a regular file, which can be read twice. Save the data to a file first.")
+        raise FormatError(path, "not a regular file, which can be read twice. Save the data to a file first.")
     try:
         with Path(path).open("rb") as stream:
             start = stream.read(4)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) else error
-        raise FormatError(path, "", f"cannot be opened: {reason}. Check the path.") from None
+        raise FormatError(path, f"cannot be opened: {reason}. Check the path.") from None
     compression = next((name for magic, name in _COMPRESSIONS.items() if start.startswith(magic)), None)
     return File(path, compression, max_bytes, faults)
 
@@ -106,8 +99,8 @@ class _Decompressed(io.RawIOBase):
         except (OSError, pa.ArrowException) as error:
             raise FormatError(
                 self._file.path,
-                f"after {self._size:,} bytes",
                 f"cannot be read further: {error}. The file is truncated or damaged: download or compress it again.",
+                f"after {self._size:,} bytes",
             ) from None
         self._size += len(data)
         if self._file.compression:
@@ -168,6 +161,6 @@ def _encoding_error(file: File, data: bytes, start: int, line: int, is_cut: bool
         remedy = 'Save it as UTF-8, in Python with .decode("cp1252")'
     return FormatError(
         file.path,
-        f"line {line}, byte {offset + start:,}",
         f"not UTF-8: the byte 0x{data[start]:02x} is not allowed here. It looks like {guess}. {remedy}.",
+        f"line {line}, byte {offset + start:,}",
     )

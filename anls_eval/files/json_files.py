@@ -1,14 +1,14 @@
 """JSON documents: a list of rows, an object around one, SQuAD's nesting, and objects that map ids to values."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from anls_eval.errors import short_repr
 from anls_eval.files.columns import IDS
 from anls_eval.files.errors import FormatError, listed
-from anls_eval.files.files import File, text_of
-from anls_eval.files.json_text import parse
-from anls_eval.files.samples import unfolded
+from anls_eval.files.files import File, find_file, text_of
+from anls_eval.files.json_text import parse, unfolded
 from anls_eval.files.source import KEY, VALUE, Block, Source, by_columns, from_row
 
 
@@ -20,7 +20,7 @@ def open_json(file: File) -> Source:
     if isinstance(document, list):
         return _open_list(document, "", file)
     raise FormatError(
-        file.path, "", f"the JSON value {short_repr(document)} has no rows. Expected a list of rows or an object."
+        file.path, f"the JSON value {short_repr(document)} has no rows. Expected a list of rows or an object."
     )
 
 
@@ -45,12 +45,11 @@ def open_object(document: dict[str, Any], file: File) -> Source:
             )
         raise FormatError(
             path,
-            "",
             f"an object with the keys {listed(document)}: neither a row nor columns of equal length. Write a list "
             'of rows, in pandas with to_json(orient="records").',
         )
     if not document:
-        raise FormatError(path, "", "the object is empty. Expected rows.")
+        raise FormatError(path, "the object is empty. Expected rows.")
     keys, values = list(document), list(document.values())
 
     def columns(wanted: Sequence[str], rows: slice) -> dict[str, Any]:
@@ -68,7 +67,7 @@ def _is_list_of_rows(value: Any) -> bool:
 
 def _open_list(rows: list[Any], key: str, file: File) -> Source:
     if not rows:
-        raise FormatError(file.path, key, "the list is empty. Expected rows.")
+        raise FormatError(file.path, "the list is empty. Expected rows.", key)
 
     def place(row: int) -> str:
         return f"{key}[{row}]"
@@ -78,7 +77,7 @@ def _open_list(rows: list[Any], key: str, file: File) -> Source:
     for number, row in enumerate(rows):
         if not isinstance(row, dict):
             problem = f"{short_repr(row)} among objects. Expected only objects, or none."
-            file.refuse_row(place(number), FormatError(file.path, place(number), problem))
+            file.refuse_row(place(number), FormatError(file.path, problem, place(number)))
     return _of_rows([unfolded(row) if isinstance(row, dict) else {} for row in rows], place)
 
 
@@ -90,19 +89,19 @@ def _open_squad(articles: list[Any], path: str) -> Source:
             where = f"data[{a}].paragraphs[{p}]"
             for q, question in enumerate(_part(paragraph, "qas", path, where)):
                 if not isinstance(question, dict):
-                    raise FormatError(path, f"{where}.qas[{q}]", f"{short_repr(question)}; expected an object.")
+                    raise FormatError(path, f"{short_repr(question)}; expected an object.", f"{where}.qas[{q}]")
                 row = {**question, "document": article.get("title")}
                 if question.get("is_impossible") and not question.get("answers"):
                     row["answers"] = [""]  # SQuAD 2.0 scores no answer as the empty answer
                 rows.append(row)
     if not rows:
-        raise FormatError(path, "data", "no paragraph has a question. Expected paragraphs with qas.")
+        raise FormatError(path, "no paragraph has a question. Expected paragraphs with qas.", "data")
     return _of_rows(rows, from_row(0), layout="squad")
 
 
 def _part(value: Any, key: str, path: str, place: str) -> list[Any]:
     if not isinstance(value, dict) or not isinstance(value.get(key), list):
-        raise FormatError(path, place, f"{short_repr(value)}; expected an object with a list {key!r}, as in SQuAD.")
+        raise FormatError(path, f"{short_repr(value)}; expected an object with a list {key!r}, as in SQuAD.", place)
     found: list[Any] = value[key]
     return found
 
@@ -128,3 +127,13 @@ def _source(
 
 def _from(start: int, place: Callable[[int], str]) -> Callable[[int], str]:
     return lambda row: place(start + row)
+
+
+def read_document(path: str | os.PathLike[str]) -> tuple[Any, Any]:
+    """Read ``{"prediction": ..., "reference": ...}`` from a JSON file; both are trees or texts."""
+    name = os.fspath(path)
+    document = parse(text_of(find_file(name, None)), name)
+    if not isinstance(document, dict) or document.keys() != {"prediction", "reference"}:
+        found = f"the keys {', '.join(document)}" if isinstance(document, dict) else f"a {type(document).__name__}"
+        raise FormatError(name, f'found {found}; expected an object {{"prediction": ..., "reference": ...}}.')
+    return document["prediction"], document["reference"]

@@ -7,8 +7,7 @@ from typing import Any
 from anls_eval.errors import short_repr
 from anls_eval.files.errors import FormatError
 from anls_eval.files.files import File, lines_of
-from anls_eval.files.json_text import parse, parse_lines
-from anls_eval.files.samples import unfolded
+from anls_eval.files.json_text import parse, parse_lines, unfolded
 from anls_eval.files.source import ABSENT, VALUE, Block, Source, by_columns, in_blocks, on_lines
 
 _LOOKED_AT = 100  # rows whose keys are the columns
@@ -19,7 +18,7 @@ def open_json_lines(file: File) -> Source:
     """Open a file with one JSON value per line; empty lines are skipped."""
     first = [value for _, value in islice(_values(file), _LOOKED_AT)]
     if not first:
-        raise FormatError(file.path, "", "the file is empty. Expected a JSON object on each line.")
+        raise FormatError(file.path, "the file is empty. Expected a JSON object on each line.")
     of_objects = isinstance(first[0], dict)
     names = tuple(dict.fromkeys(name for row in first if isinstance(row, dict) for name in unfolded(row)))
 
@@ -71,6 +70,6 @@ def _rows(file: File, of_objects: bool) -> Iterator[tuple[int, Any]]:
         if isinstance(value, dict) != of_objects:
             place, expected = f"line {number}", "an object" if of_objects else "a value that is not an object"
             problem = f"{short_repr(value)}, unlike the first line. Expected {expected}."
-            file.refuse_row(place, FormatError(file.path, place, problem))
+            file.refuse_row(place, FormatError(file.path, problem, place))
             value = {} if of_objects else ABSENT
         yield number, unfolded(value) if of_objects else value

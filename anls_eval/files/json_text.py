@@ -1,4 +1,4 @@
-"""Parse JSON strictly: each key once, and every fault with its place."""
+"""Parse JSON strictly: each key once, and every fault with its place; and the rows of sample logs."""
 
 import json
 import uuid
@@ -37,25 +37,14 @@ def parse(text: str, path: str, line: int | None = None) -> Any:
         at_end = not text[error.pos :].strip() or error.msg.startswith("Unterminated string")
         remedy = "Fix it there; if the text ends too early, it was truncated." if at_end else "Fix it there."
         problem = f"not JSON: {error.msg.removesuffix(' at')}. {remedy}"
-        raise FormatError(path, f"line {number}, column {error.colno}", problem) from None
+        raise FormatError(path, problem, f"line {number}, column {error.colno}") from None
     except _RepeatedKeyError as error:
-        raise FormatError(
-            path,
-            "" if line is None else f"line {line}",
-            f"an object has the key {str(error)!r} twice, so one value would be lost. Remove one of them.",
-        ) from None
+        problem = f"an object has the key {str(error)!r} twice, so one value would be lost. Remove one of them."
     except RecursionError:
-        raise FormatError(
-            path,
-            "" if line is None else f"line {line}",
-            "nested too deeply to be read here. Score such a tree with anls_eval.anls_star_score.",
-        ) from None
+        problem = "nested too deeply to be read here. Score such a tree with anls_eval.anls_star_score."
     except ValueError:  # Python refuses to read integers of thousands of digits
-        raise FormatError(
-            path,
-            "" if line is None else f"line {line}",
-            "an integer has too many digits to read. Write it as text, in quotes.",
-        ) from None
+        problem = "an integer has too many digits to read. Write it as text, in quotes."
+    raise FormatError(path, problem, "" if line is None else f"line {line}")
 
 
 def parse_lines(lines: Sequence[str]) -> list[Any] | None:
@@ -67,3 +56,20 @@ def parse_lines(lines: Sequence[str]) -> list[Any] | None:
         return None
     values, marks = parsed[::2], parsed[1::2]
     return values if len(values) == len(lines) and marks.count(mark) == len(marks) else None
+
+
+def unfolded(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a sample with the columns of its dataset row and its only response; leave other objects unchanged.
+
+    Facts from EleutherAI/lm-evaluation-harness and EvolvingLMMs-Lab/lmms-eval, loggers/evaluation_tracker.py: each
+    line holds ``doc_id`` (the number of the row in the dataset), ``target`` (``str`` of the answers, so that a list is
+    written as Python does), ``filtered_resps`` (the responses that are scored) and, in lm-eval and early lmms-eval, the
+    row itself as ``doc``. lmms-eval adds ``input``.
+    """
+    if "filtered_resps" not in record or "target" not in record:
+        return record
+    doc = record.get("doc")
+    response = record["filtered_resps"]
+    while isinstance(response, list) and len(response) == 1:
+        response = response[0]
+    return {**(doc if isinstance(doc, dict) else {}), **record, "filtered_resps": response}

@@ -1,6 +1,6 @@
 """References and predictions in one file or in several, which are parts of one side: a list, a folder or a pattern."""
 
-import functools
+import dataclasses
 import glob
 import itertools
 import os
@@ -16,8 +16,8 @@ from anls_eval.files.errors import FormatError, repeated
 from anls_eval.files.files import find_file, text_of
 from anls_eval.files.json_files import open_object
 from anls_eval.files.json_text import parse
-from anls_eval.files.reading import Batch, Detected, Reader, open_side, reader_of
-from anls_eval.files.source import KEY, VALUE, Block, Source
+from anls_eval.files.reading import Batch, Detected, Reader, reader_of
+from anls_eval.files.source import KEY, VALUE, Block, Source, in_blocks
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """One file, a folder, a pattern, or a list of them."""
@@ -111,8 +111,7 @@ def open_references(
         A reader that has looked at the start of each file.
 
     Raises:
-        FormatError: A file cannot be read, or there is none. The message says where, what was expected, and how
-            to fix it.
+        FormatError: A file cannot be read, or there is none.
 
     Example:
         >>> import pathlib, tempfile
@@ -142,11 +141,20 @@ def _open(
         return open_documents(paths, side, columns=columns, by=by, max_bytes=max_bytes, label=label)
     readers = []
     for path in paths:
-        reader = open_side(path, side, format_name, columns, by, max_bytes)
-        if len(paths) > 1 and reader.detected.container == "json":  # whose reader holds all of its rows
-            reader = reader.reopened(functools.partial(open_source, path, format_name, max_bytes))
-        readers.append(reader)
+        source, compression = open_source(path, format_name, max_bytes)
+        if len(paths) > 1 and source.container == "json":  # which holds all of its rows
+            source = _reopened(source, path, format_name, max_bytes)
+        readers.append(reader_of(source, path, side, format_name, columns, by, compression))
     return readers[0] if len(readers) == 1 else PartsReader(label, readers)
+
+
+def _reopened(source: Source, path: str, format_name: str | None, max_bytes: int | None) -> Source:
+    """Return the source without rows in memory: the file is opened again whenever it is read."""
+
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        return open_source(path, format_name, max_bytes)[0].read(wanted, size)
+
+    return dataclasses.replace(source, read=read)
 
 
 class PartsReader(Reader):
@@ -184,7 +192,7 @@ class PartsReader(Reader):
             if name not in part.names:
                 other = next(own.detected.path for own in self._parts if name in own.names)
                 raise FormatError(
-                    part.detected.path, "", f"no column {name!r}, which {other} has. Expected it in every file."
+                    part.detected.path, f"no column {name!r}, which {other} has. Expected it in every file."
                 )
         return PartsReader(self.detected.path, [part.also(by) for part in self._parts])
 
@@ -205,20 +213,14 @@ def check_roles(first: Detected, other: Detected) -> None:
         if absent:
             raise FormatError(
                 own.path,
-                "",
                 f"no column for {absent[0]}, which is {with_it.columns[absent[0]]!r} in {with_it.path}. Expected the "
                 "same roles in every file.",
-                [Remedy("columns", {absent[0]: "NAME"}, "name its column")],
+                remedies=[Remedy("columns", {absent[0]: "NAME"}, "name its column")],
             )
 
 
 def _joined(names: Iterable[str | None]) -> str:
     return ", ".join(dict.fromkeys(name for name in names if name))
-
-
-# ---------------------------------------------------------------------------------------------------
-# Which files
-# ---------------------------------------------------------------------------------------------------
 
 
 def is_several(given: Paths, format_name: str | None = None) -> bool:
@@ -234,11 +236,7 @@ def is_several(given: Paths, format_name: str | None = None) -> bool:
 
 
 def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
-    """List the files of a path, a folder, a pattern or a list of them, in the natural order of their names.
-
-    Raises:
-        FormatError: There is none, one comes twice, or one is a folder.
-    """
+    """List the files of a path, a folder, a pattern or a list of them, in the natural order of their names."""
     if not is_several(given, format_name):
         return [os.fspath(given)]  # type: ignore[arg-type] # a list is several
     if not isinstance(given, (str, os.PathLike)):
@@ -251,7 +249,7 @@ def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
         paths = _shown_files(given, glob.glob(os.fspath(given), recursive=True))  # noqa: PTH207 # takes absolute ones
     twice = repeated(os.path.realpath(path) for path in paths if Path(path).exists())
     if twice is not None:
-        raise FormatError(twice, "", "the file is given twice. Expected each once.")
+        raise FormatError(twice, "the file is given twice. Expected each once.")
     return sorted(paths, key=natural_order)
 
 
@@ -263,23 +261,15 @@ def _shown_files(given: str | os.PathLike[str], found: Iterable[str]) -> list[st
     if folder is not None:
         raise FormatError(
             folder,
-            "",
             f"a folder among the files of {os.fspath(given)}. Expected files only: move it, or use a pattern of files.",
         )
     if not paths:
-        raise FormatError(
-            os.fspath(given), "", "no files. Expected a folder with files or a pattern that matches some."
-        )
+        raise FormatError(os.fspath(given), "no files. Expected a folder with files or a pattern that matches some.")
     return paths
 
 
 def natural_order(path: str) -> tuple[list[str | int], str]:
-    """Return a sort key by which ``part-2`` comes before ``part-10``.
-
-    Example:
-        >>> sorted(["part-10.csv", "part-2.csv"], key=natural_order)
-        ['part-2.csv', 'part-10.csv']
-    """
+    """Return a sort key by which ``part-2`` comes before ``part-10``."""
     pieces = re.split(r"([0-9]+)", path)
     return [int(piece) if number % 2 else piece for number, piece in enumerate(pieces)], path
 
@@ -291,11 +281,6 @@ def paths_label(given: Paths, paths: Sequence[str]) -> str:
     if isinstance(given, (str, os.PathLike)):
         return os.fspath(given)
     return f"{paths[0]} and {len(paths) - 1} more"
-
-
-# ---------------------------------------------------------------------------------------------------
-# One document a file
-# ---------------------------------------------------------------------------------------------------
 
 
 def are_documents(
@@ -335,44 +320,28 @@ def open_documents(
     side: str,
     *,
     columns: Mapping[str, str],
-    by: Iterable[str] = (),
+    by: Sequence[str] = (),
     max_bytes: int | None = None,
     label: str | None = None,
 ) -> Reader:
     """Open files that hold one document each, as the rows of one side."""
-    source = _document_source(paths, max_bytes)
+    of_path = {KEY: document_id, VALUE: lambda path: _document(path, max_bytes)}
+
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        for own in in_blocks(iter(paths), min(size, 256)):  # documents are larger than answers
+            yield Block({name: list(map(of_path[name], own)) for name in wanted}, own.__getitem__)
+
+    source = Source("json", (KEY, VALUE), len(paths), read, "values")
     return reader_of(source, label or paths_label(paths, paths), side, None, columns, by)
 
 
 def document_id(path: str) -> str:
-    """Return the id of a document: the name of its file without the ending.
-
-    Example:
-        >>> document_id("invoices/2024.07-a.json.gz")
-        '2024.07-a'
-    """
+    """Return the id of a document: the name of its file without the ending, ``a.b`` for ``folder/a.b.json.gz``."""
     return _ENDINGS.sub("", Path(path).name)
-
-
-def _document_source(paths: Sequence[str], max_bytes: int | None) -> Source:
-    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
-        size = min(size, 256)  # documents are larger than answers
-        for start in range(0, len(paths), size):
-            yield block(wanted, paths[start : start + size])
-
-    def block(wanted: Sequence[str], own: Sequence[str]) -> Block:
-        columns: dict[str, list[Any]] = {}
-        if KEY in wanted:
-            columns[KEY] = list(map(document_id, own))
-        if VALUE in wanted:
-            columns[VALUE] = [_document(path, max_bytes) for path in own]
-        return Block(columns, lambda row: own[row])
-
-    return Source("json", (KEY, VALUE), len(paths), read, "values")
 
 
 def _document(path: str, max_bytes: int | None) -> dict[str, Any]:
     value = parse(text_of(find_file(path, max_bytes)), path)
     if not isinstance(value, dict):
-        raise FormatError(path, "", f"a {type(value).__name__}; expected a document, an object, as in the other files.")
+        raise FormatError(path, f"a {type(value).__name__}; expected a document, an object, as in the other files.")
     return value

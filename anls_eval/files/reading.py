@@ -2,14 +2,14 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from anls_eval.arrow import as_list
 from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, find_columns
-from anls_eval.files.detection import open_source
 from anls_eval.files.errors import FormatError
 from anls_eval.files.source import ABSENT, Block, Source
-from anls_eval.files.values import answer_lists, id_texts, listed_column, present, text_or_list, with_more
+from anls_eval.files.values import answer_lists, id_texts, present, text_or_list, with_more
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,11 +95,6 @@ class Reader:
         """The rows at which the file can be divided cheaply: the ends of the row groups of Parquet."""
         return self._source.cuts
 
-    def reopened(self, reopen: Callable[[], tuple[Source, str | None]]) -> "Reader":
-        """Return a reader of the same that holds no rows: it opens the file again whenever it is read."""
-        source = dataclasses.replace(self._source, read=lambda wanted, size: reopen()[0].read(wanted, size))
-        return Reader(self.detected, source, self._found, self._side)
-
     def without_variants(self) -> "Reader":
         """Return a reader of this file without further accepted answers, as in DUDE's script."""
         found = dataclasses.replace(self._found, more_answers=None)
@@ -125,7 +120,7 @@ class Reader:
             yield batch
             first_row += len(batch)
         if first_row == self._source.first_row:
-            raise FormatError(self.detected.path, "", "there are columns but no rows. Expected one for each question.")
+            raise FormatError(self.detected.path, "there are columns but no rows. Expected one for each question.")
 
     def _ids(self, block: Block, seen: Counter[str]) -> Any:
         parts = [block.columns[name] for name in self._found.question_id]
@@ -134,13 +129,13 @@ class Reader:
         path, cells = self.detected.path, self._source.in_cells
         if len(parts) == 1:
             return id_texts(parts[0], path, block.place, cells)
-        texts = [listed_column(id_texts(part, path, block.place, cells)) for part in parts]
+        texts = [as_list(id_texts(part, path, block.place, cells)) for part in parts]
         return [_numbered(": ".join(own), seen) for own in zip(*texts, strict=True)]
 
     def _values(self, block: Block) -> Any:
         found, path = self._found, self.detected.path
         if found.value == EVERYTHING:
-            return _whole_rows(block, found.question_id)
+            return whole_rows(block, found.question_id)
         column = present(block.columns[found.value], found.value, self._side, path, block.place)
         if self._side == "prediction":
             return column if isinstance(column, list) else text_or_list(column)
@@ -162,27 +157,15 @@ def _numbered(text: str, seen: Counter[str]) -> str:
     return text if seen[text] == 1 else f"{text} ({seen[text]})"
 
 
-def _whole_rows(block: Block, ids: Iterable[str]) -> list[dict[str, Any]]:
-    names = [name for name in block.columns if name not in ids]
-    rows = zip(*(listed_column(block.columns[name]) for name in names), strict=True)
+def whole_rows(block: Block, left_out: Iterable[str] = ()) -> list[dict[str, Any]]:
+    """Return the rows of a block as objects, without some columns."""
+    names = [name for name in block.columns if name not in left_out]
+    rows = zip(*(as_list(block.columns[name]) for name in names), strict=True)
     return [{name: value for name, value in zip(names, row, strict=True) if value is not ABSENT} for row in rows]
 
 
 def _without_gaps(column: Any) -> Any:
     return [None if value is ABSENT else value for value in column] if isinstance(column, list) else column
-
-
-def open_side(
-    path: str,
-    side: str,
-    format_name: str | None,
-    columns: Mapping[str, str],
-    by: Iterable[str],
-    max_bytes: int | None,
-) -> Reader:
-    """Open one side (``"prediction"`` or ``"answers"``) of one file."""
-    source, compression = open_source(path, format_name, max_bytes)
-    return reader_of(source, path, side, format_name, columns, by, compression)
 
 
 def reader_of(
@@ -191,11 +174,10 @@ def reader_of(
     side: str,
     format_name: str | None,
     columns: Mapping[str, str],
-    by: Iterable[str],
+    by: Sequence[str],
     compression: str | None = None,
 ) -> Reader:
-    """Find the columns of a source and return its reader."""
-    by = (by,) if isinstance(by, str) else tuple(by)
+    """Find the columns of a source and return its reader of one side, ``"prediction"`` or ``"answers"``."""
     layout = format_name if format_name in LAYOUTS else source.layout
     found = find_columns(source.names, side, layout=layout, given=columns, by=by, path=path)
     ids = {"question_id": " + ".join(found.question_id)} if found.question_id else {}

@@ -16,42 +16,25 @@ KEY, VALUE = "key", "value"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Block:
-    """Some consecutive rows.
+    """Some consecutive rows."""
 
-    Args:
-        columns: The requested columns, by name.
-        place: Returns the place, for messages, of a row of the block, from 0.
-    """
-
-    columns: dict[str, Column]
-    place: Callable[[int], str]
+    columns: dict[str, Column]  # the requested columns, by name
+    place: Callable[[int], str]  # names a row of the block, counted from 0, in a message
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Source:
-    """An open file whose rows can be read more than once.
+    """An open file whose rows can be read more than once."""
 
-    Args:
-        container: The format of the file itself, such as ``"csv"``.
-        names: The columns.
-        rows: The number of rows, if it is known before they are read.
-        read: Yields the columns with these names in blocks of at most so many rows.
-        layout: The name of the layout, if the structure of the file determines it.
-        in_cells: Whether values are texts of cells, in which a list is written as text.
-        cuts: The rows at which the file can be divided cheaply, the last of them its end; empty if it cannot.
-        within: Returns the source of the rows from one number to before another, for files with cuts.
-        first_row: The number of the first row in the file.
-    """
-
-    container: str
-    names: tuple[str, ...]
-    rows: int | None
-    read: Callable[[Sequence[str], int], Iterator[Block]]
-    layout: str | None = None
-    in_cells: bool = False
-    cuts: tuple[int, ...] = ()
-    within: "Callable[[int, int], Source] | None" = None
-    first_row: int = 0
+    container: str  # the format of the file itself, such as "csv"
+    names: tuple[str, ...]  # of the columns
+    rows: int | None  # their number, if it is known before they are read
+    read: Callable[[Sequence[str], int], Iterator[Block]]  # the columns with these names, at most so many rows at once
+    layout: str | None = None  # if the structure of the file determines it
+    in_cells: bool = False  # whether values are texts of cells, in which a list is written as text
+    cuts: tuple[int, ...] = ()  # the rows at which the file can be divided cheaply, the last of them its end
+    within: "Callable[[int, int], Source] | None" = None  # for files with cuts: the rows from one to before another
+    first_row: int = 0  # its number in the file
 
 
 def on_lines(word: str, lines: Sequence[int]) -> Callable[[int], str]:

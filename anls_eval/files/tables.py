@@ -39,9 +39,9 @@ def _text_rows(file: File, delimiter: str) -> _Rows:
     except csv.Error as error:
         raise FormatError(
             file.path,
-            f"line {reader.line_num}",
             f"not a row of a table: {error}. Quote a field that contains quotes, and double the quotes inside. If the "
             "file ends here, it was truncated.",
+            f"line {reader.line_num}",
         ) from None
 
 
@@ -53,7 +53,7 @@ def _of_width(rows: _Rows, width: int, file: File) -> _Rows:
                 f"{len(row)} fields where the header has {width}: {short_repr(list(row))}. Quote fields that contain "
                 "the separator or line ends. If the file ends here, it was truncated."
             )
-            file.refuse_row(place, FormatError(file.path, place, problem))
+            file.refuse_row(place, FormatError(file.path, problem, place))
             row = [ABSENT] * width
         yield line, row
 
@@ -61,10 +61,10 @@ def _of_width(rows: _Rows, width: int, file: File) -> _Rows:
 def _checked_header(header: Sequence[Any], path: str) -> tuple[str, ...]:
     names = tuple("" if name is None else str(name) for name in header)
     if not any(names):
-        raise FormatError(path, "", "the table is empty. Expected a first row that names the columns.")
+        raise FormatError(path, "the table is empty. Expected a first row that names the columns.")
     twice = repeated(filter(None, names))
     if twice is not None:
-        raise FormatError(path, "line 1", f"two columns are named {twice!r}. Rename one; they are: {listed(names)}.")
+        raise FormatError(path, f"two columns are named {twice!r}. Rename one; they are: {listed(names)}.", "line 1")
     return names
 
 
@@ -103,7 +103,7 @@ def _sheet_rows(file: File) -> _Rows:
         import openpyxl
     except ImportError:
         raise FormatError(
-            file.path, "", "reading a spreadsheet needs openpyxl: pip install '.[eval]' in the folder of anls"
+            file.path, "reading a spreadsheet needs openpyxl: pip install '.[eval]' in the folder of anls"
         ) from None
     with file.open_seekable() as stream:
         try:
@@ -120,7 +120,7 @@ def _sheet_rows(file: File) -> _Rows:
         except Exception as error:  # a damaged file makes openpyxl raise almost anything
             reason = str(error) or type(error).__name__
             raise FormatError(
-                file.path, "", f"not a readable spreadsheet: {reason}. Save it again as .xlsx, or as CSV."
+                file.path, f"not a readable spreadsheet: {reason}. Save it again as .xlsx, or as CSV."
             ) from None
 
 
@@ -142,6 +142,6 @@ def _cell(value: Any, path: str, place: str) -> Any:
         return value
     raise FormatError(
         path,
-        place,
         f"the cell holds {short_repr(value)} instead of the text that was typed. Format the column as text.",
+        place,
     )

@@ -9,16 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from anls_eval.arrow import as_list, is_text
 from anls_eval.errors import short_repr
 from anls_eval.files.errors import FormatError
 from anls_eval.files.source import ABSENT, Column
 
+_SQUAD = {"text", "answer_start"}
+
 Place = Callable[[int], str]
-
-
-def listed_column(column: Column) -> list[Any]:
-    """Return the values of a column as Python objects."""
-    return column if isinstance(column, list) else column.to_pylist()
 
 
 def id_texts(column: Column, path: str, place: Place, in_cells: bool) -> Any:
@@ -53,13 +51,7 @@ def _id_text(value: Any, path: str, place: str, in_cells: bool) -> str:
         problem = f"the question id {value!r} is a floating-point number, which can lose digits. Write ids as text."
     else:
         problem = f"the question id is {short_repr(value)}; expected text or an integer."
-    raise FormatError(path, place, problem)
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is a text type."""
-    found: bool = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    return found
+    raise FormatError(path, problem, place)
 
 
 def present(column: Column, name: str, what: str, path: str, place: Place) -> Column:
@@ -67,7 +59,7 @@ def present(column: Column, name: str, what: str, path: str, place: Place) -> Co
     if isinstance(column, list) and ABSENT in column:
         row = column.index(ABSENT)
         remedy = "Write null where no answer was given." if what == "prediction" else "Add them, or remove the row."
-        raise FormatError(path, place(row), f"{name!r}, which holds the {what} in other rows, is missing. {remedy}")
+        raise FormatError(path, f"{name!r}, which holds the {what} in other rows, is missing. {remedy}", place(row))
     return column
 
 
@@ -75,7 +67,7 @@ def answer_lists(column: Column, in_cells: bool) -> Column:
     """Return the accepted answers, taken from SQuAD's form and, in cells, from the text of a list."""
     if isinstance(column, pa.Array):
         kind = column.type
-        if pa.types.is_struct(kind) and {field.name for field in kind} == {"text", "answer_start"}:
+        if pa.types.is_struct(kind) and {field.name for field in kind} == _SQUAD:
             return answer_lists(pc.struct_field(column, "text"), in_cells)
         column = column.to_pylist() if in_cells else text_or_list(column)
     if isinstance(column, pa.Array):
@@ -94,15 +86,11 @@ def text_or_list(column: pa.Array) -> Column:
 
 
 def _without_squad_form(value: Any) -> Any:
-    if isinstance(value, dict) and value.keys() == {"text", "answer_start"}:
+    if isinstance(value, dict) and value.keys() == _SQUAD:
         return value["text"]
-    if isinstance(value, list) and value and all(_is_squad_answer(item) for item in value):
-        return [item["text"] for item in value]
+    if isinstance(value, list) and value and all(isinstance(own, dict) and own.keys() >= _SQUAD for own in value):
+        return [own["text"] for own in value]
     return value
-
-
-def _is_squad_answer(item: Any) -> bool:
-    return isinstance(item, dict) and {"text", "answer_start"} <= item.keys()
 
 
 _LONGEST_LIST = 1_000_000  # characters; a longer text is one answer
@@ -133,16 +121,13 @@ def list_in_text(text: str) -> str | list[str]:
 
 def with_more(answers: Column, more: Column, answer_types: Column | None) -> list[Any]:
     """Return each list of answers followed by the further ones, unless the answer itself is a list."""
-    kinds = [None] * len(answers) if answer_types is None else listed_column(answer_types)
-    rows = zip(listed_column(answers), listed_column(more), kinds, strict=True)
+    kinds = [None] * len(answers) if answer_types is None else as_list(answer_types)
+    rows = zip(as_list(answers), as_list(more), kinds, strict=True)
     return [
-        own if _is_of_lists(kind) or not _both_lists(own, further) else own + further for own, further, kind in rows
+        own + further if isinstance(own, list) and isinstance(further, list) and not _is_of_lists(kind) else own
+        for own, further, kind in rows
     ]
 
 
 def _is_of_lists(answer_type: Any) -> bool:
     return isinstance(answer_type, str) and answer_type.startswith("list")
-
-
-def _both_lists(own: Any, further: Any) -> bool:
-    return isinstance(own, list) and isinstance(further, list)

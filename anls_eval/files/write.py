@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from anls_eval.arrow import text_array
+from anls_eval.arrow import is_text, text_array
 from anls_eval.files.errors import FormatError
-from anls_eval.files.values import is_text
 
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
@@ -51,7 +50,7 @@ def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.Record
     write = _WRITERS.get(path.with_suffix("").suffix if compression else path.suffix)
     if write is None or (compression and write is _write_parquet):
         raise FormatError(
-            str(path), "", "expected a name ending in .parquet, .csv or .jsonl, the last two also with .gz or .zst."
+            str(path), "expected a name ending in .parquet, .csv or .jsonl, the last two also with .gz or .zst."
         )
     schema, batches = _opened(rows, str(path))
     with (
@@ -86,7 +85,7 @@ def whole_file(path: Path, keep_interrupted: bool = False) -> Iterator[Path]:
         raise KeyboardInterrupt(f"what was written before is kept in {partial}") from None
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else error  # Arrow's message names the unfinished file
-        raise FormatError(str(path), "", f"cannot be written: {reason}.") from None
+        raise FormatError(str(path), f"cannot be written: {reason}.") from None
     finally:
         with contextlib.suppress(OSError):  # it was renamed, or never created
             unfinished.unlink()
@@ -101,7 +100,7 @@ def _opened(rows: Any, path: str) -> tuple[pa.Schema, _Batches]:
     batches = iter(rows)
     first = next(batches, None)
     if first is None:
-        raise FormatError(path, "", "there are neither rows nor columns to write. Pass an empty table.")
+        raise FormatError(path, "there are neither rows nor columns to write. Pass an empty table.")
     return first.schema, chain([first], batches)
 
 

@@ -20,7 +20,7 @@ from anls_eval.rules.protocol import threshold_error
 COLUMNS = Remedy("columns", {"predictions.question_id": "NAME"}, "name their column")
 RESUME = Remedy("resume", True, "continue")
 IDS = AnlsError("a.", remedies=[COUNT_AS_ZERO, IGNORE_UNKNOWN])
-FORMAT = FormatError("a.csv", "line 3", "b.", [COLUMNS])
+FORMAT = FormatError("a.csv", "b.", "line 3", [COLUMNS])
 BAD_PARTS = BadPartsError({"a.csv": FORMAT, "c": AnlsError("d.")}, Path("out"))
 ERRORS = [
     IDS,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from anls_eval.files import FormatError
-from anls_eval.files.documents import read_document
+from anls_eval.files.json_files import read_document
 
 
 @pytest.mark.parametrize(

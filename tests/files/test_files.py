@@ -692,7 +692,7 @@ def test_malformed(tmp_path: Path, content: bytes, problem: str) -> None:
 
 
 def test_the_error_survives_pickling() -> None:
-    error = FormatError("p.csv", "line 2", "wrong. Mend it.")
+    error = FormatError("p.csv", "wrong. Mend it.", "line 2")
     again = pickle.loads(pickle.dumps(error))  # noqa: S301
     assert (str(again), again.path, again.place) == ("p.csv, line 2: wrong. Mend it.", "p.csv", "line 2")
 

@@ -34,7 +34,7 @@ from anls_eval.cli import commands as cli
 from anls_eval.errors import located
 from anls_eval.explanation.answers import explain_answers
 from anls_eval.files import FORMATS, open_predictions, open_references, write_rows
-from anls_eval.files.documents import read_document
+from anls_eval.files.json_files import read_document
 from anls_eval.metric import ANLS
 from anls_eval.registry import protocol_from_signature, signature
 from anls_eval.report import read_system, render_report
