@@ -3693,13 +3693,13 @@ def read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, 
     else:
         prediction_ids, texts = _read_rows(predictions, "predictions", "prediction_text")
         reference_ids, answers = _read_rows(references, "references", "answers")
-    without_ids = None in prediction_ids[:1] or None in reference_ids[:1]
-    if without_ids and texts and answers and (None in prediction_ids[:1]) != (None in reference_ids[:1]):
-        bare, other = ("predictions", "references") if None in prediction_ids[:1] else ("references", "predictions")
+    is_bare = {"predictions": None in prediction_ids[:1], "references": None in reference_ids[:1]}
+    bare, other = sorted(is_bare, key=is_bare.__getitem__, reverse=True)
+    if texts and answers and is_bare[bare] and not is_bare[other]:
         raise ValueError(
             f"{other} have question_ids and {bare} have none; expected both with question_ids or both without."
         )
-    if without_ids:
+    if is_bare[bare]:
         check_same_length(texts, answers, "references")
     prediction_name = _row_name("predictions", "prediction_text", prediction_ids)
     reference_name = _row_name("references", "answers", reference_ids)

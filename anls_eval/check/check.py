@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -35,10 +35,10 @@ def check_submission(
     layout if the file is JSON or JSON Lines. Any other file has no portal.
 
     Args:
-        predictions_path: The submission, in any of `formats.FORMATS`.
+        predictions_path: The submission, in any of `files.FORMATS`.
         references_path: The references. Without them, missing and extra ids, refusals and answers that are long beside
             the accepted ones are not looked for.
-        format: A name in `formats.FORMATS`. Detected by default.
+        format: A name in `files.FORMATS`. Detected by default.
         columns: Columns of both files by role, as for `open_predictions`.
         most: Maximum number of problems of one code in the report; None for all.
 
@@ -66,14 +66,14 @@ def check_submission(
     return examine(os.fspath(predictions_path), references, format, columns or {}, most)[0]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Fixes:
     """The fixes that are certain: right ids and answers by row, and the rows to leave out."""
 
     rows: Rows
-    ids: dict[int, str | None] = dataclasses.field(default_factory=dict)
-    answers: dict[int, Any] = dataclasses.field(default_factory=dict)
-    left_out: set[int] = dataclasses.field(default_factory=set)
+    ids: dict[int, str | None] = field(default_factory=dict)
+    answers: dict[int, Any] = field(default_factory=dict)
+    left_out: set[int] = field(default_factory=set)
 
 
 def examine(
@@ -106,7 +106,7 @@ def examine(
         refused += own.severity == "refused"
         first = shown.setdefault(own.code, [])
         if most is None or len(first) < most:
-            first.append(own if own.row is None else search.placed(own, own.row))
+            first.append(search.placed(own))
     codes = list(KINDS)
     order = sorted(shown, key=lambda code: (SEVERITIES.index(shown[code][0].severity), codes.index(code)))
     report = CheckReport(
@@ -136,9 +136,10 @@ class _Search:
         of_ids = self._of_ids()  # first: they tell which reference a row has
         return chain(self._of_file(), of_ids, self._of_answers(), self._of_confidences())
 
-    def placed(self, problem: Problem, row: int) -> Problem:
-        """Return the problem of a row with its place and id."""
-        return dataclasses.replace(problem, place=self.rows.place(row), question_id=self._ids[row])
+    def placed(self, problem: Problem) -> Problem:
+        """Return a problem with the place and id of its row, if it is in one."""
+        row = problem.row
+        return problem if row is None else replace(problem, place=self.rows.place(row), question_id=self._ids[row])
 
     def _problem(
         self,

@@ -1,4 +1,4 @@
-"""The kinds of problem that a submission can have, a problem, and the report of all."""
+"""The kinds of problem of a submission, a single problem, and the report of all."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
 
 
 def _within(batches: Iterator[pa.RecordBatch], first: int, start: int, end: int) -> Iterator[pa.RecordBatch]:
-    """The rows from `start` to before `end` of batches that begin with row `first`."""
+    """Yield the rows from `start` to before `end` of batches that begin with row `first`."""
     for batch in batches:
         rows = batch.slice(max(start - first, 0), max(end - max(start, first), 0))
         if len(rows):

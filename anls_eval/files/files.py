@@ -125,10 +125,8 @@ def text_of(file: File) -> str:
         data = stream.read()
     try:
         return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        offset = error.start + len(_BOM) * data.startswith(_BOM)
-        line = data.count(b"\n", 0, offset) + 1
-        raise _encoding_error(file, data, offset, line, _is_cut(error)) from None
+    except UnicodeDecodeError:
+        return "".join(line for _, line in lines_of(file))  # raises the error, with its line
 
 
 def lines_of(file: File) -> Iterator[tuple[int, str]]:
@@ -140,16 +138,13 @@ def lines_of(file: File) -> Iterator[tuple[int, str]]:
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
                 start = error.start + len(_BOM) * (number == 1 and line.startswith(_BOM))
-                raise _encoding_error(file, line, start, number, _is_cut(error), offset) from None
+                is_cut = error.reason == "unexpected end of data"
+                raise _encoding_error(file, line, start, number, is_cut, offset) from None
             offset += len(line)
 
 
-def _is_cut(error: UnicodeDecodeError) -> bool:
-    return error.reason == "unexpected end of data"
-
-
-def _encoding_error(file: File, data: bytes, start: int, line: int, is_cut: bool, offset: int = 0) -> FormatError:
-    """Return the error of bytes, from `offset` of the file, that are not UTF-8 at `start`, and a guess why."""
+def _encoding_error(file: File, data: bytes, start: int, line: int, is_cut: bool, offset: int) -> FormatError:
+    """Return the error of a line, from `offset` of the file, that is not UTF-8 at `start`, and a guess why."""
     around = data[max(0, start - 10) : start + 10]
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         guess, remedy = "the byte order mark of UTF-16", 'Save it as UTF-8, in Python with .decode("utf-16")'

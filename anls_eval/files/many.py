@@ -186,7 +186,7 @@ class PartsReader(Reader):
         return self._parts
 
     def also(self, by: Iterable[str]) -> Reader:
-        """Return a reader of the same that also reads these columns, which every file must have."""
+        """Return a reader of these files that also reads further columns, which every file must have."""
         by = tuple(by)
         for part, name in itertools.product(self._parts, by):
             if name not in part.names:
@@ -197,7 +197,7 @@ class PartsReader(Reader):
         return PartsReader(self.detected.path, [part.also(by) for part in self._parts])
 
     def without_variants(self) -> Reader:
-        """Return a reader of the same that leaves further accepted answers out, as DUDE's script does."""
+        """Return a reader of these files without further accepted answers, as in DUDE's script."""
         return PartsReader(self.detected.path, [part.without_variants() for part in self._parts])
 
     def batches(self, size: int = 16_384) -> Iterator[Batch]:
@@ -224,7 +224,7 @@ def _joined(names: Iterable[str | None]) -> str:
 
 
 def is_several(given: Paths, format_name: str | None = None) -> bool:
-    """Whether this is a list, a folder or a pattern: it stands for several files, of which there may be one."""
+    """Return whether this is a list, a folder or a pattern, which stands for one or several files."""
     if not isinstance(given, (str, os.PathLike)):
         return True
     path = os.fspath(given)
@@ -254,7 +254,7 @@ def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
 
 
 def _shown_files(given: str | os.PathLike[str], found: Iterable[str]) -> list[str]:
-    """The files that are not hidden; those that a pattern names with ``_`` are."""
+    """Return the files that are not hidden; names with ``_`` count where the pattern begins with it."""
     hidden = "" if Path(given).name[:1] in ("_", ".") else "._"
     paths = [path for path in found if not hidden or Path(path).name[:1] not in hidden]
     folder = next((path for path in paths if Path(path).is_dir()), None)
@@ -275,7 +275,7 @@ def natural_order(path: str) -> tuple[list[str | int], str]:
 
 
 def paths_label(given: Paths, paths: Sequence[str]) -> str:
-    """What messages call the files as a whole."""
+    """Return the name of all the files together, for messages."""
     if len(paths) == 1:
         return paths[0]
     if isinstance(given, (str, os.PathLike)):
@@ -286,7 +286,7 @@ def paths_label(given: Paths, paths: Sequence[str]) -> str:
 def are_documents(
     paths: Sequence[str], side: str, format_name: str | None, columns: Mapping[str, str], max_bytes: int | None = None
 ) -> bool:
-    """Whether each of these files holds one document, and they are not the parts of one object from id to value.
+    """Return whether each of these files holds one document, rather than a part of one object from id to value.
 
     Documents share keys; parts of an object from id to value have each id once.
     """

@@ -24,12 +24,9 @@ def id_texts(column: Column, path: str, place: Place, in_cells: bool) -> Any:
     if isinstance(column, pa.Array):
         if not column.null_count and (is_text(column.type) or pa.types.is_integer(column.type)):
             column = column.cast(pa.large_string())
-            if not (pc.min(pc.binary_length(column)).as_py() or 0):
-                column = column.to_pylist()
-        else:
-            column = column.to_pylist()
-    if isinstance(column, pa.Array):
-        return column
+            if pc.min(pc.binary_length(column)).as_py():  # no id is empty
+                return column
+        column = column.to_pylist()
     kinds = set(map(type, column))
     if kinds == {int}:
         return list(map(str, column))

@@ -97,9 +97,19 @@ class Alignment:
         return np.sort(np.concatenate([_NO_FINGERPRINTS, *self._passed]))
 
     def _joined(self, predictions: pa.Table, references: pa.Table) -> pa.Table:
-        if not references["question_id"].null_count:
-            self._passed.append(fingerprints_of(references["question_id"]))
-        return _joined(predictions, references)
+        """Join rows that are in the same order, and keep the fingerprints of their ids."""
+        ids = references["question_id"]
+        if not ids.null_count:
+            self._passed.append(fingerprints_of(ids))
+        columns = {
+            "question_id": ids,
+            "prediction": predictions["value"],
+            "answers": references["value"],
+            "is_missing": pc.xor(predictions["question_id"].is_null(), ids.is_null()),
+        }
+        for table in (predictions, references):
+            columns |= {name: table[name] for name in table.column_names if name not in ("question_id", "value")}
+        return pa.table(columns)
 
     def _refuse_repeats(self, waiting: list[pa.Table | None]) -> None:
         """Raise RepeatedIdError if a side has an id twice, among the rows that have passed and those left."""
@@ -182,18 +192,6 @@ def _check_ids(predictions: pa.Table, references: pa.Table) -> None:
 
 def _without(table: pa.Table, other: pa.Table) -> pa.Table:
     return table.filter(pc.invert(pc.is_in(table["question_id"], value_set=other["question_id"])))
-
-
-def _joined(predictions: pa.Table, references: pa.Table) -> pa.Table:
-    columns = {
-        "question_id": references["question_id"],
-        "prediction": predictions["value"],
-        "answers": references["value"],
-        "is_missing": pc.xor(predictions["question_id"].is_null(), references["question_id"].is_null()),
-    }
-    for table in (predictions, references):
-        columns |= {name: table[name] for name in table.column_names if name not in ("question_id", "value")}
-    return pa.table(columns)
 
 
 def without_repeats(table: pa.Table, side: str, in_file: Callable[[int], str] = lambda row: "") -> pa.Table:
