@@ -46,7 +46,7 @@ def answer_faults(answer: Any, accepted: Sequence[str] | None, in_lists: bool) -
     if isinstance(answer, list):
         if not answer:
             return _faults_of_text("", accepted)[0], answer
-        parts = [_faults_of_text(own, accepted) for own in answer]
+        parts = [_faults_of_text(part, accepted) for part in answer]
         return [fault for faults, _ in parts for fault in faults], [right for _, right in parts]
     faults, right = _faults_of_text(answer, accepted)
     if isinstance(answer, str):
@@ -73,7 +73,7 @@ def text_faults(text: str, accepted: Sequence[str] | None) -> list[Fault]:
         return []
     faults: list[Fault] = []
     if not text.strip():
-        empty_is_right = accepted is not None and any(not own.strip() or is_refusal(own) for own in accepted)
+        empty_is_right = accepted is not None and any(not option.strip() or is_refusal(option) for option in accepted)
         return [] if empty_is_right else [("answer-empty", short_repr(text), False)]
     if _SUSPICIOUS.search(text):
         whole = "\n".join(accepted or ()).lower()
@@ -89,7 +89,7 @@ def text_faults(text: str, accepted: Sequence[str] | None) -> list[Fault]:
     if accepted is None:
         buried = len(text) >= LONG
     else:
-        if is_refusal(text) and not any(is_refusal(own) or not own.strip() for own in accepted):
+        if is_refusal(text) and not any(is_refusal(option) or not option.strip() for option in accepted):
             faults.append(("answer-refusal", short_repr(text), False))
         buried = _is_buried(text, accepted)
     if buried and not {"answer-markup", "answer-prefix"} & {code for code, _, _ in faults}:
@@ -125,10 +125,10 @@ def _is_buried(text: str, accepted: Sequence[str]) -> bool:
     if not longest or len(text) <= 2 * longest:
         return False
     plain = " ".join(text.lower().split())
-    answers = [" ".join(own.lower().split()) for own in accepted]
+    answers = [" ".join(option.lower().split()) for option in accepted]
     if len(plain) <= 2 * max(map(len, answers)):
         return False
-    return len(plain) >= LONG or any(own and _contains(plain, own) for own in answers)
+    return len(plain) >= LONG or any(option and _contains(plain, option) for option in answers)
 
 
 def _contains(text: str, part: str) -> bool:

@@ -100,13 +100,13 @@ def examine(
     fixable: Counter[str] = Counter()
     refused = 0
     shown: dict[str, list[Problem]] = {}
-    for own in search.problems():
-        counts[own.code] += 1
-        fixable[own.code] += own.certain
-        refused += own.severity == "refused"
-        first = shown.setdefault(own.code, [])
+    for problem in search.problems():
+        counts[problem.code] += 1
+        fixable[problem.code] += problem.certain
+        refused += problem.severity == "refused"
+        first = shown.setdefault(problem.code, [])
         if most is None or len(first) < most:
-            first.append(search.placed(own))
+            first.append(search.placed(problem))
     codes = list(KINDS)
     order = sorted(shown, key=lambda code: (SEVERITIES.index(shown[code][0].severity), codes.index(code)))
     report = CheckReport(
@@ -196,7 +196,7 @@ class _Search:
             found = f"{check.texts[extra[0]]!r} is the first id here, {known[0]!r} the first of the references"
             problems.append(self._problem("other-split", None, found))
         else:
-            problems += [self._problem("missing", None, "no row has this id", question_id=own) for own in check.missing]
+            problems += [self._problem("missing", None, "no row has this id", question_id=id_) for id_ in check.missing]
             all_answered = not check.missing  # so that no extra row can be one of them
             self.fixes.left_out.update(extra if all_answered else ())
             problems += [self._problem("extra", row, "no reference has this id", all_answered) for row in extra]
@@ -209,15 +209,15 @@ class _Search:
         for row, text in enumerate(texts):
             if text is None or first.setdefault(text, row) == row:
                 continue
-            own, other = self.rows.answers[row], self.rows.answers[first[text]]
-            if type(own) is type(other) and own == other:
+            answer, other = self.rows.answers[row], self.rows.answers[first[text]]
+            if type(answer) is type(other) and answer == other:
                 self.fixes.left_out.add(row)
                 yield self._problem("id-repeated", row, f"identical to row {first[text]}", certain=True)
             elif self._known is None and is_rounded(text):
                 found = f"{text}, also in row {first[text]}, looks like an id that a float rounded"
                 yield self._problem("id-digits", row, found)
             else:
-                found = f"{short_repr(own)}, but {short_repr(other)} in row {first[text]}"
+                found = f"{short_repr(answer)}, but {short_repr(other)} in row {first[text]}"
                 yield self._problem("id-conflict", row, found)
 
     def _of_answers(self) -> Iterator[Problem]:
@@ -247,7 +247,7 @@ class _Search:
         if self._known is None:
             return answers if len(answers) == len(unknown) else unknown
         known = dict(zip(self._known, answers, strict=True))
-        return [ABSENT if own is None else known.get(own, ABSENT) for own in self._ids]
+        return [ABSENT if id_ is None else known.get(id_, ABSENT) for id_ in self._ids]
 
     def _of_confidences(self) -> Iterator[Problem]:
         rows = self.rows
@@ -258,6 +258,6 @@ class _Search:
             return
         for row, value in enumerate(rows.confidences):
             numbers = value if isinstance(value, list) and value else [value]
-            is_right = all(isinstance(own, (int, float)) and 0 <= own <= 1 for own in numbers)
+            is_right = all(isinstance(number, (int, float)) and 0 <= number <= 1 for number in numbers)
             if not is_right and not rows.is_unreadable(row):
                 yield self._problem("confidence", row, short_repr(value))

@@ -64,8 +64,8 @@ class References:
 
 def read_references(path: str | os.PathLike[str], format_name: str | None, columns: Mapping[str, str]) -> References:
     """Read the references of a submission."""
-    own = {role: name for role, name in columns.items() if role != "prediction"}
-    reader = open_references(path, format=format_name, columns=own)
+    given = {role: name for role, name in columns.items() if role != "prediction"}
+    reader = open_references(path, format=format_name, columns=given)
     ids: list[str] = []
     answers: list[tuple[str, ...] | None] = []
     for batch in reader.batches():
@@ -78,9 +78,9 @@ def _accepted(reference: Any) -> tuple[str, ...] | None:
     parts = reference if isinstance(reference, list) else [reference]
     if set(map(type, parts)) == {str}:
         return tuple(parts)
-    if any(isinstance(own, (dict, list)) for own in parts):
+    if any(isinstance(part, (dict, list)) for part in parts):
         return None
-    return tuple([str(own) for own in parts if own is not None])
+    return tuple([str(part) for part in parts if part is not None])
 
 
 def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) -> Rows:
@@ -92,8 +92,8 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
     found = _columns(source, layout, given, path)
     portal = PORTALS.get(format_name or (found.layout.name if source.container in ("json", "jsonl") else ""))
     if portal:
-        own = {"question_id": portal.question_id, "prediction": portal.answer}
-        usual = {role: key for role, key in own.items() if key in source.names}
+        keys = {"question_id": portal.question_id, "prediction": portal.answer}
+        usual = {role: key for role, key in keys.items() if key in source.names}
         found = _columns(source, layout, {**usual, **given}, path)
     others = [name for name in _ANSWER_KEYS if name in source.names and name != found.value]
     confidence = [portal.confidence] if portal and portal.confidence in source.names else []
@@ -107,11 +107,11 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
     for block in source.read(list(wanted), 16_384):
         values = as_list(block.columns[found.value])
         for name in others:
-            given_too = [(row, own) for row, own in enumerate(as_list(block.columns[name])) if own is not ABSENT]
+            given_too = [(row, value) for row, value in enumerate(as_list(block.columns[name])) if value is not ABSENT]
             beside[name] = beside[name] or any(values[row] is not ABSENT for row, _ in given_too)
-            instead[name] |= {len(answers) + row: own for row, own in given_too if not beside[name]}
+            instead[name] |= {len(answers) + row: value for row, value in given_too if not beside[name]}
         parts = [as_list(block.columns[name]) for name in found.question_id]
-        ids += parts[0] if len(parts) == 1 else [": ".join(map(str, own)) for own in zip(*parts, strict=True)]
+        ids += parts[0] if len(parts) == 1 else [": ".join(map(str, row)) for row in zip(*parts, strict=True)]
         starts.append(len(answers))
         places.append(block.place)
         in_lists = portal is not None and portal.lists and source.in_cells

@@ -39,8 +39,8 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
     cuts = tuple(itertools.accumulate(group.num_rows for group in row_groups))
     end = metadata.num_rows if stop is None else stop
     starts = (0, *cuts[:-1])
-    own = [number for number in range(len(cuts)) if starts[number] < end and cuts[number] > start]
-    first = starts[own[0]] if own else 0
+    groups = [number for number in range(len(cuts)) if starts[number] < end and cuts[number] > start]
+    first = starts[groups[0]] if groups else 0
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
@@ -49,7 +49,7 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
             parquet = pq.ParquetFile(
                 stream, pre_buffer=False, read_dictionary=None if file.max_bytes is None else texts
             )
-            batches = parquet.iter_batches(size, row_groups=own, columns=list(wanted))
+            batches = parquet.iter_batches(size, row_groups=groups, columns=list(wanted))
             yield from _blocks(_within(batches, first, start, end), wanted, size, file, start)
 
     return Source(
@@ -114,7 +114,7 @@ def _check_types(schema: pa.Schema, path: str) -> None:
         kinds = [field.type]
         for kind in kinds:
             kinds += [kind.field(number).type for number in range(kind.num_fields)]
-            if any(own(kind) for own in _SHARING):
+            if any(is_sharing(kind) for is_sharing in _SHARING):
                 problem = f"the column {field.name!r} is of the Arrow type {kind}. Cast it to texts, lists or numbers."
                 raise FormatError(path, problem)
 

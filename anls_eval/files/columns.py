@@ -120,7 +120,7 @@ def find_columns(
     """Find the column of each role for one side, ``"prediction"`` or ``"answers"``; `given` names columns by role."""
     rules = _layout(names, side, layout)
     others = {"prediction": rules.prediction, "answers": rules.answers}
-    own = others.pop(side)
+    groups = others.pop(side)
     (other, other_groups), *_ = others.items()
 
     given = _of_side(given, "predictions." if side == "prediction" else "references.")
@@ -136,7 +136,7 @@ def find_columns(
     else:
         other_side = _matches(other_groups, names)
         hint = f" It has {_WHAT[other]} in {other_side[0]!r}: is this the other file?" if len(other_side) == 1 else ""
-        value = _only(_matches(own, names), names, path, side, own, hint)
+        value = _only(_matches(groups, names), names, path, side, groups, hint)
     if "question_id" in given:
         named = given["question_id"]
         parts = [named] if named in names else named.split(_AND)

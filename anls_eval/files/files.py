@@ -61,10 +61,10 @@ class File:
     def check_expansion(self, size: int) -> None:
         """Raise a FormatError if a compressed file that expands to this many bytes must be a bomb."""
         self.check_size(size)
-        if size > _PLAUSIBLE and size > _DENSEST * (own := Path(self.path).stat().st_size):
+        if size > _PLAUSIBLE and size > _DENSEST * (packed := Path(self.path).stat().st_size):
             raise FormatError(
                 self.path,
-                f"its {own:,} bytes expand to more than {_PLAUSIBLE:,}, over {_DENSEST} times as many, as in files "
+                f"its {packed:,} bytes expand to more than {_PLAUSIBLE:,}, over {_DENSEST} times as many, as in files "
                 "made to exhaust memory. If the file is genuine, decompress it first.",
             )
 

@@ -171,13 +171,13 @@ class PartsReader(Reader):
         self.rows = None if None in rows else sum(filter(None, rows))
         self.detected = Detected(
             path=label,
-            format=_joined(own.format for own in found),
-            container=_joined(own.container for own in found),
-            compression=_joined(own.compression for own in found) or None,
+            format=_joined(part.format for part in found),
+            container=_joined(part.container for part in found),
+            compression=_joined(part.compression for part in found) or None,
             columns=first.columns,
-            has_predictions=all(own.has_predictions for own in found),
-            has_references=all(own.has_references for own in found),
-            notes=tuple(dict.fromkeys(note for own in found for note in own.notes)),
+            has_predictions=all(part.has_predictions for part in found),
+            has_references=all(part.has_references for part in found),
+            notes=tuple(dict.fromkeys(note for part in found for note in part.notes)),
         )
 
     @property
@@ -190,7 +190,7 @@ class PartsReader(Reader):
         by = tuple(by)
         for part, name in itertools.product(self._parts, by):
             if name not in part.names:
-                other = next(own.detected.path for own in self._parts if name in own.names)
+                other = next(reader.detected.path for reader in self._parts if name in reader.names)
                 raise FormatError(
                     part.detected.path, f"no column {name!r}, which {other} has. Expected it in every file."
                 )
@@ -208,11 +208,11 @@ class PartsReader(Reader):
 
 def check_roles(first: Detected, other: Detected) -> None:
     """Raise FormatError if two files of one side do not have columns for the same roles."""
-    for own, with_it in ((other, first), (first, other)):
-        absent = [role for role in with_it.columns if role not in own.columns]
+    for one, with_it in ((other, first), (first, other)):
+        absent = [role for role in with_it.columns if role not in one.columns]
         if absent:
             raise FormatError(
-                own.path,
+                one.path,
                 f"no column for {absent[0]}, which is {with_it.columns[absent[0]]!r} in {with_it.path}. Expected the "
                 "same roles in every file.",
                 remedies=[Remedy("columns", {absent[0]: "NAME"}, "name its column")],
@@ -240,7 +240,7 @@ def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
     if not is_several(given, format_name):
         return [os.fspath(given)]  # type: ignore[arg-type] # a list is several
     if not isinstance(given, (str, os.PathLike)):
-        paths = [path for own in given for path in file_paths(own, format_name)]
+        paths = [path for item in given for path in file_paths(item, format_name)]
         if not paths:
             raise ValueError("an empty list of files; expected at least one")
     elif Path(given).is_dir():
@@ -328,8 +328,8 @@ def open_documents(
     of_path = {KEY: document_id, VALUE: lambda path: _document(path, max_bytes)}
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
-        for own in in_blocks(iter(paths), min(size, 256)):  # documents are larger than answers
-            yield Block({name: list(map(of_path[name], own)) for name in wanted}, own.__getitem__)
+        for block in in_blocks(iter(paths), min(size, 256)):  # documents are larger than answers
+            yield Block({name: list(map(of_path[name], block)) for name in wanted}, block.__getitem__)
 
     source = Source("json", (KEY, VALUE), len(paths), read, "values")
     return reader_of(source, label or paths_label(paths, paths), side, None, columns, by)

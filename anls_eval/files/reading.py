@@ -130,7 +130,7 @@ class Reader:
         if len(parts) == 1:
             return id_texts(parts[0], path, block.place, cells)
         texts = [as_list(id_texts(part, path, block.place, cells)) for part in parts]
-        return [_numbered(": ".join(own), seen) for own in zip(*texts, strict=True)]
+        return [_numbered(": ".join(row), seen) for row in zip(*texts, strict=True)]
 
     def _values(self, block: Block) -> Any:
         found, path = self._found, self.detected.path

@@ -85,8 +85,8 @@ def text_or_list(column: pa.Array) -> Column:
 def _without_squad_form(value: Any) -> Any:
     if isinstance(value, dict) and value.keys() == _SQUAD:
         return value["text"]
-    if isinstance(value, list) and value and all(isinstance(own, dict) and own.keys() >= _SQUAD for own in value):
-        return [own["text"] for own in value]
+    if isinstance(value, list) and value and all(isinstance(item, dict) and item.keys() >= _SQUAD for item in value):
+        return [item["text"] for item in value]
     return value
 
 
@@ -119,11 +119,14 @@ def list_in_text(text: str) -> str | list[str]:
 def with_more(answers: Column, more: Column, answer_types: Column | None) -> list[Any]:
     """Return each list of answers followed by the further ones, unless the answer itself is a list."""
     kinds = [None] * len(answers) if answer_types is None else as_list(answer_types)
-    rows = zip(as_list(answers), as_list(more), kinds, strict=True)
     return [
-        own + further if isinstance(own, list) and isinstance(further, list) and not _is_of_lists(kind) else own
-        for own, further, kind in rows
+        [*first, *further] if _are_lists(first, further) and not _is_of_lists(kind) else first
+        for first, further, kind in zip(as_list(answers), as_list(more), kinds, strict=True)
     ]
+
+
+def _are_lists(*values: Any) -> bool:
+    return all(isinstance(value, list) for value in values)
 
 
 def _is_of_lists(answer_type: Any) -> bool:

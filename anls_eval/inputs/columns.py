@@ -95,7 +95,7 @@ def read_block(predictions: Any, answers: Any, start: int) -> tuple[Any, Any, di
     stand_ins = _stand_ins(set(map(ord, set().union(*filter(None, texts), *itertools.chain.from_iterable(options)))))
     return (
         text_array([text and text.translate(stand_ins) for text in texts]),
-        text_list_array([[text.translate(stand_ins) for text in own] for own in options]),
+        text_list_array([[text.translate(stand_ins) for text in texts_of_row] for texts_of_row in options]),
         stand_ins,
     )
 
@@ -107,7 +107,7 @@ _PRIVATE_USE = range(0xF0000, 0x10FFFE)
 def _stand_ins(characters: set[int]) -> dict[int, int]:
     """Map each lone surrogate among the characters to a private-use character that is not among them."""
     surrogates = sorted(characters.intersection(_SURROGATES))
-    free = [own for own in itertools.islice(_PRIVATE_USE, len(characters) + 1) if own not in characters]
+    free = [code for code in itertools.islice(_PRIVATE_USE, len(characters) + 1) if code not in characters]
     return dict(zip(surrogates, free, strict=False))
 
 
@@ -126,7 +126,7 @@ def check_same_length(predictions: Sequence[Any], answers: Sequence[Any], name: 
     if n == len(answers):
         return
     hint = ""
-    if n and len(answers) and all(isinstance(own, (list, tuple)) and len(own) == n for own in answers):
+    if n and len(answers) and all(isinstance(row, (list, tuple)) and len(row) == n for row in answers):
         hint = f" {name} seem to be one list for each set of references: turn them with list(zip(*{name}))."
     raise ValueError(
         f"{n} predictions but {len(answers)} {name}; expected one list of accepted answers for each prediction.{hint}"

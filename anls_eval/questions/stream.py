@@ -66,8 +66,8 @@ class Alignment:
                 is_open[side] = False
                 continue
             self._rows[side] += table.num_rows
-            own = waiting[side]
-            waiting[side] = table if own is None else pa.concat_tables([own, table])
+            held = waiting[side]
+            waiting[side] = table if held is None else pa.concat_tables([held, table])
             left, right = waiting
             if left is None or right is None or not (left.num_rows and right.num_rows):
                 continue
@@ -165,8 +165,8 @@ def _has_repeats(blocks: list[_Fingerprints]) -> bool:
     """Return whether a fingerprint occurs twice; only a share of them at a time is copied."""
     shares = 1 + sum(map(len, blocks)) // _CHECKED_AT_ONCE
     for share in range(shares):
-        own = [block[block % np.uint64(shares) == share] for block in blocks] if shares > 1 else blocks
-        if come_twice(own):
+        kept = [block[block % np.uint64(shares) == share] for block in blocks] if shares > 1 else blocks
+        if come_twice(kept):
             return True
     return False
 
