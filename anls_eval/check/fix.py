@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from anls_eval.check.check import MAX_SHOWN, Fixes, examine
 from anls_eval.check.ids import as_integer
@@ -79,10 +78,12 @@ def fix_submission(
     names = {name: renamed.get(name, name) for name in rows.source.names}
     # Without a portal, a file with these names is still read as one of the Robust Reading Competition's.
     integers = rows.portal.integer_ids if rows.portal else right == ("questionId", "answer")
-    with whole_file(out) as unfinished, unfinished.open("wb") as stream:
-        for text in write(_fixed(fixes, names, integers), list(names.values())):
-            # JSON's escape for a lone surrogate, which UTF-8 cannot hold.
-            stream.write(text.encode("utf-8", "backslashreplace"))
+    with (
+        whole_file(out) as unfinished,
+        # A lone surrogate, which UTF-8 cannot hold, becomes JSON's escape for it.
+        unfinished.open("w", encoding="utf-8", errors="backslashreplace", newline="") as stream,
+    ):
+        write(stream, _fixed(fixes, names, integers), list(names.values()))
     roles = {"question_id": right[0]} if rows.id_key else {}
     portal = rows.portal.name if rows.portal else None
     return examine(str(out), references, portal, {**roles, "prediction": right[1]}, most)[0]
@@ -118,25 +119,20 @@ def _fixed(fixes: Fixes, names: Mapping[str, str], integers: bool) -> Iterator[d
 _Objects = Iterable[dict[str, Any]]
 
 
-def _json(rows: _Objects, _: Sequence[str]) -> Iterator[str]:
-    yield "["
-    for number, row in enumerate(rows):
-        yield f"{',' if number else ''}\n{_dumped(row)}"
-    yield "\n]\n"
+def _write_json(stream: TextIO, rows: _Objects, _: Sequence[str]) -> None:
+    stream.write("[")
+    stream.writelines(f"{',' if number else ''}\n{_dumped(row)}" for number, row in enumerate(rows))
+    stream.write("\n]\n")
 
 
-def _json_lines(rows: _Objects, _: Sequence[str]) -> Iterator[str]:
-    return (f"{_dumped(row)}\n" for row in rows)
+def _write_json_lines(stream: TextIO, rows: _Objects, _: Sequence[str]) -> None:
+    stream.writelines(f"{_dumped(row)}\n" for row in rows)
 
 
-def _csv(rows: _Objects, names: Sequence[str]) -> Iterator[str]:
-    line = io.StringIO()
-    writer = csv.writer(line, lineterminator="\n")
-    for cells in chain([names], ([_cell(row.get(name)) for name in names] for row in rows)):
-        writer.writerow(cells)
-        yield line.getvalue()
-        line.seek(0)
-        line.truncate()
+def _write_csv(stream: TextIO, rows: _Objects, names: Sequence[str]) -> None:
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
 
 
 def _cell(value: Any) -> Any:
@@ -151,8 +147,4 @@ def _refuse(value: Any) -> None:
     raise ValueError(f"{short_repr(value)}: a {type(value).__name__} cannot be written as JSON. Leave its column out.")
 
 
-_WRITERS: dict[str, Callable[[_Objects, Sequence[str]], Iterator[str]]] = {
-    ".json": _json,
-    ".jsonl": _json_lines,
-    ".csv": _csv,
-}
+_WRITERS = {".json": _write_json, ".jsonl": _write_json_lines, ".csv": _write_csv}
