@@ -239,6 +239,8 @@ def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
     Raises:
         FormatError: There is none, one comes twice, or one is a folder.
     """
+    if given == "":  # which `Path` takes for the current folder: a variable of the shell that is not set
+        raise ValueError("an empty path; expected a file, a folder or a pattern")
     if not is_several(given, format_name):
         return [os.fspath(given)]  # type: ignore[arg-type] # a list is several
     if not isinstance(given, (str, os.PathLike)):
