@@ -7,6 +7,7 @@ nothing that the caller does not need.
 from __future__ import annotations
 
 import importlib
+import threading
 from typing import TYPE_CHECKING
 
 from anls_eval.version import __version__
@@ -97,10 +98,15 @@ __all__ = [
 ]
 
 
+# Python raises _DeadlockError where one thread imports a package and another a module of it.
+_IMPORTING = threading.RLock()
+
+
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'anls_eval' has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(f"anls_eval.{_HOMES[name]}"), name)
+    with _IMPORTING:
+        value: object = getattr(importlib.import_module(f"anls_eval.{_HOMES[name]}"), name)
     globals()[name] = value  # so that this is asked once
     return value
 

@@ -237,6 +237,8 @@ def is_several(given: Paths, format_name: str | None = None) -> bool:
 
 def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
     """List the files of a path, a folder, a pattern or a list of them, in the natural order of their names."""
+    if given == "":  # which `Path` takes for the current folder: a variable of the shell that is not set
+        raise ValueError("an empty path; expected a file, a folder or a pattern")
     if not is_several(given, format_name):
         return [os.fspath(given)]  # type: ignore[arg-type] # a list is several
     if not isinstance(given, (str, os.PathLike)):

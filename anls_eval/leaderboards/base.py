@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
@@ -137,12 +138,12 @@ class Leaderboard(Rules):
 
 
 def by_protocol(protocol: Protocol) -> Similarity:
-    """Return the similarity of a protocol for texts."""
+    """Return the similarity of a protocol for texts; a partial function, which can be pickled."""
+    return functools.partial(_similarity, protocol)
 
-    def similarity(texts: list[str], answers: list[str]) -> Floats:
-        return score_columns(texts, [[answer] for answer in answers], protocol).scores
 
-    return similarity
+def _similarity(protocol: Protocol, texts: list[str], answers: list[str]) -> Floats:
+    return score_columns(texts, [[answer] for answer in answers], protocol).scores
 
 
 def _compared(outcomes: list[Outcome], similarity: Similarity) -> list[float]:

@@ -73,7 +73,7 @@ def compare_pairs(
         distances = np.where(known.is_exact, known.distances, distances)
         is_exact |= known.is_exact
     is_open = ~is_exact
-    if settle:
+    if settle and costs[2]:  # where replacing is free, an answer that differs may be as close, and come first
         settled = np.zeros(len(left.sizes), dtype=bool)
         settled[owner[is_exact & (distances == 0)]] = True
         is_open &= ~settled[owner]

@@ -47,6 +47,14 @@ class TestWhichFiles:
         for given in (folder, str(folder / "*.csv"), paths, [folder / "part-10.csv", f"{folder}/part-[12].csv"]):
             assert contents(open_predictions(given)) == EXPECTED
 
+    @pytest.mark.parametrize("given", ["", [""]])
+    def test_an_empty_path_is_not_the_current_folder(
+        self, folder: Path, given: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(folder)
+        with pytest.raises(ValueError, match="an empty path; expected a file"):
+            open_predictions(given)
+
     def test_natural_order(self) -> None:
         names = ["b", "a10", "a9b2", "a9b10", "a", "a09", "a9", "10", "9"]
         assert sorted(names, key=natural_order) == ["9", "10", "a", "a09", "a9", "a9b2", "a9b10", "a10", "b"]

@@ -3,6 +3,7 @@
 import ast
 import json
 import math
+import pickle
 import random
 import subprocess
 import sys
@@ -649,3 +650,11 @@ class TestProperties:
                 assert leaderboard_score(text, text, protocol=protocol, answer_type=kind) == 1.0
         assert leaderboard_score(text, text, protocol="dude", answer_type="extractive") == 1.0
         assert leaderboard_score(text, text, protocol="ocrbench_v2") == 1.0
+
+
+@pytest.mark.parametrize("name", sorted(LEADERBOARDS))
+def test_rules_can_be_pickled(name: str) -> None:
+    board = LEADERBOARDS[name]
+    again = pickle.loads(pickle.dumps(board))  # noqa: S301 # our own
+    texts = ["a", "b c"], ["a", "b d"]
+    assert again.similarity(*texts).tolist() == board.similarity(*texts).tolist()

@@ -69,3 +69,27 @@ def required_by(distribution: str) -> Iterator[str]:
         waiting += names - known
         known |= names
         yield from names
+
+
+_AT_ONCE = """
+import threading, anls_eval
+names, faults = anls_eval.__all__ * 2, []
+start = threading.Barrier(len(names))
+def use(name):
+    start.wait()
+    try:
+        getattr(anls_eval, name)
+    except BaseException as error:
+        faults.append(f"{name}: {error!r}")
+threads = [threading.Thread(target=use, args=(name,)) for name in names]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert not faults, faults
+"""
+
+
+def test_first_use_of_all_names_by_many_threads() -> None:
+    """A package and a module of it, imported at once, are a deadlock to Python."""
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", _AT_ONCE], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr

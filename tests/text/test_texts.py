@@ -1,5 +1,6 @@
 """anls_score and anls_scores: the fast path equals the readable one, on any text and any kind of column."""
 
+import dataclasses
 import enum
 import math
 import random
@@ -21,7 +22,7 @@ from reference import TEXT_PROTOCOLS
 from anls_eval.registry import get_protocol
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
-from anls_eval.scoring import anls_score, anls_scores
+from anls_eval.scoring import anls_score, anls_scores, explain
 from anls_eval.text.measure import score_columns
 
 
@@ -379,3 +380,10 @@ class TestPadding:
     def test_runs_of_blanks(self) -> None:
         with pytest.warns(UserWarning, match=r"of 1 of 1 questions: the mean is 0.800000 with it and 0.750000 without"):
             assert anls_score("ca  t", ["ca  x"], protocol="rrc") == 0.8
+
+
+def test_the_first_of_equally_close_answers_where_replacing_is_free() -> None:
+    rules = dataclasses.replace(get_protocol("standard"), name="free", substitution_cost=0)
+    scored = score_columns(["abc", "abcd"], [["xyz", "abc"], ["xyz", "abc", "abcd", "wxyz"]], rules, detailed=True)
+    assert scored.closest == ["xyz", "abcd"]
+    assert [explain("abc", ["xyz", "abc"], protocol=rules).closest_reference] == scored.closest[:1]
