@@ -129,7 +129,7 @@ class Pass:
         predictions, references = (
             self._whole(rows, side) if whole else rows.tables() for rows, side in zip(sides, SIDES, strict=True)
         )
-        self._alignment = Alignment(predictions, references, options.missing, options.unknown)
+        self._alignment = Alignment(predictions, references, options.missing, options.unknown, unique=whole)
 
     def _whole(self, rows: Side, side: str) -> Iterator[pa.Table]:
         tables = list(rows.tables())

@@ -1,16 +1,20 @@
 """Streams of predictions and references, brought together by id in any order."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anls_eval.files import open_predictions, open_references
 from anls_eval.metric import ANLS
 from anls_eval.questions import stream as alignment
 from anls_eval.questions.stream import Alignment, RepeatedIdError, without_repeats
+from anls_eval.submission.score import score_submission
 
 IDS = st.lists(st.integers(0, 30).map(str), unique=True)
 
@@ -24,7 +28,7 @@ def stream(table: pa.Table, size: int) -> Iterator[pa.Table]:
     return (table[start : start + size] for start in range(0, table.num_rows, size))
 
 
-def align(predictions: list[str], references: list[str], size: int = 7, **options: str) -> list[dict[str, Any]]:
+def align(predictions: list[str], references: list[str], size: int = 7, **options: Any) -> list[dict[str, Any]]:
     """The questions, where the prediction for an id is the id, and its answer the id with a dot."""
     aligned = Alignment(
         stream(rows([*predictions], predictions), size),
@@ -136,3 +140,17 @@ class TestRepeats:
         table = pa.table({"question_id": table["question_id"], "value": pa.array([b"a", b"b", b"c"])})
         with pytest.raises(ValueError, match="duplicate question_id '1'"):
             without_repeats(table, "predictions")
+
+
+def test_ids_that_end_in_zero_bytes_have_fingerprints_of_their_own() -> None:
+    ids = [text + b"\0" * zeros for text in (b"", b"a", b"b", b"c", b"12345678", b"x" * 1024) for zeros in range(9)]
+    found = alignment.fingerprints_of(pa.chunked_array([pa.array(ids, pa.large_binary())]))
+    assert len(set(found.tolist())) == len(ids)
+
+
+def test_equal_fingerprints_of_different_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alignment, "fingerprints_of", lambda ids: np.zeros(len(ids), np.uint64))
+    path = tmp_path / "questions.csv"
+    path.write_text("question_id,prediction,answers\n1,a,a\n2,b,b\n3,c,d\n")
+    found = score_submission(open_predictions(path), open_references(path))
+    assert (found.n, found.score) == (3, 2 / 3)
