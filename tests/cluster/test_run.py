@@ -615,9 +615,7 @@ HOLD_FURTHER_PARTS = """
 import time
 from anls_eval.cluster.parts import FilePart
 
-sides = FilePart.sides
-
-def held(part, job):
+def held(part, job, sides=FilePart.sides):  # Dask loads this twice
     while any(job.work.glob("part-*.json")):
         time.sleep(0.1)
     return sides(part, job)
