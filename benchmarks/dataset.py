@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 from anls_eval.cluster.run import local_client, part_paths, score_dataset
 from anls_eval.files import open_predictions, open_references
 from anls_eval.submission.passes import Options, Pass, sides_of
-from anls_eval.submission.scorers import make_scorer
-from anls_eval.submission.totals import Summary
+from anls_eval.submission.totals import Totals
 from benchmarks.generate import expected_mean, write_dataset
 from benchmarks.measuring import Contender, alone, arguments, cpu_seconds, equal_to, peak_megabytes, positive, workload
 from benchmarks.render import number, section_text
@@ -51,15 +50,15 @@ class Ran(NamedTuple):
 def one_process(predictions: list[str], references: list[str]) -> Ran:
     """File by file, without Dask and without files of results."""
     begun, before = time.perf_counter(), cpu_seconds()
-    summary, scorer = Summary(), make_scorer("standard")
+    totals, options = Totals(), Options()
     for own, other in zip(predictions, references, strict=True):
         readers = open_predictions(own), open_references(other)
-        run = Pass(sides_of(readers, scorer, ()), scorer, Options(), whole=False)
-        for _ in run.scored(False, lambda done: None):
+        run = Pass(sides_of(readers, options), options, whole=False)
+        for _ in run.scored(False):
             pass
-        summary.add(run.summary)
+        totals.add(run.totals)
     seconds = time.perf_counter() - begun
-    return Ran(None, seconds, cpu_seconds() - before, peak_megabytes(), summary.scores.mean)
+    return Ran(None, seconds, cpu_seconds() - before, peak_megabytes(), totals.scores.mean)
 
 
 def dask(predictions: list[str], references: list[str], workers: int) -> Ran:

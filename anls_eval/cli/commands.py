@@ -29,6 +29,7 @@ from anls_eval.version import __version__
 if TYPE_CHECKING:
     from anls_eval.cluster.run import DatasetScore
     from anls_eval.files import Reader
+    from anls_eval.submission.systems import ScoredSystems
 
 app = typer.Typer(
     name="anls",
@@ -148,11 +149,6 @@ def _fields(result: Any) -> dict[str, Any]:
     return {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
 
 
-# ---------------------------------------------------------------------------------------------------
-# Protocols
-# ---------------------------------------------------------------------------------------------------
-
-
 @app.command()
 def protocols(
     name: Annotated[str | None, typer.Argument(help="Show one protocol in full.")] = None,
@@ -167,11 +163,6 @@ def protocols(
         out.print(protocol_table())
     else:
         _say(protocol_text(name))
-
-
-# ---------------------------------------------------------------------------------------------------
-# One answer, one document
-# ---------------------------------------------------------------------------------------------------
 
 
 @app.command()
@@ -215,11 +206,6 @@ def explain(
         _print_json(plain)
     else:
         _say(shown)
-
-
-# ---------------------------------------------------------------------------------------------------
-# Submissions
-# ---------------------------------------------------------------------------------------------------
 
 
 @app.command()
@@ -301,17 +287,11 @@ def score(
             "the scores of each question"
         )
 
-    asked: dict[str, Any] = {
-        "protocol": protocol,
-        "threshold": threshold,
-        "by": by or [],
-        "seed": seed,
-        "missing": missing,
-        "unknown": unknown,
-    }
+    asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "by": by or [], "seed": seed}
+    asked |= {"missing": missing, "unknown": unknown}
     dataset: dict[str, Any] = {}
     if not with_dask:
-        sides = _open(predictions, references, format_name, columns, quiet or as_json)
+        sides = _open_both(predictions, references, format_name, columns, quiet or as_json)
         asked |= {"cluster_by": cluster_by, "per_question": per_question}
         with _progress(sides[1].rows, quiet) as advance:
             if report is None:
@@ -322,7 +302,7 @@ def score(
                 system = read_system(*sides, **asked, confidence=confidence, on_progress=advance)
                 result = system.scored.submission
     else:
-        asked |= {"format": format_name, "columns": dict(map(_role, columns or []))}
+        asked |= {"format": format_name, "columns": _roles(columns)}
         asked |= {"out": out_folder, "resume": resume, "skip_bad": skip_bad}
         asked |= {"workers": workers, "client": scheduler}
         found = _score_dataset(predictions, references, quiet, asked)
@@ -361,12 +341,7 @@ def _score_dataset(
     rows = distributed.known_rows(given[1] or given[0]) if err.is_terminal and not quiet else None
     with _progress(rows, quiet) as advance:
         try:
-            found = distributed.score_dataset(
-                _one_or_list(predictions),
-                _one_or_list(references) if references else None,
-                on_progress=advance,
-                **asked,
-            )
+            found = distributed.score_dataset(*given, on_progress=advance, **asked)
         except distributed.BadPartsError as error:
             _say(f"error: {in_options(error)}", err)
             raise typer.Exit(1) from None
@@ -399,7 +374,7 @@ def compare(
 ) -> None:
     """Rank systems with intervals and paired tests, and group those that cannot be told apart."""
     from anls_eval.cli import tables as terminal
-    from anls_eval.submission.systems import ranking_as_json, score_systems
+    from anls_eval.submission.systems import ranking_as_json
 
     if len(systems) < 2:
         raise ValueError("expected two systems or more; for one there is `anls score`")
@@ -407,32 +382,27 @@ def compare(
     _check_html(report)
     if report is not None and len(systems) > 2:
         raise ValueError(f"--report compares two systems, and {len(systems)} are given; pick two")
-    of_references, open_system = _open_sides(references, format_name, columns, quiet or as_json)
-    found = score_systems(
+    found = _score_systems(
         systems,
-        of_references,
-        open_system=open_system,
+        references,
+        format_name,
+        columns,
+        quiet or as_json,
         protocol=protocol,
         threshold=threshold,
         cluster_by=cluster_by,
-        missing=missing,  # type: ignore[arg-type] # any text, which is checked there
-        unknown=unknown,  # type: ignore[arg-type]
+        missing=missing,
+        unknown=unknown,
         measure=report is not None,
     )
     ranking = found.rank(seed)
     if report is not None:
         from anls_eval.report import System, write_report
 
-        first, second = (
-            System(
-                name=name,
-                scored=own,
-                clusters=None if cluster_by is None else [each for [each] in own.columns[cluster_by]],
-                seed=seed,
-            )
-            for name, own in found.systems.items()
-        )
-        write_report(report, first, second)
+        pair = [
+            System(name=name, scored=own, clusters=found.clusters, seed=seed) for name, own in found.systems.items()
+        ]
+        write_report(report, *pair)
     for note in found.notes:
         _show_note(note)
     if as_json:
@@ -468,22 +438,22 @@ def leaderboard(
     """Rank all systems of a folder; those that cannot be scored are listed with the reason."""
     from anls_eval.cli import tables as terminal
     from anls_eval.report.ranking import leaderboard_as_json, leaderboard_format, write_leaderboard
-    from anls_eval.submission.systems import score_systems
 
     paths = _systems_in(systems[0], references) if len(systems) == 1 else systems
     _check_output(out_file, *paths, *references)
     if out_file is not None:
         leaderboard_format(out_file)
-    of_references, open_system = _open_sides(references, format_name, columns, quiet=True)
-    found = score_systems(
+    found = _score_systems(
         paths,
-        of_references,
-        open_system=open_system,
+        references,
+        format_name,
+        columns,
+        quiet=True,
         protocol=protocol,
         threshold=threshold,
         cluster_by=cluster_by,
-        missing=missing,  # type: ignore[arg-type] # any text, which is checked there
-        unknown=unknown,  # type: ignore[arg-type]
+        missing=missing,
+        unknown=unknown,
         skip=True,
     )
     ranking = found.rank(seed)
@@ -541,33 +511,24 @@ def _check_html(path: Path | None) -> None:
         raise ValueError(f"--report {path}: expected a name in .html")
 
 
-def _open_sides(
-    references: list[str], format_name: str | None, columns: list[str] | None, quiet: bool
-) -> tuple[Reader, Callable[[str], Reader]]:
-    """The references, and what opens the predictions of a system."""
-    from anls_eval.files import open_predictions, open_references
+def _score_systems(
+    systems: list[str],
+    references: list[str],
+    format_name: str | None,
+    columns: list[str] | None,
+    quiet: bool,
+    **options: Any,
+) -> ScoredSystems:
+    """Score several systems on the same references."""
+    from anls_eval.submission.systems import score_systems
 
-    roles = dict(_role(text) for text in columns or [])
-
-    def open_system(path: str) -> Reader:
-        reader = open_predictions(path, format=format_name, columns=_known(roles, "answers", references))
-        _show_detected(reader, quiet)
-        return reader
-
-    of_references = open_references(
-        _one_or_list(references), format=format_name, columns=_known(roles, "prediction", references)
+    of_references = _open("references", references, format_name, columns, quiet)
+    return score_systems(
+        systems,
+        of_references,
+        open_system=lambda path: _open("predictions", [path], format_name, columns, quiet),
+        **options,
     )
-    _show_detected(of_references, quiet)
-    return of_references, open_system
-
-
-def _show_detected(reader: Reader, quiet: bool) -> None:
-    own = reader.detected
-    if not quiet:
-        read_as = ", ".join(f"{role}={name}" for role, name in own.columns.items())
-        compression = f", {own.compression}" if own.compression else ""
-        files = f" ({len(reader.parts)} files)" if len(reader.parts) > 1 else ""
-        _say(f"{own.path}{files}: {own.format}{compression}; {read_as}", err)
 
 
 @app.command()
@@ -585,7 +546,7 @@ def diagnose(
     from anls_eval.cli import tables as terminal
     from anls_eval.submission.score import read_questions
 
-    questions = read_questions(*_open(predictions, references, format_name, columns, quiet or as_json))
+    questions = read_questions(*_open_both(predictions, references, format_name, columns, quiet or as_json))
     for note in questions.notes:
         _show_note(note)
     found = find_causes(questions.predictions, questions.answers, reported, question_ids=questions.question_ids)
@@ -616,8 +577,7 @@ def check(
     from anls_eval.cli import tables as terminal
 
     _check_output(fix, predictions, references)
-    roles = dict(_role(text) for text in columns or [])
-    asked: dict[str, Any] = {"format": format_name, "columns": roles, "most": None if as_json else MAX_SHOWN}
+    asked: dict[str, Any] = {"format": format_name, "columns": _roles(columns), "most": None if as_json else MAX_SHOWN}
     report = left = check_submission(predictions, references, **asked)
     shown = _fields(report)
     if not as_json:
@@ -633,24 +593,37 @@ def check(
         raise typer.Exit(1 if report.is_readable else 2)
 
 
-def _open(
+def _open_both(
     predictions: list[str],
     references: list[str] | None,
     format_name: str | None,
     columns: list[str] | None,
     quiet: bool,
 ) -> tuple[Reader, Reader]:
-    from anls_eval.files import open_predictions, open_references
-
-    roles = dict(_role(text) for text in columns or [])
-    given, expected = _one_or_list(predictions), _one_or_list(references or predictions)
-    of_predictions = open_predictions(given, format=format_name, columns=_known(roles, "answers", references))
+    """Open both sides of a submission; without references, the files of predictions hold them."""
+    of_predictions = _open("predictions", predictions, format_name, columns, quiet, alone=not references)
     if not references and not of_predictions.detected.has_references:
         raise ValueError(f"{of_predictions.detected.path} has no accepted answers; name the file that has them with -r")
-    of_references = open_references(expected, format=format_name, columns=_known(roles, "prediction", references))
-    for reader in (of_predictions, of_references):
-        _show_detected(reader, quiet)
-    return of_predictions, of_references
+    paths = references or predictions
+    return of_predictions, _open("references", paths, format_name, columns, quiet, alone=not references)
+
+
+def _open(
+    side: str, paths: list[str], format_name: str | None, columns: list[str] | None, quiet: bool, alone: bool = False
+) -> Reader:
+    """Open one side and show how it is read; the column of the other side is in these files if they come alone."""
+    from anls_eval.files import open_predictions, open_references
+
+    open_side, other = (open_predictions, "answers") if side == "predictions" else (open_references, "prediction")
+    roles = {role: name for role, name in _roles(columns).items() if alone or role != other}
+    reader = open_side(_one_or_list(paths), format=format_name, columns=roles)
+    if not quiet:
+        own = reader.detected
+        read_as = ", ".join(f"{role}={name}" for role, name in own.columns.items())
+        compression = f", {own.compression}" if own.compression else ""
+        files = f" ({len(reader.parts)} files)" if len(reader.parts) > 1 else ""
+        _say(f"{own.path}{files}: {own.format}{compression}; {read_as}", err)
+    return reader
 
 
 def _one_or_list(paths: list[str]) -> str | list[str]:
@@ -658,16 +631,15 @@ def _one_or_list(paths: list[str]) -> str | list[str]:
     return paths[0] if len(paths) == 1 else paths
 
 
-def _role(text: str) -> tuple[str, str]:
-    role, sign, name = text.partition("=")
-    if not (sign and name):
-        raise ValueError(f"--columns {text}: expected ROLE=NAME, as in --columns prediction=output")
-    return role, name
-
-
-def _known(roles: dict[str, str], other: str, references: list[str] | None) -> dict[str, str]:
-    """The roles of one file: with a file for each side, the value of the other is not in it."""
-    return {role: name for role, name in roles.items() if not references or role != other}
+def _roles(columns: list[str] | None) -> dict[str, str]:
+    """Return the names of --columns by role."""
+    roles = {}
+    for text in columns or []:
+        role, _, name = text.partition("=")
+        if not name:
+            raise ValueError(f"--columns {text}: expected ROLE=NAME, as in --columns prediction=output")
+        roles[role] = name
+    return roles
 
 
 @contextlib.contextmanager

@@ -32,19 +32,15 @@ def protocol_table() -> Table:
 def protocol_text(name: str) -> str:
     """Return all of one protocol."""
     rules = get_rules(name)
-    also = [f"also: {', '.join(rules.aliases)}"] if rules.aliases else []
-    about, last = _about_protocol(rules) if isinstance(rules, Protocol) else (_about_leaderboard(rules), [])
-    return "\n".join([rules.name, *also, *about, "", f"source: {rules.source}", *last])
-
-
-def _about_protocol(rules: Protocol) -> tuple[list[str], list[str]]:
-    users = [f"used by: {', '.join(rules.leaderboards)}"] if rules.leaderboards else []
-    return [*users, "", *(f"- {words}" for words in in_words(rules).values())], ["", signature(rules)]
-
-
-def _about_leaderboard(board: Leaderboard) -> list[str]:
-    types = [f"answer types: {', '.join(board.answer_types)}"] if board.answer_types else []
-    return ["", board.description, *types]
+    lines = [rules.name]
+    if rules.aliases:
+        lines.append(f"also: {', '.join(rules.aliases)}")
+    if isinstance(rules, Protocol):
+        users = [f"used by: {', '.join(rules.leaderboards)}"] if rules.leaderboards else []
+        lines += [*users, "", *(f"- {words}" for words in in_words(rules).values())]
+        return "\n".join([*lines, "", f"source: {rules.source}", "", signature(rules)])
+    types = [f"answer types: {', '.join(rules.answer_types)}"] if rules.answer_types else []
+    return "\n".join([*lines, "", rules.description, *types, "", f"source: {rules.source}"])
 
 
 def protocols_as_json(name: str | None) -> Any:
@@ -59,11 +55,5 @@ def _plain(rules: Protocol | Leaderboard) -> dict[str, Any]:
         plain = dataclasses.asdict(rules) | {"threshold": float(rules.threshold), "signature": signature(rules)}
         del plain["exact_threshold"]
         return plain
-    return {
-        "name": rules.name,
-        "aliases": list(rules.aliases),
-        "description": rules.description,
-        "answer_types": list(rules.answer_types),
-        "reports": list(rules.reports),
-        "source": rules.source,
-    }
+    names = ("name", "aliases", "description", "answer_types", "reports", "source")
+    return {name: getattr(rules, name) for name in names}

@@ -29,9 +29,6 @@ def plain_table(*columns: str) -> Table:
     return table
 
 
-# One answer
-
-
 def answers_text(found: AnswersExplanation) -> str:
     """Return the score and the alignment with each answer, the closest one marked."""
     lines = [f"score {found.score:.6g}"]
@@ -44,9 +41,6 @@ def answers_text(found: AnswersExplanation) -> str:
         if own.distance:
             lines += [f"    answer      {answer}", f"    prediction  {prediction}", f"                {marks}"]
     return "\n".join([*lines, "", found.signature])
-
-
-# Submissions
 
 
 def submission_table(result: SubmissionScore) -> Table:
@@ -81,8 +75,6 @@ def submission_table(result: SubmissionScore) -> Table:
     return table
 
 
-# Diagnosis
-
 _SHOWN_CAUSES = 10
 
 
@@ -106,9 +98,6 @@ def diagnosis_as_json(found: Diagnosis) -> dict[str, Any]:
     for cause in plain["causes"]:
         cause["threshold"] = float(cause["threshold"])
     return plain
-
-
-# Several systems
 
 
 def ranking_table(ranking: Ranking) -> Table:
@@ -137,8 +126,6 @@ def comparison_table(ranking: Ranking) -> Table:
         )
     return table
 
-
-# Check
 
 _FEW = 5  # problems of one code that are printed
 

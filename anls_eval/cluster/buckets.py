@@ -18,13 +18,12 @@ from anls_eval.arrow import number_array
 from anls_eval.files import FormatError, Reader
 from anls_eval.files.write import whole_file
 from anls_eval.questions.stream import fingerprints_of
-from anls_eval.submission.passes import stored_rows
+from anls_eval.submission.passes import Side, stored_rows
 from anls_eval.submission.scorers import Scorer
 
 _HELD = 128 << 20  # bytes of rows that are put in order at once
 
 _FILE = b"file"  # in the metadata of the schema: the file that the rows are from
-_Cut = list[pa.RecordBatch]
 
 
 def write_buckets(path: Path, reader: Reader, side: str, scorer: Scorer, names: Sequence[str], buckets: int) -> None:
@@ -57,7 +56,7 @@ def _held(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(held)
 
 
-def _cut(rows: pa.Table, buckets: int, reader: Reader) -> _Cut:
+def _cut(rows: pa.Table, buckets: int, reader: Reader) -> list[pa.RecordBatch]:
     """The rows of each bucket."""
     if rows["question_id"].null_count:
         raise FormatError(reader.detected.path, "no question_ids. Expected them in every file, or in none.")
@@ -68,28 +67,23 @@ def _cut(rows: pa.Table, buckets: int, reader: Reader) -> _Cut:
     return [batch.slice(start, end - start) for start, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)]
 
 
-class BucketSide:
+class BucketSide(Side):
     """The rows of one side that fall into one of `buckets` buckets, from the files that `write_buckets` wrote."""
 
-    notes: tuple[str, ...] = ()
-
     def __init__(self, paths: Sequence[Path], bucket: int, buckets: int) -> None:
+        super().__init__()
         self._paths, self._bucket, self._buckets = paths, bucket, buckets
-        self._files: list[tuple[str, int]] = []  # that have been read, with the end of their rows
 
     def tables(self) -> Iterator[pa.Table]:
         """Read the rows, as one table."""
         batches: list[pa.RecordBatch] = []
-        self._files, end = [], 0
+        self.files.clear()
+        self.rows.clear()
         for path in self._paths:
             with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
                 numbers = range(self._bucket, reader.num_record_batches, self._buckets)
                 own = [reader.get_batch(number) for number in numbers]
-                end += sum(map(len, own))
-                self._files.append((os.fsdecode(reader.schema.metadata[_FILE]), end))
+                self.files.append(os.fsdecode(reader.schema.metadata[_FILE]))
+                self.rows.append(sum(map(len, own)))
             batches += own
         yield pa.Table.from_batches(batches).combine_chunks()
-
-    def in_file(self, row: int) -> str:
-        """Name the file of a row, for a message."""
-        return next(f" in {file}" for file, end in self._files if row < end)

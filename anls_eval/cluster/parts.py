@@ -1,4 +1,4 @@
-"""The unit of work of a data set in parts: one part is scored to one file and its summary, whole or not at all.
+"""The unit of work of a data set in parts: one part is scored to one file and its totals, whole or not at all.
 
 A part is a file of predictions with its file of references, or the rows of all files in one bucket. Scoring it again
 gives the same, and a part that is finished is not scored again: so a worker or a whole run can be lost at any time.
@@ -22,8 +22,7 @@ from anls_eval.files.write import whole_file
 from anls_eval.questions.stream import come_twice
 from anls_eval.submission.passes import SIDES, Options, Pass, Sides, sides_of
 from anls_eval.submission.score import in_a_stream_or_whole
-from anls_eval.submission.scorers import Scorer
-from anls_eval.submission.totals import Summary
+from anls_eval.submission.totals import Totals
 
 VALUES = "prediction", "answers"
 """The role of the values of each side."""
@@ -31,27 +30,16 @@ VALUES = "prediction", "answers"
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What all tasks have in common; pairs are of the predictions and the references.
+    """What all tasks have in common; pairs are of the predictions and the references."""
 
-    Args:
-        out: The folder of the work and of the results, which every worker can read and write.
-        keep_rows: Whether the rows of the parts are results.
-        options: How they are scored.
-        format: The format of all files; None to detect it.
-        columns: The columns by role.
-        documents: Whether the files hold one document each.
-        read_by: The columns to group by that are read from each side.
-        first: What the first file of each side turned out to be, whose roles the others must have.
-    """
-
-    out: Path
-    keep_rows: bool
+    out: Path  # the folder of the work and of the results, which every worker can read and write
+    keep_rows: bool  # whether the rows of the parts are results
     options: Options
-    format: str | None
-    columns: tuple[Mapping[str, str], Mapping[str, str]]
-    documents: tuple[bool, bool] = (False, False)
-    read_by: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    first: tuple[Detected, Detected] | None = None
+    format: str | None  # of all files; None to detect it
+    columns: tuple[Mapping[str, str], Mapping[str, str]]  # by role
+    documents: tuple[bool, bool] = (False, False)  # whether the files hold one document each
+    read_by: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # the columns to group by
+    first: tuple[Detected, Detected] | None = None  # of each side, the first file, whose roles the others must have
 
     @property
     def work(self) -> Path:
@@ -62,10 +50,6 @@ class Job:
     def rows(self) -> Path:
         """The folder of the rows that were brought together by their ids, if they were."""
         return self.work / "rows"
-
-    def scorer(self) -> Scorer:
-        """The scorer of the protocol."""
-        return self.options.scorer()
 
     def open(self, side: str, piece: Piece) -> Reader:
         """Open a piece of one side."""
@@ -80,7 +64,7 @@ class Job:
             check_roles(self.first[number], reader.detected)
         if piece.rows is not None:
             reader = reader.within(*piece.rows)
-        return self.scorer().open_references(reader) if side == "references" else reader
+        return self.options.scorer().open_references(reader) if side == "references" else reader
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,11 +103,11 @@ class Part:
         """What messages call it."""
         return self.name
 
-    def sides(self, job: Job, scorer: Scorer) -> Sides:
+    def sides(self, job: Job) -> Sides:
         """Open both sides."""
         raise NotImplementedError
 
-    def check(self, summary: Summary) -> None:
+    def check(self, totals: Totals) -> None:
         """Raise `UnpairedError` if an id has no other side, which may be in another part."""
 
 
@@ -140,14 +124,13 @@ class FilePart(Part):
         """What messages call it: the file of predictions."""
         return self.predictions.label
 
-    def sides(self, job: Job, scorer: Scorer) -> Sides:
+    def sides(self, job: Job) -> Sides:
         """Open both files."""
-        readers = job.open(SIDES[0], self.predictions), job.open(SIDES[1], self.references)
-        return sides_of(readers, scorer, job.options.by)
+        return sides_of((job.open(SIDES[0], self.predictions), job.open(SIDES[1], self.references)), job.options)
 
-    def check(self, summary: Summary) -> None:
+    def check(self, totals: Totals) -> None:
         """Raise `UnpairedError` if an id has no other side, which may be in another part."""
-        if not self.alone and (summary.counts["missing"] or summary.counts["unknown"]):
+        if not self.alone and (totals.counts["missing"] or totals.counts["unknown"]):
             raise UnpairedError(self.label)
 
 
@@ -158,14 +141,16 @@ class BucketPart(Part):
     buckets: int
     pieces: tuple[int, int]
 
-    def sides(self, job: Job, scorer: Scorer) -> Sides:
+    def sides(self, job: Job) -> Sides:
         """The rows of the bucket in all files that could be read."""
-        predictions, references = (self._side(job, *own) for own in zip(SIDES, self.pieces, strict=True))
-        return predictions, references
-
-    def _side(self, job: Job, side: str, pieces: int) -> BucketSide:
-        paths = [rows_path(job, side, number) for number in range(pieces)]
-        return BucketSide([path for path in paths if path.exists()], self.number, self.buckets)
+        predictions, references = (
+            [path for number in range(pieces) if (path := rows_path(job, side, number)).exists()]
+            for side, pieces in zip(SIDES, self.pieces, strict=True)
+        )
+        return (
+            BucketSide(predictions, self.number, self.buckets),
+            BucketSide(references, self.number, self.buckets),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,20 +178,18 @@ def score_part(part: Part, job: Job) -> int:
     """Score a part, unless it is finished, and return the number of its questions.
 
     ``<name>.parquet`` has the columns ``question_id``, ``score`` and those of `by`; a part without questions has no
-    such file. The summary is written last: with it, the part is finished.
+    such file. The totals are written last: with them, the part is finished.
     """
-    done = summary_of(part, job)
+    done = totals_of(part, job)
     if done is not None:
         return done.n
-    scorer = job.scorer()
-    sides = part.sides(job, scorer)
-    options = dataclasses.replace(
-        job.options, missing="zero", unknown="ignore"
-    )  # what is an error is known when all parts are
+    sides = part.sides(job)
+    # Which ids are missing or unknown is known when all parts are scored.
+    options = dataclasses.replace(job.options, missing="zero", unknown="ignore")
 
     def score(whole: bool) -> Pass:
-        run = Pass(sides, scorer, options, whole)
-        blocks = run.rows(False, lambda done: None)
+        run = Pass(sides, options, whole)
+        blocks = run.rows(False)
         first = next(blocks, None) if job.keep_rows else None
         if first is not None:
             write_rows(job.out / f"{part.name}.parquet", chain([first], blocks))
@@ -215,40 +198,36 @@ def score_part(part: Part, job: Job) -> int:
         return run
 
     run = in_a_stream_or_whole(score)
-    part.check(run.summary)
+    part.check(run.totals)
     with whole_file(job.work / f"{part.name}.npy") as path, path.open("wb") as stream:
         np.save(stream, run.fingerprints)
-    _finish(job.work / f"{part.name}.json", part.identity, run.summary)
-    return run.summary.n
+    _finish(job.work / f"{part.name}.json", part.identity, run.totals)
+    return run.totals.n
 
 
-def summary_of(part: Part, job: Job) -> Summary | None:
-    """The summary of a part that is finished."""
+def totals_of(part: Part, job: Job) -> Totals | None:
+    """The totals of a part that is finished."""
     return _finished(job.work / f"{part.name}.json", part.identity)
 
 
 def shuffle_piece(file: ShuffledPiece, job: Job) -> None:
     """Put the rows of a piece into buckets by their ids, unless that is done."""
     path = rows_path(job, file.side, file.number)
-    if not (path.exists() and shuffled_summary(file, job)):
+    if not (path.exists() and shuffled_totals(file, job)):
         reader = job.open(file.side, file.piece)
-        write_buckets(path, reader, file.side, job.scorer(), job.options.by, file.buckets)
-        _finish(path.with_suffix(".json"), file.identity, Summary(notes=dict.fromkeys(reader.detected.notes)))
+        write_buckets(path, reader, file.side, job.options.scorer(), job.options.by, file.buckets)
+        _finish(path.with_suffix(".json"), file.identity, Totals(notes=dict.fromkeys(reader.detected.notes)))
 
 
-def shuffled_summary(file: ShuffledPiece, job: Job) -> Summary | None:
+def shuffled_totals(file: ShuffledPiece, job: Job) -> Totals | None:
     """The notes of a piece whose rows were put into buckets, which are removed when these are scored."""
     return _finished(rows_path(job, file.side, file.number).with_suffix(".json"), file.identity)
 
 
 def has_repeats(names: Sequence[str], share: tuple[int, int], job: Job) -> bool:
     """Whether a question_id seems to be in two of these parts, by the fingerprints from `share[0]` to `share[1]`."""
-    least, end = share
-    found = []
-    for name in names:
-        own = np.load(job.work / f"{name}.npy", mmap_mode="r")
-        found.append(own[_below(own, least) : _below(own, end)])
-    return come_twice(found)
+    every = [np.load(job.work / f"{name}.npy", mmap_mode="r") for name in names]
+    return come_twice([own[_below(own, share[0]) : _below(own, share[1])] for own in every])
 
 
 def _below(ordered: npt.NDArray[np.uint64], bound: int) -> int:
@@ -256,14 +235,14 @@ def _below(ordered: npt.NDArray[np.uint64], bound: int) -> int:
     return int(np.searchsorted(ordered, np.uint64(bound - 1), side="right")) if bound else 0
 
 
-def _finish(path: Path, identity: str, summary: Summary) -> None:
+def _finish(path: Path, identity: str, totals: Totals) -> None:
     with whole_file(path) as unfinished:
-        unfinished.write_text(json.dumps({"identity": identity, "summary": summary.to_json()}), encoding="utf-8")
+        unfinished.write_text(json.dumps({"identity": identity, "totals": totals.to_json()}), encoding="utf-8")
 
 
-def _finished(path: Path, identity: str) -> Summary | None:
+def _finished(path: Path, identity: str) -> Totals | None:
     try:
         own = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    return Summary.from_json(own["summary"]) if own["identity"] == identity else None
+    return Totals.from_json(own["totals"]) if own["identity"] == identity else None

@@ -23,7 +23,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import dask
 import pyarrow as pa
@@ -46,8 +46,8 @@ from anls_eval.cluster.parts import (
     rows_path,
     score_part,
     shuffle_piece,
-    shuffled_summary,
-    summary_of,
+    shuffled_totals,
+    totals_of,
 )
 from anls_eval.errors import AnlsError, Explained, Remedy, located
 from anls_eval.files import FormatError, Reader
@@ -56,7 +56,7 @@ from anls_eval.files.many import Paths, are_documents, document_id, file_paths, 
 from anls_eval.files.write import whole_file
 from anls_eval.submission.passes import SIDES, Options, OptionWords, check_file_counts, counted
 from anls_eval.submission.score import SubmissionScore, sides_with, sum_up
-from anls_eval.submission.totals import Summary
+from anls_eval.submission.totals import Totals
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -72,22 +72,13 @@ _FOR_WORKERS = 30  # seconds that it has to get a worker
 
 @dataclasses.dataclass(frozen=True)
 class DatasetScore:
-    """The score of a data set in parts.
+    """The score of a data set in parts."""
 
-    Args:
-        submission: The score of all parts.
-        parts: The number of parts.
-        resumed: The number of parts that an earlier run had finished.
-        bad: The parts that were left out, with the reason.
-        paired_by: ``"file"`` if each file of predictions went with its file of references, ``"id"`` if the rows of all
-            files were brought together by their ids.
-    """
-
-    submission: SubmissionScore
+    submission: SubmissionScore  # of all parts
     parts: int
-    resumed: int
-    bad: dict[str, str]
-    paired_by: str
+    resumed: int  # the number of parts that an earlier run had finished
+    bad: dict[str, str]  # the parts that were left out, with the reason
+    paired_by: str  # "file": each file of predictions with its file of references; "id": the rows of all files
 
     def to_dict(self) -> dict[str, object]:
         """Return the score and how it was obtained as plain JSON values."""
@@ -96,12 +87,7 @@ class DatasetScore:
 
 
 class BadPartsError(FilesError):
-    """Some parts cannot be read or scored. The others are finished, and stay finished.
-
-    Args:
-        errors: The error of each of these parts.
-        out: The folder of the results; None if they are not kept.
-    """
+    """Some parts cannot be read or scored. The others are finished, and stay finished in `out`, if that is kept."""
 
     def __init__(self, errors: Mapping[str, AnlsError], out: Path | None) -> None:
         resume = [Remedy("resume", True, "continue once these are fixed")]
@@ -225,11 +211,16 @@ def score_dataset(
             kept = f"{counted(finished, 'part')} {_are(finished)} finished in {job.out}."
             raise InterruptedRunError(kept, remedies=[_RESUME]) from None
         _tidy(job, found.parts)
-        summary = Summary(notes=dict.fromkeys(found.notes))
+        totals = Totals(notes=dict.fromkeys(found.notes))
         for part in found.parts:
-            summary.add(_finished(part, job))
+            own = totals_of(part, job)
+            if own is None:
+                raise ChildProcessError(
+                    f"{part.name} is gone from {job.out}. Does another run write there? Run again with resume."
+                )
+            totals.add(own)
     try:
-        submission = sum_up(summary, asked)
+        submission = sum_up(totals, asked)
     except ValueError as error:
         if not found.bad:
             raise
@@ -328,10 +319,6 @@ def _wait_for_workers(client: Client, address: str) -> None:
         raise ChildProcessError(f"no workers at {address}: start some with `dask worker {address}`") from None
 
 
-# ---------------------------------------------------------------------------------------------------
-# The files
-# ---------------------------------------------------------------------------------------------------
-
 _Files = tuple[list[str], list[str]]
 _Pair = tuple[Piece, Piece]
 
@@ -345,7 +332,7 @@ def _looked_at(job: Job, files: _Files, given: tuple[Paths, Paths | None]) -> tu
     ]
     job = dataclasses.replace(job, documents=(of_documents[0], of_documents[1]))
     readers = (_first_readable(job, SIDES[0], files[0]), _first_readable(job, SIDES[1], files[1]))
-    sides_with(*readers, job.scorer(), job.options.by)  # refuses columns that neither has
+    sides_with(*readers, job.options)  # refuses columns that neither has
     by_references = tuple(name for name in job.options.by if name in readers[1].names)
     by_predictions = tuple(name for name in job.options.by if name not in by_references)
     has_ids = all("question_id" in reader.detected.columns for reader in readers)
@@ -380,15 +367,6 @@ def _prepare(job: Job, resume: bool) -> None:
         ) from None
 
 
-def _finished(part: Part, job: Job) -> Summary:
-    own = summary_of(part, job)
-    if own is None:
-        raise ChildProcessError(
-            f"{part.name} is gone from {job.out}. Does another run write there? Run again with resume."
-        )
-    return own
-
-
 def _tidy(job: Job, parts: Sequence[Part]) -> None:
     """Remove what earlier runs left that is no part any more, and the unfinished files of workers that died."""
     names = {part.name for part in parts}
@@ -400,9 +378,14 @@ def _tidy(job: Job, parts: Sequence[Part]) -> None:
 
 def _identity(job: Job, pieces: Sequence[Piece], buckets: int = 0) -> str:
     """What tells whether the same was scored before: the options, and which files these are."""
-    choices = [job.scorer().signature(0, "error"), job.options.by, job.read_by, job.format, job.columns, buckets]
+    rules = job.options.scorer().signature(0, "error")
+    choices = [rules, job.options.by, job.read_by, job.format, job.columns, buckets]
     states = [(piece.rows, list(map(_state, piece.paths))) for piece in pieces]
-    return hashlib.sha256(json.dumps([choices, job.keep_rows, job.documents, states]).encode()).hexdigest()
+    return _hash([choices, job.keep_rows, job.documents, states])
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
 
 
 def _state(path: str) -> tuple[str, int, int] | tuple[str]:
@@ -413,19 +396,13 @@ def _state(path: str) -> tuple[str, int, int] | tuple[str]:
     return path, own.st_size, own.st_mtime_ns
 
 
-# ---------------------------------------------------------------------------------------------------
-# The work
-# ---------------------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True)
-class _Found:
+class _Found(NamedTuple):
     """The finished parts, and what is known of the others."""
 
     parts: Sequence[Part]
     resumed: int
     bad: dict[str, str]
-    notes: tuple[str, ...]
+    notes: Sequence[str]
 
 
 def _pairs(job: Job, files: _Files) -> list[_Pair] | None:
@@ -494,7 +471,7 @@ def _paired(engine: _Engine, pairs: Sequence[_Pair], has_ids: bool, skip_bad: bo
 
 def _have_repeats(engine: _Engine, parts: Sequence[Part]) -> bool:
     """Whether an id seems to be in two parts, in shares of all fingerprints that fit in memory."""
-    identity = hashlib.sha256(json.dumps([part.identity for part in parts]).encode()).hexdigest()
+    identity = _hash([part.identity for part in parts])
     checked = engine.job.work / "without_repeats"
     if checked.exists() and checked.read_text() == identity:  # by an earlier run
         return False
@@ -532,28 +509,29 @@ def _shuffled(engine: _Engine, files: _Files, pairs: Sequence[_Pair] | None, ski
         for side, own in zip(SIDES, pieces, strict=True)
         for number, piece in enumerate(own)
     ]
-    errors = engine.each(shuffle_piece, [file for file in all_files if not shuffled_summary(file, job)])
+    errors = engine.each(shuffle_piece, [file for file in all_files if not shuffled_totals(file, job)])
     for file in errors:
         rows_path(job, file.side, file.number).unlink(missing_ok=True)  # of an earlier run, before it was damaged
     good = [file for file in all_files if file not in errors]
     bad = _left_out(errors, job, skip_bad and {file.side for file in good} == set(SIDES))
-    identity = hashlib.sha256(json.dumps([file.identity for file in good]).encode()).hexdigest()
+    identity = _hash([file.identity for file in good])
     counts = len(pieces[0]), len(pieces[1])
     parts = [BucketPart(number, identity, buckets, counts) for number in range(buckets)]
-    if not all(summary_of(part, job) for part in parts):  # the rows of an earlier run may be gone
+    if not all(totals_of(part, job) for part in parts):  # the rows of an earlier run may be gone
         gone = [file for file in good if not rows_path(job, file.side, file.number).exists()]
         _left_out(engine.each(shuffle_piece, gone), job, skip_bad=False)
     resumed, unscored = engine.score(parts)
     if unscored:
         raise next(iter(unscored.values()))  # an error of the ids, not of a part
-    notes = dict.fromkeys(note for file in good for note in (shuffled_summary(file, job) or Summary()).notes)
+    notes = dict.fromkeys(note for file in good for note in (shuffled_totals(file, job) or Totals()).notes)
     for path in job.rows.iterdir():
         if path.suffix != ".json":
             path.unlink()
-    return _Found(parts, resumed, bad, (*notes, *_bad_notes(bad, len(all_files))))
+    return _Found(parts, resumed, bad, [*notes, *_bad_notes(bad, len(all_files))])
 
 
 def _left_out(errors: Mapping[Any, Exception], job: Job, skip_bad: bool) -> dict[str, str]:
+    """Return what is left out with the reasons, or raise them."""
     if errors and not skip_bad:
         raise BadPartsError(
             {item.label: located("", error) for item, error in errors.items()}, job.out if job.keep_rows else None
@@ -561,11 +539,9 @@ def _left_out(errors: Mapping[Any, Exception], job: Job, skip_bad: bool) -> dict
     return {item.label: str(error) for item, error in errors.items()}
 
 
-def _bad_notes(bad: Mapping[str, str], n: int) -> tuple[str, ...]:
-    if not bad:
-        return ()
-    are = _are(len(bad))
-    return (f"{len(bad)} of {counted(n, 'file')} cannot be read or scored and {are} left out: {_first_of(bad)}",)
+def _bad_notes(bad: Mapping[str, str], n: int) -> list[str]:
+    are = f"cannot be read or scored and {_are(len(bad))} left out"
+    return [f"{len(bad)} of {counted(n, 'file')} {are}: {_first_of(bad)}"] if bad else []
 
 
 def _first_of(bad: Mapping[str, str]) -> str:
@@ -597,18 +573,9 @@ class _Engine:
         """The client of the workers."""
         return self._start()
 
-    @property
-    def _finished(self) -> str:
-        """What is kept, for a message."""
-        return f" What is finished is in {self.job.out}." if self.job.keep_rows else ""
-
-    @property
-    def _remedies(self) -> list[Remedy]:
-        return [_RESUME] if self.job.keep_rows else []
-
     def score(self, parts: Sequence[Part]) -> tuple[int, dict[Part, Exception]]:
         """Score the unfinished parts; return how many were finished, and the errors of bad parts."""
-        finished = {part: own.n for part in parts if (own := summary_of(part, self.job)) is not None}
+        finished = {part: own.n for part in parts if (own := totals_of(part, self.job)) is not None}
         self.scored = 0
         self._advance(sum(finished.values()))
         unfinished = [part for part in parts if part not in finished]
@@ -643,13 +610,10 @@ class _Engine:
                 else:
                     raise error
         except (KilledWorker, MemoryError) as error:
-            raise LostWorkersError(
-                f"workers died repeatedly, or ran out of memory: {error}. Give each worker more memory, or split the "
-                f"files.{self._finished}",
-                remedies=self._remedies,
-            ) from None
+            problem = f"workers died repeatedly, or ran out of memory: {error}. Give each worker more memory, or split"
+            raise self._lost(f"{problem} the files.") from None
         except (FutureCancelledError, CommClosedError) as error:
-            raise LostWorkersError(f"the cluster was lost: {error}.{self._finished}", remedies=self._remedies) from None
+            raise self._lost(f"the cluster was lost: {error}.") from None
         except UnpairedError:
             self.client.cancel(list(futures))
             while any(self.client.run(_is_busy, {future.key for future in futures}).values()):
@@ -658,6 +622,11 @@ class _Engine:
         finally:
             self.client.cancel(list(futures))  # those of a run that was broken off
         return {item: errors[item] for item in items if item in errors}
+
+    def _lost(self, problem: str) -> LostWorkersError:
+        if not self.job.keep_rows:
+            return LostWorkersError(problem)
+        return LostWorkersError(f"{problem} What is finished is in {self.job.out}.", remedies=[_RESUME])
 
     def _advance(self, n: int) -> None:
         self.scored += n

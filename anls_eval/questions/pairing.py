@@ -15,6 +15,8 @@ from anls_eval.arrow import as_bools, as_list, decode_texts, number_array
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.questions.columns import TEXT_TYPES, id_list, stored_side
 
+_SHOWN = 5  # ids in a message
+
 
 class Aligned(NamedTuple):
     """The questions in the order of the references, with a null for each missing prediction."""
@@ -51,35 +53,44 @@ def align_questions(
     if len(prediction_ids) > len(reference_ids) - len(missing_rows):
         unknown_ids = prediction_ids.filter(pc.invert(pc.is_in(prediction_ids, value_set=reference_ids)))
     missing_ids = reference_ids.take(number_array(missing_rows))
-    notes += unmatched_ids(missing_ids, unknown_ids, len(answers), missing, unknown)
+    notes += unmatched_ids(first_ids(missing_ids), first_ids(unknown_ids), len(answers), missing, unknown)
     if not len(answers):
         raise ValueError("nothing to score: references are empty")
     return Aligned(reference_ids, texts.take(positions), answers, missing_rows.tolist(), len(unknown_ids), notes)
 
 
-def unmatched_ids(missing_ids: pa.Array, unknown_ids: pa.Array, n: int, missing: str, unknown: str) -> list[str]:
+FirstIds = tuple[int, list[str]]  # the number of some ids, and the first of them, which messages show
+
+
+def first_ids(ids: pa.Array) -> FirstIds:
+    """Count ids, and return the first of them."""
+    return len(ids), id_list(ids[:_SHOWN])
+
+
+def unmatched_ids(missing_ids: FirstIds, unknown_ids: FirstIds, n: int, missing: str, unknown: str) -> list[str]:
     """Return the notes on missing and unknown ids of n questions, or raise the error where they are not allowed."""
     without_prediction = _count_ids(missing_ids, "without a prediction (missing: {})")
     without_question = _count_ids(unknown_ids, "in the predictions without a reference (unknown: {})")
-    if (len(missing_ids) and missing == "error") or (len(unknown_ids) and unknown == "error"):
+    if (without_prediction and missing == "error") or (without_question and unknown == "error"):
         found = " and ".join(filter(None, (without_prediction, without_question)))
-        apart = len(unknown_ids) and n and len(missing_ids) == n
-        remedies = [COUNT_AS_ZERO] if len(missing_ids) else []
-        remedies += [IGNORE_UNKNOWN] if len(unknown_ids) else []
+        apart = without_question and n and missing_ids[0] == n
+        remedies = [COUNT_AS_ZERO] if without_prediction else []
+        remedies += [IGNORE_UNKNOWN] if without_question else []
         hint = " There is no id in common: are they from different splits?" if apart else ""
         raise AnlsError(f"{found}.{hint} Expected the same ids on both sides.", remedies=remedies)
-    notes = [f"{without_prediction}: scored 0"] if len(missing_ids) else []
-    return notes + ([f"{without_question}: left out"] if len(unknown_ids) else [])
+    notes = [f"{without_prediction}: scored 0"] if without_prediction else []
+    return notes + ([f"{without_question}: left out"] if without_question else [])
 
 
 COUNT_AS_ZERO = Remedy("missing", "zero", "count missing predictions as 0")
 IGNORE_UNKNOWN = Remedy("unknown", "ignore", "ignore predictions with unknown ids")
 
 
-def _count_ids(ids: pa.Array, what: str) -> str:
-    first = [id_ if 0 < len(id_) <= 60 and id_.isprintable() else reprlib.repr(id_) for id_ in id_list(ids[:5])]
-    shown = ", ".join(first) + (", ..." if len(ids) > 5 else "")
-    return f"{len(ids)} question_id{'s' * (len(ids) != 1)} {what.format(shown)}" if len(ids) else ""
+def _count_ids(ids: FirstIds, what: str) -> str:
+    count, first = ids
+    names = [id_ if 0 < len(id_) <= 60 and id_.isprintable() else reprlib.repr(id_) for id_ in first]
+    shown = ", ".join(names) + (", ..." if count > len(names) else "")
+    return f"{count} question_id{'s' * (count != 1)} {what.format(shown)}" if count else ""
 
 
 def drop_repeats(

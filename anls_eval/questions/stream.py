@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from anls_eval.arrow import BYTES, text_bytes, text_starts
 from anls_eval.errors import AnlsError, Remedy
-from anls_eval.questions.pairing import drop_repeats, unmatched_ids
+from anls_eval.questions.pairing import drop_repeats, first_ids, unmatched_ids
 
 WAITING_ROWS = 262_144
 """How many rows of a side wait before the other side is searched; up to so many, the order does not matter."""
@@ -138,7 +138,8 @@ class Alignment:
             )
         self.missing = _without(right, left)["question_id"].combine_chunks()
         self.unknown = _without(left, right)["question_id"].combine_chunks()
-        unmatched_ids(self.missing, self.unknown, self._rows[1], *self._options)  # raises what is an error
+        both = first_ids(self.missing), first_ids(self.unknown)
+        unmatched_ids(*both, self._rows[1], *self._options)  # raises what is an error
         if right.num_rows:
             yield self._joined(left.take(pc.index_in(right["question_id"], value_set=left["question_id"])), right)
 

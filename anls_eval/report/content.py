@@ -205,19 +205,7 @@ class Report:
 
 
 def collect(system: System, other: System | None = None, *, date: datetime.date) -> Report:
-    """Find everything that the report of a system says.
-
-    Args:
-        system: From `systems.read_system`.
-        other: Another system to compare it with, scored by the same protocol on the same questions.
-        date: The date to print.
-
-    Returns:
-        The content of the report.
-
-    Raises:
-        ValueError: The two systems were scored by different protocols, or on different questions.
-    """
+    """Return what the report of a system says, compared with another one on the same questions if there is one."""
     scored = system.scored
     texts = _texts(system)
     rival = None if other is None else _aligned(other, system)
@@ -237,11 +225,6 @@ def collect(system: System, other: System | None = None, *, date: datetime.date)
         rows=tuple(_question(row, (system, rival), (texts, rival_texts)) for row in rows),
         rows_left_out=len(scored.scores) - len(rows),
     )
-
-
-# ---------------------------------------------------------------------------------------------------
-# Any protocol
-# ---------------------------------------------------------------------------------------------------
 
 
 class _Texts(NamedTuple):
@@ -266,9 +249,8 @@ def _texts(system: System) -> _Texts | None:
 def _distribution(scores: _Floats) -> Distribution:
     between = scores[(scores > 0) & (scores < 1)]
     bins = np.bincount((between * BINS).astype(np.int64), minlength=BINS)
-    return Distribution(
-        int(np.count_nonzero(scores == 0)), len(between), int(np.count_nonzero(scores == 1)), tuple(bins.tolist())
-    )
+    zero, one = (int(np.count_nonzero(scores == own)) for own in (0, 1))
+    return Distribution(zero, len(between), one, tuple(bins.tolist()))
 
 
 def _breakdown(system: System, column: str) -> Breakdown:
@@ -281,11 +263,8 @@ def _breakdown(system: System, column: str) -> Breakdown:
     for value in sorted(largest):
         rows = members[value]
         clusters = None if system.clusters is None else [system.clusters[row] for row in rows]
-        groups.append(
-            GroupScore(
-                value, len(rows), confidence_interval(system.scored.scores[rows], clusters=clusters, seed=system.seed)
-            )
-        )
+        interval = confidence_interval(system.scored.scores[rows], clusters=clusters, seed=system.seed)
+        groups.append(GroupScore(value, len(rows), interval))
     return Breakdown(column, tuple(groups), len(members) - len(largest))
 
 
@@ -316,7 +295,7 @@ def _answer(scored: ScoredQuestions, texts: _Texts | None, row: int, compared: b
         prediction = None if scored.is_missing[row] else _as_text(scored.predictions[row])
         return Answer(score, None, prediction, _as_text(scored.answers[row]))
     prediction, closest = texts.losses.predictions[row], texts.losses.closest_answers[row]
-    expected = _options(scored.answers, row)[0] if closest is None else closest
+    expected = as_list(scored.answers[row : row + 1])[0][0] if closest is None else closest
     comparison = None
     if compared and prediction is not None:
         distance, length = int(texts.measured.distances[row]), int(texts.measured.lengths[row])
@@ -328,28 +307,16 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _options(answers: Any, row: int) -> list[str]:
-    own = answers[row]
-    return own if isinstance(own, list) else own.as_py()
-
-
-# ---------------------------------------------------------------------------------------------------
-# Texts
-# ---------------------------------------------------------------------------------------------------
-
-
 def _text_findings(system: System, texts: _Texts) -> TextFindings:
-    scored, losses = system.scored, texts.losses
-    ids = scored.question_ids
+    losses, ids = texts.losses, system.scored.question_ids
     confusions = character_confusions(losses)
-    shown = confusions[:MOST_CONFUSIONS]
     sweep = sweep_measured(texts.measured, losses.protocol)
-    protocols, disputed = _protocols(scored)
+    protocols, disputed = _protocols(system.scored)
     return TextFindings(
         losses=tuple(own for own in losses.classes if own.count),
         points_lost=losses.points_lost,
-        confusions=tuple((own, tuple(ids[row] for row in own.examples)) for own in shown),
-        confusions_left_out=len(confusions) - len(shown),
+        confusions=tuple((own, tuple(ids[row] for row in own.examples)) for own in confusions[:MOST_CONFUSIONS]),
+        confusions_left_out=max(0, len(confusions) - MOST_CONFUSIONS),
         sweep=sweep,
         at_thresholds=tuple((own, sweep.mean(own)) for own in COMMON_THRESHOLDS),
         protocols=protocols,
@@ -361,8 +328,7 @@ def _text_findings(system: System, texts: _Texts) -> TextFindings:
 def _protocols(scored: ScoredQuestions) -> tuple[tuple[ProtocolMean, ...], tuple[DisputedQuestion, ...]]:
     own = scored.protocol
     rules = [protocol for protocol in PROTOCOLS.values() if not protocol.tree]
-    is_changed = own is not None and own not in rules
-    if own is not None and is_changed:
+    if own is not None and own not in rules:
         own = dataclasses.replace(own, name=f"{own.name}-changed")
         rules.append(own)
     # Those that tell capitals apart disagree with the others wherever there are some, and would hide all else.
@@ -394,11 +360,6 @@ def _worst(texts: _Texts) -> list[int]:
     return worst
 
 
-# ---------------------------------------------------------------------------------------------------
-# Trees
-# ---------------------------------------------------------------------------------------------------
-
-
 def _tree_findings(scored: ScoredQuestions) -> TreeFindings:
     nodes: dict[str, Any] = dict(scored.submission.key_scores or {})
     keys = [
@@ -421,11 +382,6 @@ def _document(scored: ScoredQuestions, row: int) -> Document:
     lost = lost_matches(matches)
     shown = tuple(lost[:MOST_LEAVES])
     return Document(question_id, score, False, shown, len(lost) - len(shown), len(matches))
-
-
-# ---------------------------------------------------------------------------------------------------
-# Two systems
-# ---------------------------------------------------------------------------------------------------
 
 
 def _aligned(other: System, system: System) -> System:
@@ -465,20 +421,19 @@ def _board(scored: ScoredQuestions) -> str:
 
 
 def _taken(column: Any, rows: list[int]) -> Any:
-    return (
-        [column[row] for row in rows]
-        if isinstance(column, list)
-        else column.take(number_array(np.array(rows, dtype=np.int64)))
-    )
+    if isinstance(column, list):
+        return [column[row] for row in rows]
+    return column.take(number_array(np.array(rows, dtype=np.int64)))
 
 
 def _versus(systems: tuple[System, System], texts: tuple[_Texts | None, _Texts | None]) -> Versus:
     own, other = (system.scored for system in systems)
     clusters, seed = systems[0].clusters, systems[0].seed
     comparison = paired_comparison(own.scores, other.scores, clusters=clusters, seed=seed)
-    differences = own.scores - other.scores
-    better = [row for row in np.argsort(-differences, kind="stable").tolist() if differences[row] > 0]
-    worse = [row for row in np.argsort(differences, kind="stable").tolist() if differences[row] < 0]
+    better, worse = (
+        [row for row in np.argsort(-gains, kind="stable").tolist()[:MOST_DIFFERENCES] if gains[row] > 0]
+        for gains in (own.scores - other.scores, other.scores - own.scores)
+    )
     losses: list[tuple[LossClass, LossClass]] = []
     if texts[0] is not None and texts[1] is not None:
         both = zip(texts[0].losses.classes, texts[1].losses.classes, strict=True)
@@ -490,6 +445,6 @@ def _versus(systems: tuple[System, System], texts: tuple[_Texts | None, _Texts |
         is_significant=comparison.p_value <= 1 - comparison.interval.level,
         detectable=minimum_detectable_difference(comparison),
         losses=tuple(losses),
-        better=tuple(_question(row, systems, texts, True) for row in better[:MOST_DIFFERENCES]),
-        worse=tuple(_question(row, systems, texts, True) for row in worse[:MOST_DIFFERENCES]),
+        better=tuple(_question(row, systems, texts, True) for row in better),
+        worse=tuple(_question(row, systems, texts, True) for row in worse),
     )

@@ -9,13 +9,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from anls_eval.analysis.thresholds import ThresholdSweep
 from anls_eval.statistics import ReliabilityPoint, RiskCoveragePoint
 
 
-@dataclasses.dataclass(frozen=True)
-class Tick:
+class Tick(NamedTuple):
     """A mark on an axis."""
 
     position: float
@@ -24,22 +24,13 @@ class Tick:
 
 @dataclasses.dataclass(frozen=True)
 class Plot:
-    """A picture with two axes, whose plotting area leaves room for the labels.
+    """A picture with two axes, whose plotting area leaves room for the labels."""
 
-    Args:
-        width: Of the picture.
-        height: The same.
-        x_range: What the left and right ends of the plotting area stand for.
-        y_range: What its lower and upper ends stand for.
-        x_labels: Values with their labels.
-        y_labels: The same.
-    """
-
-    width: float
+    width: float  # of the picture
     height: float
-    x_range: tuple[float, float]
-    y_range: tuple[float, float]
-    x_labels: tuple[tuple[float, str], ...]
+    x_range: tuple[float, float]  # the values at the left and right ends of the plotting area
+    y_range: tuple[float, float]  # the values at its lower and upper ends
+    x_labels: tuple[tuple[float, str], ...]  # values with their labels
     y_labels: tuple[tuple[float, str], ...]
 
     left = 64.0
@@ -76,8 +67,7 @@ class Plot:
         return [Tick(self.y(value), label) for value, label in self.y_labels]
 
 
-@dataclasses.dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """A bar of a histogram, with what it stands for."""
 
     x: float
@@ -87,16 +77,14 @@ class Bar:
     label: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Histogram:
+class Histogram(NamedTuple):
     """Bars over a range of scores."""
 
     plot: Plot
     bars: tuple[Bar, ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Curve:
+class Curve(NamedTuple):
     """A curve as the path of an SVG, and one point on it that is marked."""
 
     plot: Plot
@@ -104,8 +92,7 @@ class Curve:
     mark: tuple[float, float] | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Dot:
+class Dot(NamedTuple):
     """A point with a size that says how many questions it stands for."""
 
     x: float
@@ -114,8 +101,7 @@ class Dot:
     label: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Dots:
+class Dots(NamedTuple):
     """Points beside the diagonal on which both axes agree."""
 
     plot: Plot
@@ -141,9 +127,8 @@ def histogram(bins: Sequence[int]) -> Histogram:
     for number, count in enumerate(bins):
         start, end = number / len(bins), (number + 1) / len(bins)
         x, y = plot.x(start) + 1, plot.y(count)
-        bars.append(
-            Bar(x, y, round(plot.x(end) - 1 - x, 2), round(plot.bottom - y, 2), f"{start:.3g} to {end:.3g}: {count:,}")
-        )
+        width, height = round(plot.x(end) - 1 - x, 2), round(plot.bottom - y, 2)
+        bars.append(Bar(x, y, width, height, f"{start:.3g} to {end:.3g}: {count:,}"))
     return Histogram(plot, tuple(bars))
 
 
@@ -174,18 +159,16 @@ def _one_for_each_place(corners: Iterable[tuple[float, float]]) -> list[tuple[fl
 def reliability_dots(points: Sequence[ReliabilityPoint]) -> Dots:
     """Draw the mean score of each bin against its mean confidence."""
     greatest = max(point.count for point in points)
-    return Dots(
-        _SQUARE,
-        tuple(
-            Dot(
-                _SQUARE.x(point.confidence),
-                _SQUARE.y(point.score),
-                round(3 + 5 * math.sqrt(point.count / greatest), 2),
-                f"confidence {point.confidence:.3f}, score {point.score:.3f}, questions {point.count:,}",
-            )
-            for point in points
-        ),
+    dots = (
+        Dot(
+            _SQUARE.x(point.confidence),
+            _SQUARE.y(point.score),
+            round(3 + 5 * math.sqrt(point.count / greatest), 2),
+            f"confidence {point.confidence:.3f}, score {point.score:.3f}, questions {point.count:,}",
+        )
+        for point in points
     )
+    return Dots(_SQUARE, tuple(dots))
 
 
 def risk_curve(points: Sequence[RiskCoveragePoint]) -> Curve:
@@ -197,7 +180,7 @@ def risk_curve(points: Sequence[RiskCoveragePoint]) -> Curve:
 
 
 def nice_ticks(low: float, high: float) -> list[float]:
-    """Give round values, about five, of which the first is at most `low` and the last at least `high`.
+    """Return round values, about five, of which the first is at most `low` and the last at least `high`.
 
     Example:
         >>> nice_ticks(0.823, 0.908)

@@ -42,18 +42,11 @@ def leaderboard_as_json(ranking: Ranking, skipped: Mapping[str, str], signature:
 
 def _rows(ranking: Ranking) -> list[tuple[str, ...]]:
     """Return one row of texts for each system, best first."""
-    return [
-        (
-            str(system.rank),
-            str(system.rank_group),
-            system.name,
-            f"{system.score:.6f}",
-            f"{system.interval.low:.6f}",
-            f"{system.interval.high:.6f}",
-            str(system.interval.n),
-        )
-        for system in ranking.systems
-    ]
+    rows = []
+    for own in ranking.systems:
+        figures = (f"{figure:.6f}" for figure in (own.score, own.interval.low, own.interval.high))
+        rows.append((str(own.rank), str(own.rank_group), own.name, *figures, str(own.interval.n)))
+    return rows
 
 
 def _markdown(ranking: Ranking, skipped: Mapping[str, str], signature: str) -> str:
@@ -83,10 +76,10 @@ def _without_formula(text: str) -> str:
 def _html(ranking: Ranking, skipped: Mapping[str, str], signature: str) -> str:
     from anls_eval.report.render import environment  # loads Jinja and all of the report, which only HTML needs
 
-    return (
-        environment()
-        .get_template("leaderboard.html")
-        .render(columns=_COLUMNS, rows=_rows(ranking), about_groups=_ABOUT_GROUPS, skipped=skipped, signature=signature)
+    template = environment().get_template("leaderboard.html")
+    rows = _rows(ranking)
+    return template.render(
+        columns=_COLUMNS, rows=rows, about_groups=_ABOUT_GROUPS, skipped=skipped, signature=signature
     )
 
 

@@ -37,11 +37,7 @@ _COMMON_SYMBOLS = str.maketrans("␠␉␊", "␣⇥↵")  # for common whitespa
 
 
 def write_report(
-    path: str | os.PathLike[str],
-    system: System,
-    other: System | None = None,
-    *,
-    date: datetime.date | None = None,
+    path: str | os.PathLike[str], system: System, other: System | None = None, *, date: datetime.date | None = None
 ) -> None:
     r"""Write a self-contained HTML report of one system, or a comparison of two.
 
@@ -76,25 +72,8 @@ def write_report(
         unfinished.write_text(html, encoding="utf-8", newline="\n")
 
 
-def render_report(
-    system: System,
-    other: System | None = None,
-    *,
-    date: datetime.date | None = None,
-) -> str:
-    """Return the report of `write_report` as HTML.
-
-    Args:
-        system: As for `write_report`.
-        other: As for `write_report`.
-        date: As for `write_report`.
-
-    Returns:
-        The whole document.
-
-    Raises:
-        ValueError: The two systems were scored under different protocols or on different questions.
-    """
+def render_report(system: System, other: System | None = None, *, date: datetime.date | None = None) -> str:
+    """Return the report of `write_report` as HTML."""
     return render(collect(system, other, date=date or datetime.date.today()))
 
 
@@ -105,14 +84,17 @@ def render(report: Report) -> str:
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    template = environment().get_template("report.html")
-    return template.render(
-        report=report,
-        figures=figures,
-        losses=_LOSSES,
-        policy=policy,
-        style=Markup(style),  # noqa: S704 - our own file
-        script=Markup(script),  # noqa: S704 - our own file
+    return (
+        environment()
+        .get_template("report.html")
+        .render(
+            report=report,
+            figures=figures,
+            losses=_LOSSES,
+            policy=policy,
+            style=Markup(style),  # noqa: S704 - our own file
+            script=Markup(script),  # noqa: S704 - our own file
+        )
     )
 
 
@@ -132,7 +114,7 @@ def environment() -> jinja2.Environment:
     environment.filters |= {
         "count": lambda value: f"{value:,}",
         "p_value": lambda value: "< 0.001" if value < 0.001 else f"= {value:.3f}",
-        "percent": _percent,
+        "percent": lambda share: f"{100 * share:.1f}\u202f%",
         "runs": runs,
         "score": lambda value: f"{value:.4f}",
         "sentence": lambda text: text[:1].upper() + text[1:] + "." * (not text.endswith(".")),
@@ -140,10 +122,6 @@ def environment() -> jinja2.Environment:
         "signed": lambda value: f"{value:+.4f}".replace("-", "\u2212"),
     }
     return environment
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}\u202f%"
 
 
 def shown(text: str, most: int = _MAX_CHARACTERS) -> str:

@@ -26,20 +26,13 @@ _NO_CONFIDENCE = -1.0  # what DUDE's evaluation takes as no confidence (github.c
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class System:
-    """A system with its scored submission.
+    """A system with its scored submission."""
 
-    Args:
-        name: Its name in the report.
-        scored: From `submission.score.score_questions`.
-        clusters: The document of each question, if questions of one document are not independent.
-        seed: Random seed for intervals and tests.
-        confidences: Of shape (n,), in [0, 1], NaN where there is none; None if the submission has no confidences.
-    """
-
-    name: str
-    scored: ScoredQuestions
-    clusters: list[str] | None = None
-    seed: int = 0
+    name: str  # in the report
+    scored: ScoredQuestions  # from `score_questions`
+    clusters: list[str] | None = None  # the document of each question, if questions of one are not independent
+    seed: int = 0  # for intervals and tests
+    # Of shape (n,), in [0, 1], NaN where there is none; None if the submission has no confidences.
     confidences: npt.NDArray[np.float64] | None = None
 
 
@@ -106,22 +99,20 @@ def read_system(
 
 
 def _confidences(scored: ScoredQuestions, column: str) -> npt.NDArray[np.float64]:
-    values = zip(scored.columns[column], scored.question_ids, strict=True)
-    return np.array([_confidence(own, column, question_id) for own, question_id in values])
-
-
-def _confidence(values: list[str], column: str, question_id: str) -> float:
-    if not values:
-        return float("nan")
-    try:
-        value = float(values[0])
-    except ValueError:
-        value = float("nan")
-    if value == _NO_CONFIDENCE:
-        return float("nan")
-    if not 0 <= value <= 1:
-        raise ValueError(
-            f"{column} of question_id {question_id!r} is {values[0]!r}; expected a confidence from 0 to 1, "
-            "or nothing where there is none"
-        )
-    return value
+    found = np.full(len(scored.scores), np.nan)
+    for row, values in enumerate(scored.columns[column]):
+        if not values:
+            continue
+        try:
+            value = float(values[0])
+        except ValueError:
+            value = np.nan
+        if value == _NO_CONFIDENCE:
+            continue
+        if not 0 <= value <= 1:
+            raise ValueError(
+                f"{column} of question_id {scored.question_ids[row]!r} is {values[0]!r}; expected a confidence from 0 "
+                "to 1, or nothing where there is none"
+            )
+        found[row] = value
+    return found

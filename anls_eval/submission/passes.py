@@ -8,7 +8,6 @@ import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypedDict
-from typing import Protocol as Interface
 
 import numpy as np
 import numpy.typing as npt
@@ -30,29 +29,36 @@ from anls_eval.errors import check_choice
 from anls_eval.files import Batch, Reader
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.questions.columns import id_list, stored_ids
+from anls_eval.questions.pairing import first_ids
 from anls_eval.questions.stream import Alignment, without_repeats
 from anls_eval.registry import MISSING, UNKNOWN
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.submission.scorers import Scorer, TextScorer, escaped_surrogates, make_scorer, text_column
-from anls_eval.submission.totals import Summary
+from anls_eval.submission.totals import Totals
 from anls_eval.types import Missing, Unknown
 
 BY = "by "  # before the names of columns to group by, which can be any
-NO_VALUE = "no value in "  # before them, in the counts of a summary
+NO_VALUE = "no value in "  # before them, in the counts of a totals
 
 SIDES = "predictions", "references"
 
 
-class Side(Interface):
+class Side:
     """The rows of one side, in one file or several, as `questions.stream.Alignment` takes them."""
 
-    notes: tuple[str, ...]
+    def __init__(self, files: Sequence[str] = (), notes: tuple[str, ...] = ()) -> None:
+        self.files, self.notes = list(files), notes
+        self.rows: list[int] = []  # of each file that has been read to its end
 
     def tables(self) -> Iterator[pa.Table]:
         """Read the rows from the start."""
+        raise NotImplementedError
 
     def in_file(self, row: int) -> str:
         """Name the file of a row that has been read, for a message; empty if there is only one file."""
+        if len(self.files) == 1:
+            return ""
+        return f" in {self.files[int(np.searchsorted(np.cumsum(self.rows), row, side='right'))]}"
 
 
 Sides = tuple[Side, Side]
@@ -73,10 +79,7 @@ class OptionWords(TypedDict, total=False):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Options:
-    """How a submission is scored, with every option checked: as the arguments of `score_submission` say.
-
-    Besides those, `columns` are columns to keep that the score is not grouped by.
-    """
+    """How a submission is scored, as the arguments of `score_submission` say, with every option checked."""
 
     protocol: str | Protocol = "standard"
     threshold: Threshold = None
@@ -85,7 +88,7 @@ class Options:
     unknown: Unknown = "error"
     cluster_by: str | None = None
     seed: int = 0
-    columns: Sequence[str] = ()
+    columns: Sequence[str] = ()  # to keep, without grouping the score by them
 
     def __post_init__(self) -> None:
         self.scorer()  # refuses what is wrong with the protocol and the threshold
@@ -103,29 +106,24 @@ class Options:
         return tuple(dict.fromkeys((*self.by, *self.columns, *clusters)))
 
 
+ScoredRows = tuple[pa.Table, npt.NDArray[np.float64], Any]
+"""Some questions, their scores, and what `Scorer.columns` takes, if that was asked for."""
+
+
 class Pass:
-    """One pass over both sides.
+    """One pass over both sides, with the `totals` of the questions that have been scored.
 
-    Args:
-        sides: Predictions and references.
-        scorer: The scorer of the protocol.
-        options: How they are scored.
-        whole: Whether to read each side as a whole, so that repeated ids can be dropped.
-        keep: Whether to keep the questions and their scores in memory.
-        measure: Whether to keep what was measured for them, too.
-
-    Attributes:
-        summary: The totals of the questions that have been scored.
-        kept: These questions with their scores and what the scorer found, block by block, where that was asked for.
+    If `whole`, each side is read as a whole, so that repeated ids can be dropped. With `keep`, all questions are held
+    in `kept`; otherwise only their documents, if the options name their column. With `measure`, distances are too.
     """
 
     def __init__(
-        self, sides: Sides, scorer: Scorer, options: Options, whole: bool, *, keep: bool = False, measure: bool = False
+        self, sides: Sides, options: Options, whole: bool, *, keep: bool = False, measure: bool = False
     ) -> None:
-        self.scorer, self.summary = scorer, Summary(notes=dict.fromkeys((*sides[0].notes, *sides[1].notes)))
-        self._options, self._keep, self._measure = options, keep, measure and isinstance(scorer, TextScorer)
-        self.kept: list[tuple[pa.Table, npt.NDArray[np.float64], Any]] = []
-        self._clustered: list[tuple[npt.NDArray[np.float64], list[str]]] = []
+        self.scorer, self.totals = options.scorer(), Totals(notes=dict.fromkeys((*sides[0].notes, *sides[1].notes)))
+        self.measures = measure and isinstance(self.scorer, TextScorer)
+        self._options, self._keep = options, keep
+        self.kept: list[ScoredRows] = []
         predictions, references = (
             self._whole(rows, side) if whole else rows.tables() for rows, side in zip(sides, SIDES, strict=True)
         )
@@ -136,7 +134,7 @@ class Pass:
         if tables:
             table = pa.concat_tables(tables)
             kept = without_repeats(table, side, rows.in_file)
-            self.summary.counts[f"repeated {side}"] += table.num_rows - kept.num_rows
+            self.totals.counts[f"repeated {side}"] += table.num_rows - kept.num_rows
             yield kept
 
     @property
@@ -147,33 +145,33 @@ class Pass:
     def questions(self) -> Iterator[pa.Table]:
         """The questions, block by block."""
         yield from self._alignment
-        self.summary.note_ids("missing", self._alignment.missing)
-        self.summary.note_ids("unknown", self._alignment.unknown)
+        self.totals.note("missing", *first_ids(self._alignment.missing))
+        self.totals.note("unknown", *first_ids(self._alignment.unknown))
 
-    def scored(
-        self, detailed: bool, on_progress: Callable[[int], None]
-    ) -> Iterator[tuple[pa.Table, npt.NDArray[np.float64], Any]]:
+    def scored(self, detailed: bool, on_progress: Callable[[int], None] | None = None) -> Iterator[ScoredRows]:
         """Score block by block; if `detailed`, with what `Scorer.columns` takes."""
-        n = 0
+        documents = self._options.cluster_by
         for questions in self.questions():
-            scores, found = self.scorer.score(questions, detailed or self._measure, self.summary)
-            self.summary.tally(("score",), scores)
+            scores, found = self.scorer.score(questions, detailed or self.measures, self.totals)
+            self.totals.tally(("score",), scores)
             for name in self._options.by:
                 labels = questions[BY + name].combine_chunks()
                 lengths = as_ints(pc.list_value_length(labels))
-                self.summary.counts[NO_VALUE + name] += int(np.count_nonzero(lengths == 0))
+                self.totals.counts[NO_VALUE + name] += int(np.count_nonzero(lengths == 0))
                 for value, counts in _grouped(labels, scores):
-                    self.summary.count(("by", name, value), counts)
-            if self._options.cluster_by is not None:
-                self._clustered.append((scores, _one_label(questions, self._options.cluster_by)))
+                    self.totals.count(("by", name, value), counts)
+            if documents is not None:
+                _check_documents(questions, documents)
             if self._keep:
                 self.kept.append((questions, scores, found))
-            n += len(scores)
-            on_progress(n)
+            elif documents is not None:
+                self.kept.append((questions.select([BY + documents]), scores, None))
+            if on_progress is not None:
+                on_progress(self.totals.n)
             yield questions, scores, found
 
-    def rows(self, detailed: bool, on_progress: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
-        """Score block by block, and give the rows for a file."""
+    def rows(self, detailed: bool, on_progress: Callable[[int], None] | None = None) -> Iterator[pa.RecordBatch]:
+        """Score block by block, and return the rows for a file."""
         for questions, scores, found in self.scored(detailed, on_progress):
             details = self.scorer.columns(questions, found) if detailed else {}
             ids = decode_texts(questions["question_id"].combine_chunks(), TEXTS)
@@ -182,19 +180,22 @@ class Pass:
                 columns[BY + name if name in columns else name] = _shown_labels(questions[BY + name])
             yield pa.record_batch(columns)
 
-    def clusters(self) -> tuple[npt.NDArray[np.float64], list[str]]:
-        """Afterwards, the scores and the document of each, where clusters were asked for."""
-        scores = np.concatenate([scores for scores, _ in self._clustered])
-        return scores, [label for _, own in self._clustered for label in own]
+    @property
+    def scores(self) -> npt.NDArray[np.float64]:
+        """Afterwards, the scores of the questions in `kept`."""
+        return np.concatenate([scores for _, scores, _ in self.kept])
+
+    @property
+    def kept_questions(self) -> pa.Table:
+        """Afterwards, the questions in `kept`."""
+        return pa.concat_tables([questions for questions, *_ in self.kept]).combine_chunks()
 
 
-class FileSide:
-    """The rows of one side, of one file or several; `names` are columns to keep if the reader reads them."""
+class FileSide(Side):
+    """The rows of one side in files; `names` are columns to keep if the reader reads them."""
 
     def __init__(self, reader: Reader, side: str, scorer: Scorer, names: Sequence[str]) -> None:
-        self.notes = reader.detected.notes
-        self.files = [part.detected.path for part in reader.parts]
-        self.rows: list[int] = []  # of each file that has been read to its end
+        super().__init__([part.detected.path for part in reader.parts], reader.detected.notes)
         self.other: FileSide | None = None
         self._tables = [functools.partial(stored_rows, part, side, scorer, names) for part in reader.parts]
 
@@ -211,12 +212,6 @@ class FileSide:
             if not has_ids and self.other is not None:
                 _check_lengths(self, self.other)
 
-    def in_file(self, row: int) -> str:
-        """Name the file of a row that has been read, for a message; empty if there is only one file."""
-        if len(self.files) == 1:
-            return ""
-        return f" in {self.files[int(np.searchsorted(np.cumsum(self.rows), row, side='right'))]}"
-
 
 def _check_lengths(own: FileSide, other: FileSide) -> None:
     """Refuse a file whose counterpart has another number of rows, once both have been read."""
@@ -230,10 +225,11 @@ def _check_lengths(own: FileSide, other: FileSide) -> None:
         )
 
 
-def sides_of(readers: tuple[Reader, Reader], scorer: Scorer, names: Sequence[str]) -> Sides:
+def sides_of(readers: tuple[Reader, Reader], options: Options) -> Sides:
     """Return both sides of a submission."""
+    scorer = options.scorer()
     predictions, references = (
-        FileSide(reader, side, scorer, names) for reader, side in zip(readers, SIDES, strict=True)
+        FileSide(reader, side, scorer, options.names) for reader, side in zip(readers, SIDES, strict=True)
     )
     without_ids = all("question_id" not in reader.detected.columns for reader in readers)
     check_file_counts(len(predictions.files), len(references.files), without_ids)
@@ -289,25 +285,17 @@ def _labels(column: Any) -> pa.Array:
             ends = np.cumsum(np.concatenate([[0], as_bools(texts.is_valid())]))
             return pa.LargeListArray.from_arrays(number_array(ends), texts.drop_null())
     values = as_list(column)
-    return text_list_array([list(map(_text, own)) if isinstance(own, list) else _label(own) for own in values])
+    lists = [own if isinstance(own, list) else [] if is_missing_value(own) else [own] for own in values]
+    return text_list_array([[escaped_surrogates(str(value)) for value in own] for own in lists])
 
 
-def _label(value: Any) -> list[str]:
-    return [] if is_missing_value(value) else [_text(value)]
-
-
-def _text(value: Any) -> str:
-    return escaped_surrogates(str(value))
-
-
-def _one_label(questions: pa.Table, name: str) -> list[str]:
-    labels = questions[BY + name].to_pylist()
-    for row, own in enumerate(labels):
-        if not own or len(own) > 1:
+def _check_documents(questions: pa.Table, name: str) -> None:
+    """Refuse questions without a document, or with several."""
+    for row, own in enumerate(questions[BY + name].to_pylist()):
+        if len(own) != 1:
             [id_] = id_list(questions["question_id"][row : row + 1].combine_chunks())
             found = "several values" if own else "no value"
             raise ValueError(f"question_id {id_!r} has {found} in {name!r}; expected the document that it is about")
-    return [own[0] for own in labels]
 
 
 def _shown_labels(labels: pa.ChunkedArray) -> pa.Array:

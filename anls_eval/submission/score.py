@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,7 @@ from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.statistics import Interval, confidence_interval
 from anls_eval.statistics.tally import Tally
 from anls_eval.submission.passes import BY, NO_VALUE, SIDES, Options, OptionWords, Pass, sides_of
-from anls_eval.submission.scorers import Scorer, TextScorer, make_scorer
-from anls_eval.submission.totals import Summary
+from anls_eval.submission.totals import Totals
 from anls_eval.text.measure import Measured
 from anls_eval.types import Missing, Unknown
 
@@ -31,15 +30,10 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """The questions with one value of a column.
-
-    Args:
-        n: The number of questions.
-        score: Their mean score, from 0 to 1.
-    """
+    """The questions with one value of a column."""
 
     n: int
-    score: float
+    score: float  # their mean, from 0 to 1
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -160,7 +154,7 @@ def score_submission(
         cluster_by=cluster_by,
         seed=seed,
     )
-    return _scored(predictions, references, options, per_question, on_progress, keep=False)[0]
+    return _scored(predictions, references, options, per_question, on_progress)[0]
 
 
 def _scored(
@@ -174,37 +168,31 @@ def _scored(
     measure: bool = False,
 ) -> tuple[SubmissionScore, Pass]:
     """Score every question, and write a row for each if a file is given."""
-    scorer = options.scorer()
-    readers = sides_with(predictions, references, scorer, options.names)
-    advance = on_progress or (lambda done: None)
+    readers = sides_with(predictions, references, options)
 
     def score(whole: bool) -> tuple[SubmissionScore, Pass]:
-        run = Pass(sides_of(readers, scorer, options.names), scorer, options, whole, keep=keep, measure=measure)
+        run = Pass(sides_of(readers, options), options, whole, keep=keep, measure=measure)
         if per_question is not None:
-            write_rows(per_question, run.rows(True, advance))
+            write_rows(per_question, run.rows(True, on_progress))
         else:
-            for _ in run.scored(False, advance):
+            for _ in run.scored(False, on_progress):
                 pass
-        return _result(run, options), run
+        if options.cluster_by is None:
+            return sum_up(run.totals, options), run
+        documents = [document for [document] in run.kept_questions[BY + options.cluster_by].to_pylist()]
+        interval = confidence_interval(run.scores, clusters=documents, seed=options.seed)
+        return sum_up(run.totals, options, interval), run
 
     return in_a_stream_or_whole(score)
 
 
-@dataclasses.dataclass(frozen=True)
-class Questions:
-    """The questions of a submission, in memory.
+class Questions(NamedTuple):
+    """The questions of a submission, in memory."""
 
-    Args:
-        question_ids: The ids, or the row numbers if the files have none.
-        predictions: The predictions; None where there is none.
-        answers: The accepted answers.
-        notes: Warnings to show to the user.
-    """
-
-    question_ids: list[str]
-    predictions: Any
+    question_ids: list[str]  # or the row numbers if the files have none
+    predictions: Any  # None where there is none
     answers: Any
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # warnings to show to the user
 
 
 def read_questions(predictions: Reader, references: Reader) -> Questions:
@@ -213,43 +201,30 @@ def read_questions(predictions: Reader, references: Reader) -> Questions:
     A question without a prediction has None, a prediction without a question is left out, and a note says so. Raises
     ValueError if the files cannot be read, rows are not texts, or ids repeat with different content.
     """
-    readers, scorer = (predictions, references), make_scorer("standard")
     options = Options(missing="zero", unknown="ignore")
 
     def read(whole: bool) -> Questions:
-        run = Pass(sides_of(readers, scorer, ()), scorer, options, whole)
+        run = Pass(sides_of((predictions, references), options), options, whole)
         table = pa.concat_tables(run.questions()).combine_chunks()
-        notes = _notes(run.summary, table.num_rows, options.missing, options.unknown)
-        return Questions(_id_texts(table), *scorer.read(table), (*run.summary.notes, *notes))
+        notes = (*run.totals.notes, *_notes(run.totals, table.num_rows, options))
+        return Questions(_id_texts(table), *run.scorer.read(table), notes)
 
     return in_a_stream_or_whole(read)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class ScoredQuestions:
-    """A submission with the score of each question, in memory.
-
-    Args:
-        submission: The score of the submission.
-        protocol: The rules, with the threshold that was used; None for a leaderboard.
-        question_ids: The ids, or the row numbers if the files have none.
-        predictions: The predictions; None where there is none.
-        answers: The accepted answers, or the references as trees.
-        is_missing: Of shape (n,), whether there is no prediction.
-        scores: Of shape (n,), from 0 to 1.
-        measured: The closest answer and the distance of each text; None unless asked for.
-        columns: For each column asked for, the values of each question, as texts: mostly one, none where it is null.
-    """
+    """A submission with the score of each question, in memory."""
 
     submission: SubmissionScore
-    protocol: Protocol | None
-    question_ids: list[str]
-    predictions: Any
-    answers: Any
-    is_missing: npt.NDArray[np.bool_]
-    scores: npt.NDArray[np.float64]
-    measured: Measured | None
-    columns: dict[str, list[list[str]]]
+    protocol: Protocol | None  # with the threshold that was used; None for a leaderboard
+    question_ids: list[str]  # or the row numbers if the files have none
+    predictions: Any  # None where there is none
+    answers: Any  # the accepted answers, or the references as trees
+    is_missing: npt.NDArray[np.bool_]  # of shape (n,), whether there is no prediction
+    scores: npt.NDArray[np.float64]  # of shape (n,), from 0 to 1
+    measured: Measured | None  # the closest answer and the distance of each text, if asked for
+    columns: dict[str, list[list[str]]]  # the values of each question, as texts: mostly one, none where it is null
 
 
 def score_questions(
@@ -283,8 +258,7 @@ def score_questions(
     """
     asked = Options(columns=columns, **options)
     submission, run = _scored(predictions, references, asked, per_question, on_progress, keep=True, measure=measure)
-    table = pa.concat_tables([questions for questions, *_ in run.kept]).combine_chunks()
-    is_measured = measure and isinstance(run.scorer, TextScorer)
+    table = run.kept_questions
     given, expected = run.scorer.read(table)
     return ScoredQuestions(
         submission=submission,
@@ -293,8 +267,8 @@ def score_questions(
         predictions=given,
         answers=expected,
         is_missing=as_bools(table["is_missing"].combine_chunks()),
-        scores=np.concatenate([scores for _, scores, _ in run.kept]),
-        measured=Measured.join([found for *_, found in run.kept]) if is_measured else None,
+        scores=run.scores,
+        measured=Measured.join([found for *_, found in run.kept]) if run.measures else None,
         columns={name: table[BY + name].to_pylist() for name in asked.names},
     )
 
@@ -310,12 +284,12 @@ def in_a_stream_or_whole(read: Callable[[bool], _Result]) -> _Result:
         return read(True)
 
 
-def sides_with(predictions: Reader, references: Reader, scorer: Scorer, by: Sequence[str]) -> tuple[Reader, Reader]:
-    """Return both readers, such that each column of `by` is read from one of them."""
-    references = scorer.open_references(references)
-    of_references = [name for name in by if name in references.names]
-    of_predictions = [name for name in by if name not in references.names and name in predictions.names]
-    absent = [name for name in by if name not in of_references + of_predictions]
+def sides_with(predictions: Reader, references: Reader, options: Options) -> tuple[Reader, Reader]:
+    """Return both readers, such that each column of the options is read from one of them."""
+    references = options.scorer().open_references(references)
+    of_references = [name for name in options.names if name in references.names]
+    of_predictions = [name for name in options.names if name not in references.names and name in predictions.names]
+    absent = [name for name in options.names if name not in of_references + of_predictions]
     if absent:
         paths = f"{references.detected.path} nor {predictions.detected.path}"
         names = ", ".join(dict.fromkeys((*references.names, *predictions.names)))
@@ -323,61 +297,49 @@ def sides_with(predictions: Reader, references: Reader, scorer: Scorer, by: Sequ
     return predictions.also(of_predictions), references.also(of_references)
 
 
-def sum_up(summary: Summary, options: Options, interval: Interval | None = None) -> SubmissionScore:
+def sum_up(totals: Totals, options: Options, interval: Interval | None = None) -> SubmissionScore:
     """Return the score of a submission from the totals of its questions; by default they are independent.
 
     Raises ValueError if there is no question, or ids do not match and that is an error.
     """
-    scorer, by, missing, unknown = options.scorer(), options.by, options.missing, options.unknown
-    notes = _notes(summary, summary.n, missing, unknown)
-    interval = interval or confidence_interval(summary.scores, seed=options.seed)
-    groups: dict[str, dict[str, Group]] = {name: {} for name in by}
-    for (kind, *path), tally in sorted(summary.tallies.items()):
+    scorer, notes = options.scorer(), _notes(totals, totals.n, options)
+    interval = interval or confidence_interval(totals.scores, seed=options.seed)
+    groups: dict[str, dict[str, Group]] = {name: {} for name in options.by}
+    for (kind, *path), tally in sorted(totals.tallies.items()):
         if kind == "by":
             name, value = path
             groups[name][value] = Group(tally.n, tally.mean)
     return SubmissionScore(
         metric=scorer.metric,
-        score=summary.scores.mean,
+        score=totals.scores.mean,
         interval=interval,
-        n=summary.n,
-        missing=summary.counts["missing"],
-        unknown=summary.counts["unknown"],
-        unanswered=summary.counts["unanswered"] + summary.counts["unanswered document"],
-        signature=scorer.signature(summary.n, missing),
-        tally=summary.scores,
-        figures=scorer.figures(summary),
+        n=totals.n,
+        missing=totals.counts["missing"],
+        unknown=totals.counts["unknown"],
+        unanswered=totals.counts["unanswered"] + totals.counts["unanswered document"],
+        signature=scorer.signature(totals.n, options.missing),
+        tally=totals.scores,
+        figures=scorer.figures(totals),
         by=groups,
-        key_scores=scorer.key_scores(summary),
-        notes=(*summary.notes, *notes, *_notes_on_groups(summary, by), *scorer.notes(summary), *interval.notes),
+        key_scores=scorer.key_scores(totals),
+        notes=(*totals.notes, *notes, *scorer.notes(totals), *interval.notes),
     )
 
 
-def _notes(summary: Summary, n: int, missing: str, unknown: str) -> list[str]:
-    """Warnings about ids."""
-    missing_ids, unknown_ids = summary.noted_ids("missing"), summary.noted_ids("unknown")
-    repeated = {side: summary.counts[f"repeated {side}"] for side in SIDES}
-    return [
+def _notes(totals: Totals, n: int, options: Options) -> list[str]:
+    """Return the warnings about the ids and groups of n questions."""
+    repeated = [
         f"{number} repeated rows of {side} (same question_id, same content): left out"
-        for side, number in repeated.items()
-        if number
-    ] + unmatched_ids(missing_ids, unknown_ids, n, missing, unknown)
-
-
-def _notes_on_groups(summary: Summary, by: Sequence[str]) -> list[str]:
-    counts = {name: summary.counts[NO_VALUE + name] for name in by}
-    return [
-        f"{count} of {summary.n} questions have no value in {name!r} and are in none of its groups"
-        for name, count in counts.items()
-        if count
+        for side in SIDES
+        if (number := totals.counts[f"repeated {side}"])
     ]
-
-
-def _result(run: Pass, options: Options) -> SubmissionScore:
-    if options.cluster_by is None:
-        return sum_up(run.summary, options)
-    scores, clusters = run.clusters()
-    return sum_up(run.summary, options, confidence_interval(scores, clusters=clusters, seed=options.seed))
+    without_value = [
+        f"{count} of {n} questions have no value in {name!r} and are in none of its groups"
+        for name in options.by
+        if (count := totals.counts[NO_VALUE + name])
+    ]
+    ids = unmatched_ids(totals.noted("missing"), totals.noted("unknown"), n, options.missing, options.unknown)
+    return [*repeated, *ids, *without_value]
 
 
 def _id_texts(table: pa.Table) -> list[str]:

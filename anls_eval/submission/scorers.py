@@ -24,7 +24,7 @@ from anls_eval.arrow import (
     text_array,
 )
 from anls_eval.errors import AnlsError, Remedy
-from anls_eval.explanation.result import KeyMean, ScoreNode, walk_keys
+from anls_eval.explanation.result import KeyMean, walk_keys
 from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.files import Reader
 from anls_eval.inputs.columns import read_column
@@ -33,8 +33,8 @@ from anls_eval.questions.columns import STORED, TEXT_TYPES, id_list, stored_answ
 from anls_eval.registry import get_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.table import PROTOCOLS
-from anls_eval.submission.totals import Summary
-from anls_eval.text.measure import Measured, Scored, closest_answers, score_columns
+from anls_eval.submission.totals import Totals
+from anls_eval.text.measure import Measured, closest_answers, score_columns
 from anls_eval.text.similarity import compute_similarity
 from anls_eval.tree.as_json import tree_as_json
 from anls_eval.types import Missing
@@ -47,7 +47,7 @@ _Where = Callable[[int], str]
 
 
 class Scorer:
-    """Scores questions block by block, and counts in a `Summary` what the user must be told.
+    """Scores questions block by block, and counts in `Totals` what to warn of.
 
     As it stands it holds predictions and references as JSON text, for trees and leaderboards.
     """
@@ -76,8 +76,8 @@ class Scorer:
         given = [json.loads(text or b"null") for text in questions["prediction"].to_pylist()]
         return given, [json.loads(text) for text in questions["answers"].to_pylist()]
 
-    def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, Any]:
-        """Return the scores of a block and, if `detailed`, what `columns` takes; add notes to the summary."""
+    def score(self, questions: pa.Table, detailed: bool, totals: Totals) -> tuple[_Floats, Any]:
+        """Return the scores of a block and, if `detailed`, what `columns` takes; add notes to the totals."""
         raise NotImplementedError
 
     def columns(self, questions: pa.Table, found: Any) -> dict[str, pa.Array]:
@@ -85,7 +85,7 @@ class Scorer:
         columns: dict[str, pa.Array] = found
         return columns
 
-    def notes(self, summary: Summary) -> list[str]:
+    def notes(self, totals: Totals) -> list[str]:
         """Return the warnings to show to the user."""
         return []
 
@@ -93,11 +93,11 @@ class Scorer:
         """Return the signature of the score."""
         return signature(self.rules, n=n, missing=missing)
 
-    def figures(self, summary: Summary) -> dict[str, float]:
+    def figures(self, totals: Totals) -> dict[str, float]:
         """Return what is reported besides the mean."""
         return {}
 
-    def key_scores(self, summary: Summary) -> dict[str, KeyMean] | None:
+    def key_scores(self, totals: Totals) -> dict[str, KeyMean] | None:
         """Return the mean score of each key, for trees."""
         return None
 
@@ -129,10 +129,13 @@ class TextScorer(Scorer):
         texts = decode_texts(questions["prediction"].combine_chunks(), TEXTS)
         return texts, decode_texts(questions["answers"].combine_chunks(), TEXT_LISTS)
 
-    def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, Measured | None]:
+    def score(self, questions: pa.Table, detailed: bool, totals: Totals) -> tuple[_Floats, Measured | None]:
         """Score texts; what explains the scores is `Measured`."""
         scored = score_columns(*self.read(questions), self.rules, detailed)
-        _note_texts(summary, scored, questions)
+        _note_rows(totals, "unanswered", scored.unanswered, questions)
+        if scored.padding_gains:
+            totals.counts["padded"] += len(scored.padding_gains)
+            totals.count(("padding gain",), collections.Counter(scored.padding_gains))
         return scored.scores, scored.measured
 
     def columns(self, questions: pa.Table, found: Measured) -> dict[str, pa.Array]:
@@ -149,27 +152,25 @@ class TextScorer(Scorer):
             "loss": text_array(question_classes(as_list(texts), closest, found.scores, self.rules)).cast(pa.string()),
         }
 
-    def notes(self, summary: Summary) -> list[str]:
+    def notes(self, totals: Totals) -> list[str]:
         """Warn of predictions that are None, and of padding that raised the score."""
-        unanswered = noted(summary.counts["unanswered"], summary.first.get("unanswered", []))
-        padded, gain = summary.counts["padded"], float(summary.at("padding gain").total)
-        return text_sentences(summary.n, unanswered, padded, summary.scores.mean, gain, self.rules)
+        unanswered = noted(*totals.noted("unanswered"))
+        padded, gain = totals.counts["padded"], float(totals.at("padding gain").total)
+        return text_sentences(totals.n, unanswered, padded, totals.scores.mean, gain, self.rules)
 
 
-def _note_texts(summary: Summary, scored: Scored, questions: pa.Table) -> None:
-    missing = as_bools(questions["is_missing"].combine_chunks())
-    _note_rows(summary, "unanswered", [row for row in scored.unanswered if not missing[row]], questions)
-    if scored.padding_gains:
-        summary.counts["padded"] += len(scored.padding_gains)
-        summary.count(("padding gain",), collections.Counter(scored.padding_gains))
+def _missing(questions: pa.Table) -> npt.NDArray[np.bool_]:
+    return as_bools(questions["is_missing"].combine_chunks())
 
 
-def _note_rows(summary: Summary, what: str, rows: list[int], questions: pa.Table) -> None:
-    """Count these rows of a block, and keep the ids of the first ones."""
+def _note_rows(totals: Totals, what: str, rows: list[int], questions: pa.Table) -> None:
+    """Count these rows of a block that are not missing, and keep the ids of the first ones."""
+    missing = _missing(questions)
+    rows = [row for row in rows if not missing[row]]
     if rows:
         ids = id_list(questions["question_id"].take(number_array(np.array(rows[:5]))).combine_chunks())
-        names = [str(summary.n + row) if own is None else repr(own) for own, row in zip(ids, rows, strict=False)]
-        summary.note(what, len(rows), names)
+        names = [str(totals.n + row) if own is None else repr(own) for own, row in zip(ids, rows, strict=False)]
+        totals.note(what, len(rows), names)
 
 
 def text_column(values: Sequence[str | None] | pa.Array) -> pa.Array:
@@ -200,19 +201,19 @@ class TreeScorer(Scorer):
             listed = [tuple(value) if isinstance(value, list) else value for value in listed]
         return super().stored(listed, side, where, with_ids)
 
-    def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, dict[str, pa.Array]]:
+    def score(self, questions: pa.Table, detailed: bool, totals: Totals) -> tuple[_Floats, dict[str, pa.Array]]:
         """Score trees; the details are the closest references."""
-        missing = as_bools(questions["is_missing"].combine_chunks())
         trees = self.read(questions)
         pairs = list(zip(*trees, strict=True))
         for what, rows in tree_rows_to_note(*trees, self.rules).items():
-            _note_rows(summary, what, [row for row in rows if not missing[row]], questions)
+            _note_rows(totals, what, rows, questions)
         scores = np.zeros(len(pairs))
         closest: list[str | None] = [None] * len(pairs)
-        for row in np.flatnonzero(~missing).tolist():
+        for row in np.flatnonzero(~_missing(questions)).tolist():
             found = ExplainedTree(*pairs[row], self.rules)
             scores[row] = found.score
-            _tally_keys(summary, found.key_scores())
+            for path, node in walk_keys(found.key_scores(), lambda node: node.children):
+                totals.count(("key", *path), {float(node.anls_score or 0.0): 1})
             if detailed:
                 closest[row] = _json(tree_as_json(found.closest_reference()))
         if not detailed:
@@ -222,26 +223,19 @@ class TreeScorer(Scorer):
             "closest_reference": text_column(closest),
         }
 
-    def notes(self, summary: Summary) -> list[str]:
+    def notes(self, totals: Totals) -> list[str]:
         """Warn of references read as alternatives, and of predictions that are JSON text."""
-        found = {what: noted(summary.counts[what], summary.first.get(what, [])) for what in SENTENCES}
-        return sentences(summary.n, found)
+        return sentences(totals.n, {what: noted(*totals.noted(what)) for what in SENTENCES})
 
-    def key_scores(self, summary: Summary) -> dict[str, KeyMean]:
+    def key_scores(self, totals: Totals) -> dict[str, KeyMean]:
         """Return for each key its mean ``anls_score``, the number of ``documents`` with it, and its ``children``."""
         nodes: dict[tuple[str, ...], dict[str, Any]] = {(): {"children": {}}}
-        for (kind, *path), tally in summary.tallies.items():
+        for (kind, *path), tally in totals.tallies.items():
             if kind == "key":  # a key comes after the one that it is below
                 node = {"anls_score": tally.mean, "documents": tally.n, "children": {}}
                 nodes[tuple(path)] = nodes[tuple(path[:-1])]["children"][path[-1]] = node
         keys: dict[str, KeyMean] = nodes[()]["children"]
         return keys
-
-
-def _tally_keys(summary: Summary, nodes: dict[str, ScoreNode]) -> None:
-    """Add the key scores of one document."""
-    for path, node in walk_keys(nodes, lambda node: node.children):
-        summary.count(("key", *path), {float(node.anls_score or 0.0): 1})
 
 
 def _json(value: Any) -> str:
@@ -257,9 +251,8 @@ class LeaderboardScorer(Scorer):
         """Return a reader without variants of the answers, which the scripts of leaderboards ignore."""
         return references.without_variants()
 
-    def score(self, questions: pa.Table, detailed: bool, summary: Summary) -> tuple[_Floats, dict[str, pa.Array]]:
+    def score(self, questions: pa.Table, detailed: bool, totals: Totals) -> tuple[_Floats, dict[str, pa.Array]]:
         """Score questions; the details are the predictions and references."""
-        missing = as_bools(questions["is_missing"].combine_chunks())
         predictions, references = self.read(questions)
         types = None
         if self.rules.answer_types:
@@ -272,15 +265,14 @@ class LeaderboardScorer(Scorer):
                 )
             types = [own[0] if own else None for own in labels]
         scores, notes = self.rules.score_all(predictions, references, types)
-        summary.notes |= dict.fromkeys(notes)
-        scores[missing] = 0.0
+        totals.notes |= dict.fromkeys(notes)
+        scores[_missing(questions)] = 0.0
         answerable, answered = self.rules.tally_answerable(scores, predictions, references)
-        summary.count(("answerable",), answerable.counts)
-        summary.counts["answered"] += answered
-        texts = {"prediction": predictions, "answers": references}
-        details = {name: text_column(list(map(_json, values))) for name, values in texts.items()}
-        return scores, details if detailed else {}
+        totals.count(("answerable",), answerable.counts)
+        totals.counts["answered"] += answered
+        details = {"prediction": predictions, "answers": references} if detailed else {}
+        return scores, {name: text_column(list(map(_json, values))) for name, values in details.items()}
 
-    def figures(self, summary: Summary) -> dict[str, float]:
+    def figures(self, totals: Totals) -> dict[str, float]:
         """Return the accuracy and F1 if the leaderboard reports them."""
-        return self.rules.figures(summary.scores, summary.at("answerable"), summary.counts["answered"])
+        return self.rules.figures(totals.scores, totals.at("answerable"), totals.counts["answered"])

@@ -27,21 +27,13 @@ _COMPRESSIONS = (".gz", ".zst")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ScoredSystems:
-    """Systems that were scored on the same questions.
+    """Systems that were scored on the same questions."""
 
-    Args:
-        scores: By name of the system, its scores of shape (n,), all in the order of `question_ids`.
-        question_ids: The ids of the questions.
-        clusters: The document of each question, if asked for.
-        systems: Each system with all of its questions, by name.
-        skipped: Files that could not be scored, with the error.
-    """
-
-    scores: Mapping[str, npt.NDArray[np.float64]]
+    scores: Mapping[str, npt.NDArray[np.float64]]  # by system, of shape (n,), in the order of `question_ids`
     question_ids: list[str]
-    clusters: list[str] | None
-    systems: Mapping[str, ScoredQuestions]
-    skipped: Mapping[str, AnlsError]
+    clusters: list[str] | None  # the document of each question, if asked for
+    systems: Mapping[str, ScoredQuestions]  # by name, in the order of its own file
+    skipped: Mapping[str, AnlsError]  # files that could not be scored, with the error
 
     @property
     def signature(self) -> str:
@@ -127,7 +119,9 @@ def score_systems(
         raise FilesError("no system could be scored", skipped)
     first = next(iter(systems.values()))
     order = {id_: row for row, id_ in enumerate(first.question_ids)}
-    scores = {name: _in_order(own, order) for name, own in systems.items()}
+    scores = {name: np.empty(len(order)) for name in systems}
+    for name, own in systems.items():
+        scores[name][[order[id_] for id_ in own.question_ids]] = own.scores
     clusters = None if clusters_in is None else [" ".join(own) for own in first.columns[clusters_in]]
     return ScoredSystems(scores, first.question_ids, clusters, systems, skipped)
 
@@ -144,38 +138,30 @@ def _different_names(paths: Sequence[str]) -> list[str]:
     return names
 
 
-def _in_order(own: ScoredQuestions, order: Mapping[str, int]) -> npt.NDArray[np.float64]:
-    """The scores in the order of the first system's questions, which are the same: those of the references."""
-    scores = np.empty(len(order))
-    scores[[order[id_] for id_ in own.question_ids]] = own.scores
-    return scores
-
-
 def ranking_as_json(ranking: Ranking) -> dict[str, Any]:
     """Return a ranking as plain JSON values: ``systems``, best first, and ``comparisons``."""
-    return {
-        "systems": [
-            {
-                "name": own.name,
-                "score": own.score,
-                "interval": [own.interval.low, own.interval.high],
-                "rank": own.rank,
-                "rank_group": own.rank_group,
-            }
-            for own in ranking.systems
-        ],
-        "comparisons": [
-            {
-                "a": pair.a,
-                "b": pair.b,
-                "difference": pair.comparison.difference,
-                "interval": [pair.comparison.interval.low, pair.comparison.interval.high],
-                "p_value": pair.comparison.p_value,
-                "p_adjusted": pair.p_adjusted,
-                "wins": pair.comparison.wins,
-                "losses": pair.comparison.losses,
-                "ties": pair.comparison.ties,
-            }
-            for pair in ranking.comparisons
-        ],
-    }
+    systems = [
+        {
+            "name": own.name,
+            "score": own.score,
+            "interval": [own.interval.low, own.interval.high],
+            "rank": own.rank,
+            "rank_group": own.rank_group,
+        }
+        for own in ranking.systems
+    ]
+    comparisons = [
+        {
+            "a": pair.a,
+            "b": pair.b,
+            "difference": pair.comparison.difference,
+            "interval": [pair.comparison.interval.low, pair.comparison.interval.high],
+            "p_value": pair.comparison.p_value,
+            "p_adjusted": pair.p_adjusted,
+            "wins": pair.comparison.wins,
+            "losses": pair.comparison.losses,
+            "ties": pair.comparison.ties,
+        }
+        for pair in ranking.comparisons
+    ]
+    return {"systems": systems, "comparisons": comparisons}

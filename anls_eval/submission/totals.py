@@ -8,49 +8,40 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import numpy.typing as npt
-import pyarrow as pa
 
-from anls_eval.questions.columns import id_list, stored_ids
 from anls_eval.statistics.tally import Tally
 
 _FIRST = 5  # names that a message shows
-_SCORES = ("score",)
 
 Path = tuple[str, ...]
 
 
 @dataclasses.dataclass
-class Summary:
+class Totals:
     """Tallies, counts and notes of scored questions: the same for a file, a stream and a cluster.
 
-    Two of them add up to the totals of all questions. Their sums are exact, so that means do not depend on how the
-    questions were divided. Only which names are the first depends on the order.
-
-    Args:
-        tallies: Scores at ``("score",)``, groups at ``("by", column, value)``, keys of trees at ``("key", *path)``, and
-            what a scorer needs besides under other names.
-        counts: How often each thing to warn of came up.
-        first: The first questions in which it did.
-        notes: Warnings that came up while scoring, each once.
+    They add up exactly, so that means do not depend on how the questions were divided. Only which names are the first
+    depends on the order.
 
     Example:
-        >>> one, two = Summary(), Summary()
+        >>> one, two = Totals(), Totals()
         >>> one.tally(("score",), [1.0, 0.5])
         >>> two.tally(("score",), [0.75])
-        >>> one.add(Summary.from_json(two.to_json()))
+        >>> one.add(Totals.from_json(two.to_json()))
         >>> one.n, one.scores.mean
         (3, 0.75)
     """
 
+    # Scores at ("score",), groups at ("by", column, value), keys of trees at ("key", *path), and others of a scorer.
     tallies: dict[Path, Tally] = dataclasses.field(default_factory=dict)
-    counts: Counter[str] = dataclasses.field(default_factory=Counter)
-    first: dict[str, list[str]] = dataclasses.field(default_factory=dict)
-    notes: dict[str, None] = dataclasses.field(default_factory=dict)
+    counts: Counter[str] = dataclasses.field(default_factory=Counter)  # how often each thing to warn of came up
+    first: dict[str, list[str]] = dataclasses.field(default_factory=dict)  # the first questions in which it did
+    notes: dict[str, None] = dataclasses.field(default_factory=dict)  # warnings that came up while scoring, each once
 
     @property
     def scores(self) -> Tally:
         """The tally of all scores."""
-        return self.at(*_SCORES)
+        return self.at("score")
 
     @property
     def n(self) -> int:
@@ -75,15 +66,11 @@ class Summary:
         own = self.first.setdefault(what, [])
         own += list(names)[: _FIRST - len(own)]
 
-    def note_ids(self, what: str, ids: pa.Array) -> None:
-        """Count question_ids, as they are stored, and keep the first."""
-        self.note(what, len(ids), id_list(ids[:_FIRST]))
+    def noted(self, what: str) -> tuple[int, list[str]]:
+        """Return what `note` counted, and the first names."""
+        return self.counts[what], self.first.get(what, [])
 
-    def noted_ids(self, what: str) -> NotedIds:
-        """Return the ids that `note_ids` counted."""
-        return NotedIds(self.counts[what], self.first.get(what, []))
-
-    def add(self, other: Summary) -> None:
+    def add(self, other: Totals) -> None:
         """Add the totals of further questions."""
         for path, tally in other.tallies.items():
             self.count(path, tally.counts)
@@ -103,7 +90,7 @@ class Summary:
         )
 
     @classmethod
-    def from_json(cls, text: str) -> Summary:
+    def from_json(cls, text: str) -> Totals:
         """Read what `to_json` wrote."""
         own = json.loads(text)
         return cls(
@@ -112,16 +99,3 @@ class Summary:
             first=own["first"],
             notes=dict.fromkeys(own["notes"]),
         )
-
-
-class NotedIds:
-    """Ids of which only the number and the first are known, for messages that take an array of ids."""
-
-    def __init__(self, number: int, first: list[str]) -> None:
-        self._number, self._first = number, first
-
-    def __len__(self) -> int:
-        return self._number
-
-    def __getitem__(self, rows: slice) -> pa.Array:
-        return stored_ids(list(self._first[rows]))

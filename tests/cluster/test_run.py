@@ -552,7 +552,7 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 class Run:
     """The command line in a process of its own, and all processes that it starts."""
 
-    def __init__(self, data: Path, out: Path, *options: str) -> None:
+    def __init__(self, data: Path, out: Path, **environment: str) -> None:
         command = [
             sys.executable,
             "-m",
@@ -564,8 +564,9 @@ class Run:
         ]
         self.out = out
         self.process = psutil.Popen(
-            [*command, "--by", "model", "--workers", "2", "--out", str(out), "--json", *options],
+            [*command, "--by", "model", "--workers", "2", "--out", str(out), "--json"],
             cwd=ROOT,
+            env={**os.environ, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -609,11 +610,27 @@ def test_the_command(data: Path, expected: SubmissionScore, tmp_path: Path) -> N
     run.check_nothing_is_left()
 
 
+# What the workers load, so that a run cannot end before it is broken off: no part begins once another is finished.
+HOLD_FURTHER_PARTS = """
+import time
+from anls_eval.cluster.parts import FilePart
+
+def held(part, job, sides=FilePart.sides):  # Dask loads this twice
+    while any(job.work.glob("part-*.json")):
+        time.sleep(0.1)
+    return sides(part, job)
+
+FilePart.sides = held
+"""
+
+
 @pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_is_broken_off(
     way: signal.Signals, longer: Path, expected: SubmissionScore, client: Client, tmp_path: Path
 ) -> None:
-    run = Run(longer, tmp_path / "out")
+    hold = tmp_path / "hold.py"
+    hold.write_text(HOLD_FURTHER_PARTS, encoding="utf-8")
+    run = Run(longer, tmp_path / "out", DASK_DISTRIBUTED__WORKER__PRELOAD=repr([str(hold)]))
     wait_until(lambda: finished(run.out))
     if way == signal.SIGINT:
         os.killpg(run.process.pid, way)

@@ -146,8 +146,8 @@ def test_files_in_the_same_order_are_read_side_by_side(tmp_path: Path) -> None:
     folder = in_parts(tmp_path / "d", rows, list(range(10, 300, 10)))
     options = Options()
     readers = open_predictions(folder), open_references(folder)
-    sides = sides_of(readers, options.scorer(), ())
-    run = Pass(sides, options.scorer(), options, whole=False)
+    sides = sides_of(readers, options)
+    run = Pass(sides, options, whole=False)
     scored = 0
     for questions in run.questions():
         for side in sides:
