@@ -88,8 +88,8 @@ def _accepted(reference: Any) -> tuple[str, ...] | None:
 def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) -> Rows:
     """Read all rows of a submission, checking none; those that cannot be read have no values."""
     if is_several(path, format_name):
-        found = "a folder" if Path(path).is_dir() else "a pattern"
-        raise FormatError(path, f"this is {found}; expected one file. Check each file on its own.")
+        what = "a folder" if Path(path).is_dir() else "a pattern"
+        raise FormatError(path, f"this is {what}; expected one file. Check each file on its own.")
     faults: dict[str, FormatError] = {}
     source, compression = open_source(path, format_name, None, faults)
     layout = source.layout or (format_name if format_name in LAYOUTS else None)
