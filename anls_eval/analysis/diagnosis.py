@@ -544,7 +544,7 @@ def _cause(
         protocol=rules.name,
         also=tuple(protocols[own.protocol].name for own in group[1:]),
         keep=limit.keep,
-        threshold=limit.threshold,
+        threshold=cast(float, limit.threshold),  # or a fraction: a text is read when the rules are made
         scoring=way.scoring,
         answers=way.answers,
         left_out=way.left_out,

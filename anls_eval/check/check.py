@@ -89,7 +89,7 @@ def examine(
     except FormatError as error:
         remedy = KINDS["unreadable"].remedy
         problem = Problem("unreadable", "refused", None, error.place, None, str(error), remedy, certain=False)
-        return CheckReport(path, "", None, 0, {"unreadable": 1}, {}, 1, (problem,)), None
+        return CheckReport(path, "", None, 0, {"unreadable": 1}, {}, 1, (problem,), error), None
     if references is not None and references.ids is None and rows.ids is not None:
         raise AnlsError(
             f"{path} has question ids and the references have none, so that nothing can be compared.",
@@ -155,6 +155,8 @@ class _Search:
 
     def _of_file(self) -> Iterator[Problem]:
         rows, portal = self.rows, self.rows.portal
+        if not rows.answers:
+            yield self._problem("no-rows", None, "the file has columns but no rows")
         if portal is None:
             if rows.answer_key == "answers":
                 found = "'answers' for the predictions; expected 'prediction'"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, NamedTuple
 
+from anls_eval.files import FormatError
+
 
 class Kind(NamedTuple):
     """One kind of problem."""
@@ -24,6 +26,7 @@ def _scored(remedy: str) -> Kind:
 
 KINDS = {
     "unreadable": _refused("Fix the file as the message says."),
+    "no-rows": _refused("Write one row for each question."),
     "structure": _refused("Write an uncompressed JSON list of rows."),
     "row-unreadable": _refused("Fix the row as the message says."),
     "wrong-key": _refused("Rename the key."),
@@ -110,6 +113,7 @@ class CheckReport:
         mendable: The number of those that `fix_submission` fixes.
         refused: The number of problems for which the submission is refused.
         problems: The first problems of each code, in the same order, up to as many as were asked for.
+        error: Why the file cannot be read; None if it can.
     """
 
     path: str
@@ -120,12 +124,15 @@ class CheckReport:
     mendable: dict[str, int]
     refused: int
     problems: tuple[Problem, ...]
+    error: FormatError | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def is_readable(self) -> bool:
         """Whether the file could be read."""
-        return "unreadable" not in self.counts
+        return self.error is None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain JSON values."""
-        return dataclasses.asdict(self)
+        plain = dataclasses.asdict(dataclasses.replace(self, error=None))  # an error is no JSON value
+        del plain["error"]
+        return plain

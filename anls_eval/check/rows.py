@@ -6,6 +6,7 @@ import bisect
 import dataclasses
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from anls_eval.arrow import as_list
@@ -14,6 +15,7 @@ from anls_eval.files import FormatError, open_references
 from anls_eval.files.columns import LAYOUTS, Found, find_columns
 from anls_eval.files.detection import open_source
 from anls_eval.files.files import find_file
+from anls_eval.files.many import is_several
 from anls_eval.files.source import ABSENT, Source
 from anls_eval.files.values import list_in_text
 
@@ -85,6 +87,9 @@ def _accepted(reference: Any) -> tuple[str, ...] | None:
 
 def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) -> Rows:
     """Read all rows of a submission, checking none; those that cannot be read have no values."""
+    if is_several(path, format_name):
+        what = "a folder" if Path(path).is_dir() else "a pattern"
+        raise FormatError(path, f"this is {what}; expected one file. Check each file on its own.")
     faults: dict[str, FormatError] = {}
     source, compression = open_source(path, format_name, None, faults)
     layout = source.layout or (format_name if format_name in LAYOUTS else None)

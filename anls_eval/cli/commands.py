@@ -580,6 +580,11 @@ def check(
     asked: dict[str, Any] = {"format": format_name, "columns": _roles(columns), "most": None if as_json else MAX_SHOWN}
     report = left = check_submission(predictions, references, **asked)
     shown = _fields(report)
+    error = shown.pop("error")
+    if error is not None:
+        if not as_json:
+            raise error
+        shown["problems"] = [dataclasses.replace(report.problems[0], found=in_options(error))]
     if not as_json:
         _say(terminal.check_text(report))
     if fix is not None and report.is_readable:

@@ -132,8 +132,6 @@ _FEW = 5  # problems of one code that are printed
 
 def check_text(report: CheckReport) -> str:
     """Return the problems by code, most severe first, with the first rows of each, and the verdict."""
-    if not report.is_readable:
-        return report.problems[0].found
     rules = f"against the rules of the portal {report.portal}" if report.portal else "without portal rules"
     lines = [f"{report.path}: {report.format}, {report.n:,} rows, checked {rules}"]
     for code, count in report.counts.items():

@@ -24,5 +24,9 @@ def _words(option: str, value: object) -> str | None:
     flag = "--" + option.replace("_", "-")
     if value is None or value is True:
         return flag
-    text = ",".join(f"{role}={name}" for role, name in value.items()) if isinstance(value, dict) else str(value)
-    return f"{flag} {shlex.quote(text)}" if len(text) < 80 else f"{flag} {shlex.quote(text[:76])}..."
+    texts = [f"{role}={name}" for role, name in value.items()] if isinstance(value, dict) else [str(value)]
+    return " ".join(f"{flag} {_quoted(text)}" for text in texts)
+
+
+def _quoted(text: str) -> str:
+    return shlex.quote(text) if len(text) < 80 else f"{shlex.quote(text[:76])}..."

@@ -179,6 +179,8 @@ def score_dataset(
     asked = Options(**options)
     if asked.cluster_by is not None:
         raise ValueError("cluster_by needs all scores in one process; expected score_submission for it")
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise AnlsError("expected a whole number of at least 1.", option="workers", value=workers)
     if workers is not None and client is not None:
         raise ValueError(
             "expected a number of workers, which are started on this machine, or the client or the scheduler of a "

@@ -10,7 +10,6 @@ import urllib.parse
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 
@@ -118,7 +117,7 @@ class Protocol(Rules):
     prediction_length: str = "compared"
     answer_length: str = "compared"
     keep: str = ">="
-    threshold: float | Fraction | Decimal = 0.5
+    threshold: float | str | Fraction | Decimal = 0.5
     both_empty: int = 1
     zero_predictions: tuple[str, ...] = ()
     substitution_cost: int = 1
@@ -166,7 +165,7 @@ class Protocol(Rules):
         """Return these rules with another threshold; None keeps the threshold."""
         if threshold is None:
             return self
-        return dataclasses.replace(self, threshold=cast(float, threshold))  # which reads texts, too
+        return dataclasses.replace(self, threshold=threshold)
 
     def signature_fields(self) -> dict[str, object]:
         """Return the fields of a signature that name the rules."""

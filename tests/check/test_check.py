@@ -800,6 +800,8 @@ def test_command_as_json(tmp_path: Path) -> None:
         ([str(GOLD.parent / "nothing.json")], 2, "cannot be opened"),
         ([str(RUN), "-r", str(GOLD), "--columns", "prediction"], 2, "expected ROLE=NAME"),
         ([str(RUN), "-r", "nothing.json"], 2, "cannot be opened"),
+        ([str(RUN.parent)], 2, f"error: {RUN.parent}: this is a folder; expected one file. Check each file on its"),
+        ([f"{RUN.parent}/*.json"], 2, "this is a pattern; expected one file"),
         ([str(RUN), "--format", "docvqa"], 2, "unknown format 'docvqa'"),
     ],
 )
@@ -809,6 +811,30 @@ def test_exit_status(arguments: list[str], status: int, said: str) -> None:
     assert done.returncode == status
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_errors_are_in_the_words_of_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "run.csv").write_text("number,words\n1,Lima\n")
+    command = [sys.executable, "-m", "anls_eval", "check", str(tmp_path / "run.csv")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: {tmp_path / 'run.csv'}: no column holds the predictions")
+    assert done.stderr.endswith("To name the right one, pass --columns prediction=NAME.\n")
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert json.loads(done.stdout)["problems"][0]["found"].endswith("pass --columns prediction=NAME.")
+    report = check_submission(tmp_path / "run.csv")
+    assert report.problems[0].found.endswith('pass columns={"prediction": "NAME"}.')
+    assert json.loads(json.dumps(report.to_dict()))["counts"] == {"unreadable": 1}
+
+
+def test_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "run.csv").write_text("id,prediction\n")
+    report = check_submission(tmp_path / "run.csv")
+    assert (report.refused, report.counts) == (1, {"no-rows": 1})
+    assert (report.problems[0].found, report.problems[0].remedy) == (
+        "the file has columns but no rows",
+        "Write one row for each question.",
+    )
 
 
 KEYS = ["questionId", "id", "answer", "answers", "prediction", "data"]

@@ -429,6 +429,11 @@ class TestOptions:
         ):
             scored(data, tmp_path / "out", client=cluster.scheduler_address)
 
+    @pytest.mark.parametrize("workers", [0, -1, True, 1.5])
+    def test_no_workers(self, workers: Any, data: Path) -> None:
+        with pytest.raises(ValueError, match=rf"^workers={workers}: expected a whole number of at least 1\.$"):
+            score_dataset(data / "predictions", data / "references", workers=workers)
+
     def test_workers_and_a_cluster(self, data: Path, client: Client, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="got both"):
             scored(data, tmp_path / "out", client=client, workers=2)

@@ -45,6 +45,7 @@ version: str = __version__
 
 rules: Protocol = get_protocol("docvqa")
 strict: Protocol = dataclasses.replace(rules, name="strict", threshold=Fraction(9, 10))
+written: Protocol = dataclasses.replace(rules, name="written", threshold="4/5")
 names: list[str] = sorted([*PROTOCOLS, *LEADERBOARDS])
 line: str = signature(strict, Decimal("0.9"), 2, missing="zero")
 again: Protocol = protocol_from_signature(line)
