@@ -3639,23 +3639,31 @@ def first_ids(ids: pa.Array) -> FirstIds:
     return len(ids), id_list(ids[:_SHOWN])
 
 
-def unmatched_ids(missing_ids: FirstIds, unknown_ids: FirstIds, n: int, missing: str, unknown: str) -> list[str]:
+def unmatched_ids(
+    missing_ids: FirstIds, unknown_ids: FirstIds, n: int, missing: str, unknown: str, in_files: bool = False
+) -> list[str]:
     """Return the notes on missing and unknown ids of n questions, or raise the error where they are not allowed."""
     without_prediction = _count_ids(missing_ids, "without a prediction (missing: {})")
     without_question = _count_ids(unknown_ids, "in the predictions without a reference (unknown: {})")
     if (without_prediction and missing == "error") or (without_question and unknown == "error"):
         found = " and ".join(filter(None, (without_prediction, without_question)))
-        apart = without_question and n and missing_ids[0] == n
+        if n and without_question and missing_ids[0] == n:  # counting all of them as 0 would help nobody
+            problem = f"{found}. No id occurs on both sides: are they from different splits?"
+            raise AnlsError(problem, remedies=[NAME_IDS] if in_files else [])
         remedies = [COUNT_AS_ZERO] if without_prediction else []
         remedies += [IGNORE_UNKNOWN] if without_question else []
-        hint = " There is no id in common: are they from different splits?" if apart else ""
-        raise AnlsError(f"{found}.{hint} Expected the same ids on both sides.", remedies=remedies)
+        raise AnlsError(f"{found}. Expected the same ids on both sides.", remedies=remedies)
     notes = [f"{without_prediction}: scored 0"] if without_prediction else []
     return notes + ([f"{without_question}: left out"] if without_question else [])
 
 
 COUNT_AS_ZERO = Remedy("missing", "zero", "count missing predictions as 0")
 IGNORE_UNKNOWN = Remedy("unknown", "ignore", "ignore predictions with unknown ids")
+NAME_IDS = Remedy(
+    "columns",
+    {"predictions.question_id": "NAME", "references.question_id": "NAME"},
+    "pair by other columns",
+)
 
 
 def _count_ids(ids: FirstIds, what: str) -> str:

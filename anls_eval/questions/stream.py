@@ -142,7 +142,7 @@ class Alignment:
         self.missing = _without(right, left)["question_id"].combine_chunks()
         self.unknown = _without(left, right)["question_id"].combine_chunks()
         both = first_ids(self.missing), first_ids(self.unknown)
-        unmatched_ids(*both, self._rows[1], *self._options)  # raises what is an error
+        unmatched_ids(*both, self._rows[1], *self._options, in_files=True)  # raises what is an error
         if right.num_rows:
             yield self._joined(left.take(pc.index_in(right["question_id"], value_set=left["question_id"])), right)
 

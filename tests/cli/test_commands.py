@@ -447,7 +447,7 @@ class TestLeaderboard:
         if suffix == "md":
             assert "other\\|split.csv" in text
         if suffix == "html":
-            assert "no id in common" in text
+            assert "No id occurs on both sides" in text
 
     def test_what_cannot_be_read(self, folder: Path, run: Any, tmp_path: Path) -> None:
         assert "is not a folder" in refused(run("leaderboard", GOLD, "-r", GOLD))
@@ -766,8 +766,8 @@ class TestDataThatLooksLikeOptions:
         message = refused(run("score", tmp_path / "p.jsonl", "-r", tmp_path / "r.jsonl", "-q"))
         assert f"without a prediction (missing: {option})" in message
         assert message.endswith(
-            "To count missing predictions as 0, pass --missing zero. To ignore predictions with unknown ids, pass "
-            "--unknown ignore.\n"
+            "No id occurs on both sides: are they from different splits? To pair by other columns, pass --columns "
+            "predictions.question_id=NAME --columns references.question_id=NAME.\n"
         )
         found = run(
             "score", tmp_path / "p.jsonl", "-r", tmp_path / "r.jsonl", "--missing", "zero", "--unknown", "ignore"
