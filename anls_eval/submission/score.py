@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from anls_eval.arrow import TEXTS, as_bools, as_list, decode_texts
 from anls_eval.explanation.result import KeyMean
-from anls_eval.files import Reader, write_rows
+from anls_eval.files import Reader, open_predictions, open_references, write_rows
+from anls_eval.files.many import Paths
 from anls_eval.questions.pairing import unmatched_ids
 from anls_eval.questions.stream import RepeatedIdError
 from anls_eval.rules.protocol import Protocol, Threshold
@@ -94,8 +95,8 @@ class SubmissionScore:
 
 
 def score_submission(
-    predictions: Reader,
-    references: Reader,
+    predictions: Reader | Paths,
+    references: Reader | Paths,
     *,
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
@@ -113,8 +114,8 @@ def score_submission(
     another order wait in memory for their other side. The score does not depend on the order.
 
     Args:
-        predictions: From `files.open_predictions`.
-        references: From `files.open_references`.
+        predictions: From `open_predictions`, or what it takes: a path, a pattern or a list of them.
+        references: From `open_references`, or what it takes.
         protocol: A protocol, or its name or alias.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
         by: Columns of the references, or else of the predictions, to group the questions by.
@@ -135,13 +136,10 @@ def score_submission(
 
     Example:
         >>> import pathlib, tempfile
-        >>> from anls_eval.files import open_predictions, open_references
         >>> folder = pathlib.Path(tempfile.mkdtemp())
         >>> _ = (folder / "predictions.csv").write_text("id,prediction\n1,Lima\n2,Roma\n")
         >>> _ = (folder / "references.csv").write_text("id,answer,page\n2,Rome,7\n1,Lima,7\n")
-        >>> found = score_submission(
-        ...     open_predictions(folder / "predictions.csv"), open_references(folder / "references.csv"), by=["page"]
-        ... )
+        >>> found = score_submission(folder / "predictions.csv", folder / "references.csv", by=["page"])
         >>> found.score, found.by
         (0.875, {'page': {'7': Group(n=2, score=0.875)}})
     """
@@ -154,7 +152,13 @@ def score_submission(
         cluster_by=cluster_by,
         seed=seed,
     )
-    return _scored(predictions, references, options, per_question, on_progress)[0]
+    predictions = predictions if isinstance(predictions, Reader) else open_predictions(predictions)
+    return _scored(predictions, as_references(references), options, per_question, on_progress)[0]
+
+
+def as_references(references: Reader | Paths) -> Reader:
+    """Return a reader of references; paths are opened."""
+    return references if isinstance(references, Reader) else open_references(references)
 
 
 def _scored(
@@ -338,7 +342,8 @@ def _notes(totals: Totals, n: int, options: Options) -> list[str]:
         for name in options.by
         if (count := totals.counts[NO_VALUE + name])
     ]
-    ids = unmatched_ids(totals.noted("missing"), totals.noted("unknown"), n, options.missing, options.unknown)
+    unmatched = totals.noted("missing"), totals.noted("unknown")
+    ids = unmatched_ids(*unmatched, n, options.missing, options.unknown, in_files=True)
     return [*repeated, *ids, *without_value]
 
 

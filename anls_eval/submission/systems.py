@@ -15,9 +15,10 @@ import numpy.typing as npt
 from anls_eval.errors import AnlsError, located
 from anls_eval.files import Reader, open_predictions
 from anls_eval.files.errors import FilesError, without_path
+from anls_eval.files.many import Paths
 from anls_eval.statistics import Ranking, rank_systems
 from anls_eval.submission.passes import Options, OptionWords
-from anls_eval.submission.score import ScoredQuestions, score_questions
+from anls_eval.submission.score import ScoredQuestions, as_references, score_questions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -67,7 +68,7 @@ def system_name(path: str) -> str:
 
 def score_systems(
     paths: Sequence[str],
-    references: Reader,
+    references: Reader | Paths,
     *,
     open_system: Callable[[str], Reader] = open_predictions,
     skip: bool = False,
@@ -79,8 +80,8 @@ def score_systems(
     Args:
         paths: For each system its file, or the folder or pattern of its files. Its name is that of the file without the
             endings or that of the folder, and longer where two are the same.
-        references: From `files.open_references`.
-        open_system: Opens the file of a system; by default `files.open_predictions`.
+        references: From `open_references`, or what it takes: a path, a pattern or a list of them.
+        open_system: Opens the file of a system; by default `open_predictions`.
         skip: Whether to leave out and list systems that cannot be scored, in place of an error.
         measure: As in `score_questions`, for a report.
         options: As in `score_submission`.
@@ -93,16 +94,16 @@ def score_systems(
 
     Example:
         >>> import pathlib, tempfile
-        >>> from anls_eval.files import open_references
         >>> folder = pathlib.Path(tempfile.mkdtemp())
         >>> for name, lines in (("a.csv", "1,Lima"), ("b.csv", "1,Roma")):
         ...     _ = (folder / name).write_text(f"id,prediction\n{lines}\n")
         >>> _ = (folder / "gold.csv").write_text("id,answer\n1,Lima\n")
-        >>> found = score_systems([str(folder / "a.csv"), str(folder / "b.csv")], open_references(folder / "gold.csv"))
+        >>> found = score_systems([str(folder / "a.csv"), str(folder / "b.csv")], folder / "gold.csv")
         >>> {name: scores.tolist() for name, scores in found.scores.items()}
         {'a': [1.0], 'b': [0.5]}
     """
     Options(**options)  # refuses what is wrong with them before any file is read
+    references = as_references(references)
     names = _different_names(paths)
     systems: dict[str, ScoredQuestions] = {}
     skipped: dict[str, AnlsError] = {}

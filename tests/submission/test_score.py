@@ -20,6 +20,7 @@ from anls_eval.metric import ANLS
 from anls_eval.questions import stream as alignment
 from anls_eval.registry import get_protocol
 from anls_eval.submission.score import Group, SubmissionScore, read_questions, score_submission
+from anls_eval.submission.systems import score_systems
 from anls_eval.text.similarity import compute_similarity
 
 GOLD = FOLDER / "references.json"
@@ -341,3 +342,12 @@ def test_groups_of_arrow_types(tmp_path: Path, kind: pa.DataType, value: Any, te
 def test_options(option: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(option))):
         score_submission(*opened(FOLDER / "pred_qwen2_vl_7b.json", GOLD), **option)
+
+
+def test_paths(tmp_path: Path) -> None:
+    """What `open_predictions` and `open_references` take is opened."""
+    (tmp_path / "a.csv").write_text("id,prediction\n1,Lima\n2,Roma\n")
+    (tmp_path / "gold.csv").write_text("id,answers\n1,Lima\n2,Rome\n")
+    sides = str(tmp_path / "a.csv"), tmp_path / "gold.csv"
+    assert score_submission(*sides) == score_submission(*opened(*map(Path, sides)))
+    assert score_systems([sides[0]], str(sides[1])).scores["a"].tolist() == [1.0, 0.75]
