@@ -15,8 +15,10 @@ import hashlib
 import itertools
 import json
 import logging
+import multiprocessing
 import os
 import socket
+import sys
 import tempfile
 import time
 import warnings
@@ -266,21 +268,24 @@ def local_client(workers: int | None = None, memory_limit: str | int = "auto") -
     """Start workers on this machine, by default one a processor, each a process with one thread; end them at exit."""
     # Tasks hold no data that could be spilled, and a worker that pauses for want of memory would wait for ever.
     settings: dict[str, Any] = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
+    if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker that imports the script again
+        sys.exit(1)  # in silence: the first process says why
     # Ctrl-C reaches every process of a terminal: it is ours to answer it, and to end the workers.
     ignore = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
     settings["distributed.worker.preload"] = [*dask.config.get("distributed.worker.preload"), ignore]
-    with (
-        dask.config.set(settings),
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            memory_limit=memory_limit,
-            dashboard_address="127.0.0.1:0",  # for this machine only, at a port that is free
-            silence_logs=logging.CRITICAL,  # a worker that dies is replaced, and what matters of it is in our errors
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+    with dask.config.set(settings), contextlib.ExitStack() as stack:
+        try:
+            cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                memory_limit=memory_limit,
+                dashboard_address="127.0.0.1:0",  # for this machine only, at a port that is free
+                silence_logs=logging.CRITICAL,  # a worker that dies is replaced, and what matters is in our errors
+            )
+        except RuntimeError:
+            script = 'In a script, put the call under if __name__ == "__main__":.'
+            raise LostWorkersError(f"The workers could not start. {script}") from None
+        yield stack.enter_context(Client(stack.enter_context(cluster)))
 
 
 @contextlib.contextmanager

@@ -504,6 +504,16 @@ def test_a_worker_that_is_killed(longer: Path, expected: SubmissionScore, tmp_pa
     assert shown(tmp_path / "out") == [f"part-{number:05d}.parquet" for number in range(MORE_FILES)]
 
 
+def test_a_script_without_a_guard(data: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    sides = str(data / "predictions"), str(data / "references")
+    script.write_text(f"import anls_eval\nanls_eval.score_dataset(*{sides}, workers=1)\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=120)
+    assert done.stderr.count("Traceback") == 1
+    message = 'The workers could not start. In a script, put the call under if __name__ == "__main__":.\n'
+    assert done.stderr.endswith(message)
+
+
 def test_no_memory(data: Path, tmp_path: Path) -> None:
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
