@@ -55,7 +55,7 @@ def present(column: Column, name: str, what: str, path: str, place: Place) -> Co
     """Return a column that every row must have."""
     if isinstance(column, list) and ABSENT in column:
         row = column.index(ABSENT)
-        remedy = "Write null where no answer was given." if what == "prediction" else "Add them, or remove the row."
+        remedy = 'Write "" where no answer was given.' if what == "prediction" else "Add them, or remove the row."
         raise FormatError(path, f"{name!r}, which holds the {what} in other rows, is missing. {remedy}", place(row))
     return column
 

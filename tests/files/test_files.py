@@ -1001,3 +1001,10 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     write(tmp_path / "file", "")
     with pytest.raises(FormatError, match="cannot be written"):
         write_rows(tmp_path / "file" / "r.csv", RESULTS)
+
+
+def test_a_missing_answer_is_an_empty_text(tmp_path: Path) -> None:
+    """As `check_submission` says: a portal refuses null."""
+    path = write(tmp_path / "run.jsonl", '{"id": 1, "prediction": "a"}\n{"id": 2}\n')
+    with pytest.raises(FormatError, match=r'line 2: .* is missing\. Write "" where no answer was given\.$'):
+        contents(open_predictions(path))
