@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from anls_eval.errors import Remedy
+from anls_eval.errors import AnlsError, Remedy, short_repr
 from anls_eval.files.columns import find_columns
 from anls_eval.files.detection import open_source
 from anls_eval.files.errors import FormatError, repeated
@@ -242,6 +242,8 @@ def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
     if not is_several(given, format_name):
         return [os.fspath(given)]  # type: ignore[arg-type] # a list is several
     if not isinstance(given, (str, os.PathLike)):
+        if not isinstance(given, Iterable):
+            raise AnlsError(f"{short_repr(given)} is not a path; expected a path, a pattern or a list of them")
         paths = [path for item in given for path in file_paths(item, format_name)]
         if not paths:
             raise ValueError("an empty list of files; expected at least one")

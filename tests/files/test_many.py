@@ -237,3 +237,8 @@ class TestRowsOfParquet:
         assert reader.cuts == ()
         with pytest.raises(ValueError, match="rows of csv cannot be read by themselves"):
             reader.within(0, 1)
+
+
+def test_what_is_no_path() -> None:
+    with pytest.raises(ValueError, match=r"^5 is not a path; expected a path, a pattern or a list of them$"):
+        open_predictions(5)  # type: ignore[arg-type]
