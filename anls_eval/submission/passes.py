@@ -25,7 +25,7 @@ from anls_eval.arrow import (
     text_array,
     text_list_array,
 )
-from anls_eval.errors import check_choice
+from anls_eval.errors import AnlsError, check_choice
 from anls_eval.files import Batch, Reader
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.questions.columns import id_list, stored_ids
@@ -92,6 +92,8 @@ class Options:
 
     def __post_init__(self) -> None:
         self.scorer()  # refuses what is wrong with the protocol and the threshold
+        if isinstance(self.by, str):
+            raise AnlsError(f'by is a str; expected a list of column names: by=["{self.by}"].')
         check_choice("missing", self.missing, MISSING)
         check_choice("unknown", self.unknown, UNKNOWN)
 

@@ -351,3 +351,8 @@ def test_paths(tmp_path: Path) -> None:
     sides = str(tmp_path / "a.csv"), tmp_path / "gold.csv"
     assert score_submission(*sides) == score_submission(*opened(*map(Path, sides)))
     assert score_systems([sides[0]], str(sides[1])).scores["a"].tolist() == [1.0, 0.75]
+
+
+def test_by_is_a_list() -> None:
+    with pytest.raises(ValueError, match=r'^by is a str; expected a list of column names: by=\["docId"\]\.$'):
+        score_submission(*opened(FOLDER / "pred_qwen2_vl_7b.json", GOLD), by="docId")
