@@ -89,3 +89,8 @@ def test_bad_input() -> None:
         rank_systems({"x": [1]}, alpha=0)
     with pytest.raises(ValueError, match=r"p_values: 1\.5 in row 1"):
         holm([0.1, 1.5])
+
+
+def test_scores_without_names() -> None:
+    with pytest.raises(ValueError, match=r"^expected a dict of the scores of each system by its name, not a list$"):
+        rank_systems([[1.0]])  # type: ignore[arg-type]
