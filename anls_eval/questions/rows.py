@@ -60,7 +60,7 @@ def _read_trees(predictions: Any, references: Any) -> Iterator[tuple[list[str | 
     are_rows = all(isinstance(row, Mapping) and set(row) == {key} for _, key, rows in given for row in rows)
     for side, key, rows in given:
         if are_rows or any(map(is_row, rows)):
-            ids, values = _read_rows(rows, side, key)
+            ids, values = _read_rows(rows, side, key, is_tree=True)
             yield ids, [tuple(value) if key == "answers" and isinstance(value, list) else value for value in values]
         else:
             yield [None] * len(rows), rows
@@ -71,7 +71,7 @@ def is_row(value: Any) -> bool:
     return isinstance(value, Mapping) and "question_id" in value
 
 
-def _read_rows(rows: Any, side: str, key: str) -> tuple[list[str | None], list[Any]]:
+def _read_rows(rows: Any, side: str, key: str, is_tree: bool = False) -> tuple[list[str | None], list[Any]]:
     """Split rows into question_ids and values; bare values have no ids."""
     if rows is None:
         return [], []
@@ -79,7 +79,7 @@ def _read_rows(rows: Any, side: str, key: str) -> tuple[list[str | None], list[A
     try:
         ids, values = [row["question_id"] for row in listed], [row[key] for row in listed]
     except (KeyError, TypeError, IndexError):
-        ids, values = _read_unusual_rows(listed, side, key)
+        ids, values = _read_unusual_rows(listed, side, key, is_tree)
     if not set(map(type, ids)) <= {str}:
         ids = [None if id_ is _NO_ID else _id_text(id_, f"{side}[{row}]") for row, id_ in enumerate(ids)]
     return ids, values
@@ -88,7 +88,7 @@ def _read_rows(rows: Any, side: str, key: str) -> tuple[list[str | None], list[A
 _NO_ID = object()
 
 
-def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any], list[Any]]:
+def _read_unusual_rows(rows: list[Any], side: str, key: str, is_tree: bool) -> tuple[list[Any], list[Any]]:
     """Read bare values or rows without ids; raise a ValueError for a row that is neither."""
 
     def is_wrapped(row: Any) -> bool:  # in contrast to answers in SQuAD's form
@@ -106,7 +106,11 @@ def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any],
             raise ValueError(f"{where}; expected all rows in one form, {expected}.")
     for number, row in enumerate(rows):
         if key not in row or (not with_id[number] and len(row) > 1):
-            raise ValueError(f"{side}[{number}] is {describe_value(row)}; expected {expected}. Rename its keys.")
+            remedy = "Rename its keys."
+            if is_tree and with_id[number]:
+                row_of_tree = f'{{"question_id": 1, "{key}": {{...}}}}'
+                remedy += f" A tree that has its own question_id goes in a row: {row_of_tree}."
+            raise ValueError(f"{side}[{number}] is {describe_value(row)}; expected {expected}. {remedy}")
     return [row.get("question_id", _NO_ID) for row in rows], [row[key] for row in rows]
 
 

@@ -192,6 +192,12 @@ class TestBadInput:
                 r"predictions\[0\] is a dict with the keys \['question_id', 'prediction'\]; "
                 r"expected \{'question_id': ..., 'prediction_text': ...\}. Rename its keys",
             ),
+            (
+                [{"question_id": "x", "total": 1}],
+                [{"question_id": "x", "total": 1}],
+                ValueError,
+                r'A tree that has its own question_id goes in a row: \{"question_id": 1, "prediction_text": ',
+            ),
         ],
     )
     def test_is_named(
