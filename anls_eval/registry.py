@@ -55,8 +55,9 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
     key = name_key(protocol)
     if key in LEADERBOARD_NAMES:
         raise ValueError(
-            f"protocol {protocol!r} needs more than texts: score it with anls_eval.leaderboard_scores "
-            "(to install anls_eval: 'pip install .' in a clone of the metric's repository)"
+            f"protocol {protocol!r} needs more than texts: score it with anls_eval.leaderboard_scores, or files "
+            f"with `anls score -p {key}`. Where anls_eval is not installed: 'pip install .' in a clone of the metric's "
+            "repository"
         )
     if key not in PROTOCOLS_BY_NAME_OR_ALIAS:
         check_choice("protocol", protocol, tuple(PROTOCOLS_BY_NAME_OR_ALIAS))

@@ -581,6 +581,7 @@ class TestRegistry:
         hidden = "import sys; sys.modules['anls_eval'] = None; import anls; anls.signature('dude')"
         done = subprocess.run([sys.executable, "-c", hidden], cwd=tmp_path, capture_output=True, text=True)
         assert "ValueError: protocol 'dude' needs more than texts" in done.stderr
+        assert "or files with `anls score -p dude`" in done.stderr
         assert "pip install" in done.stderr
 
     def test_all_is_written(self) -> None:
