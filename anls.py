@@ -619,8 +619,9 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
     key = name_key(protocol)
     if key in LEADERBOARD_NAMES:
         raise ValueError(
-            f"protocol {protocol!r} needs more than texts: score it with anls_eval.leaderboard_scores "
-            "(to install anls_eval: 'pip install .' in a clone of the metric's repository)"
+            f"protocol {protocol!r} needs more than texts: score it with anls_eval.leaderboard_scores, or files "
+            f"with `anls score -p {key}`. Where anls_eval is not installed: 'pip install .' in a clone of the metric's "
+            "repository"
         )
     if key not in PROTOCOLS_BY_NAME_OR_ALIAS:
         check_choice("protocol", protocol, tuple(PROTOCOLS_BY_NAME_OR_ALIAS))
@@ -3752,7 +3753,7 @@ def _read_trees(predictions: Any, references: Any) -> Iterator[tuple[list[str | 
     are_rows = all(isinstance(row, Mapping) and set(row) == {key} for _, key, rows in given for row in rows)
     for side, key, rows in given:
         if are_rows or any(map(is_row, rows)):
-            ids, values = _read_rows(rows, side, key)
+            ids, values = _read_rows(rows, side, key, is_tree=True)
             yield ids, [tuple(value) if key == "answers" and isinstance(value, list) else value for value in values]
         else:
             yield [None] * len(rows), rows
@@ -3763,7 +3764,7 @@ def is_row(value: Any) -> bool:
     return isinstance(value, Mapping) and "question_id" in value
 
 
-def _read_rows(rows: Any, side: str, key: str) -> tuple[list[str | None], list[Any]]:
+def _read_rows(rows: Any, side: str, key: str, is_tree: bool = False) -> tuple[list[str | None], list[Any]]:
     """Split rows into question_ids and values; bare values have no ids."""
     if rows is None:
         return [], []
@@ -3771,7 +3772,7 @@ def _read_rows(rows: Any, side: str, key: str) -> tuple[list[str | None], list[A
     try:
         ids, values = [row["question_id"] for row in listed], [row[key] for row in listed]
     except (KeyError, TypeError, IndexError):
-        ids, values = _read_unusual_rows(listed, side, key)
+        ids, values = _read_unusual_rows(listed, side, key, is_tree)
     if not set(map(type, ids)) <= {str}:
         ids = [None if id_ is _NO_ID else _id_text(id_, f"{side}[{row}]") for row, id_ in enumerate(ids)]
     return ids, values
@@ -3780,7 +3781,7 @@ def _read_rows(rows: Any, side: str, key: str) -> tuple[list[str | None], list[A
 _NO_ID = object()
 
 
-def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any], list[Any]]:
+def _read_unusual_rows(rows: list[Any], side: str, key: str, is_tree: bool) -> tuple[list[Any], list[Any]]:
     """Read bare values or rows without ids; raise a ValueError for a row that is neither."""
 
     def is_wrapped(row: Any) -> bool:  # in contrast to answers in SQuAD's form
@@ -3798,7 +3799,11 @@ def _read_unusual_rows(rows: list[Any], side: str, key: str) -> tuple[list[Any],
             raise ValueError(f"{where}; expected all rows in one form, {expected}.")
     for number, row in enumerate(rows):
         if key not in row or (not with_id[number] and len(row) > 1):
-            raise ValueError(f"{side}[{number}] is {describe_value(row)}; expected {expected}. Rename its keys.")
+            remedy = "Rename its keys."
+            if is_tree and with_id[number]:
+                row_of_tree = f'{{"question_id": 1, "{key}": {{...}}}}'
+                remedy += f" A tree that has its own question_id goes in a row: {row_of_tree}."
+            raise ValueError(f"{side}[{number}] is {describe_value(row)}; expected {expected}. {remedy}")
     return [row.get("question_id", _NO_ID) for row in rows], [row[key] for row in rows]
 
 
@@ -3992,6 +3997,7 @@ class ANLS(evaluate.Metric):
         detailed: bool = False,
         missing: Missing = "error",
         unknown: Unknown = "error",
+        protocol: None = None,
     ) -> dict[str, Any] | None:
         """Score all predictions that were added before and those passed here.
 
@@ -4006,6 +4012,7 @@ class ANLS(evaluate.Metric):
                 trees ``key_scores``; and the ``signature``.
             missing: How to treat a question without a prediction: ``"error"``, or ``"zero"`` to score it 0.
             unknown: How to treat a prediction without a question: ``"error"``, or ``"ignore"``.
+            protocol: Refused: the protocol is chosen when the metric is loaded.
 
         Returns:
             ``{"anls_score": x}``, or ``{"anls_star_score": x}`` for trees, with x from 0 to 1. With several processes,
@@ -4020,6 +4027,10 @@ class ANLS(evaluate.Metric):
             >>> metric.compute(predictions=[{"total": "17.9"}], references=[{"total": "17.99", "date": "2024"}])
             {'anls_star_score': 0.4}
         """
+        if protocol is not None:
+            raise TypeError(
+                f'The protocol is chosen when the metric is loaded: evaluate.load("anls", {json.dumps(str(protocol))}).'
+            )
         rules = resolve_rules(self.protocol, threshold, of_trees=None)
         check_choice("missing", missing, MISSING)
         check_choice("unknown", unknown, UNKNOWN)

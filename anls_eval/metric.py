@@ -206,6 +206,7 @@ class ANLS(evaluate.Metric):
         detailed: bool = False,
         missing: Missing = "error",
         unknown: Unknown = "error",
+        protocol: None = None,
     ) -> dict[str, Any] | None:
         """Score all predictions that were added before and those passed here.
 
@@ -220,6 +221,7 @@ class ANLS(evaluate.Metric):
                 trees ``key_scores``; and the ``signature``.
             missing: How to treat a question without a prediction: ``"error"``, or ``"zero"`` to score it 0.
             unknown: How to treat a prediction without a question: ``"error"``, or ``"ignore"``.
+            protocol: Refused: the protocol is chosen when the metric is loaded.
 
         Returns:
             ``{"anls_score": x}``, or ``{"anls_star_score": x}`` for trees, with x from 0 to 1. With several processes,
@@ -234,6 +236,10 @@ class ANLS(evaluate.Metric):
             >>> metric.compute(predictions=[{"total": "17.9"}], references=[{"total": "17.99", "date": "2024"}])
             {'anls_star_score': 0.4}
         """
+        if protocol is not None:
+            raise TypeError(
+                f'The protocol is chosen when the metric is loaded: evaluate.load("anls", {json.dumps(str(protocol))}).'
+            )
         rules = resolve_rules(self.protocol, threshold, of_trees=None)
         check_choice("missing", missing, MISSING)
         check_choice("unknown", unknown, UNKNOWN)

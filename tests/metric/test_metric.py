@@ -677,3 +677,9 @@ REFERENCE_SCORES = json.loads((EXAMPLES / "docvqa" / "reference_scores.json").re
 def test_real_docvqa_submissions(metric_path: str, expected: dict[str, Any], protocol: str) -> None:
     score = submission(expected["model"])
     assert round(score(evaluate.load(metric_path, protocol)), 6) == expected[protocol]
+
+
+def test_the_protocol_is_no_option_of_compute(metric: Any) -> None:
+    message = r'^The protocol is chosen when the metric is loaded: evaluate\.load\("anls", "rrc"\)\.$'
+    with pytest.raises(TypeError, match=message):
+        metric.compute(predictions=["a"], references=["a"], protocol="rrc")
