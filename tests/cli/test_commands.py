@@ -254,7 +254,16 @@ class TestScore:
             (["--by", "page"], "has the column 'page'"),
             (["--columns", "prediction"], "expected ROLE=NAME"),
             (["--columns", "prediction=text"], "'text'"),
-            (["--columns", "predictions=answer"], "expected the roles"),
+            (
+                ["--columns", "predictions=answer"],
+                "'predictions' is not a role. Expected ROLE=NAME with one of question_id",
+            ),
+            (["--columns", "predictions=answer"], "document. Did you mean prediction=answer?"),
+            (
+                ["--columns", "pred=prediction"],
+                "--columns pred=prediction: 'pred' is not a role. Expected ROLE=NAME with",
+            ),
+            (["--columns", "pred=prediction"], "document. Did you mean prediction=pred?"),
             (["--missing", "skip"], "--missing skip: expected one of 'error', 'zero'"),
             (["--format", "xml"], "unknown format 'xml'"),
             (["--per-question", "rows.txt"], "expected a name ending in .parquet, .csv or .jsonl"),
