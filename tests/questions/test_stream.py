@@ -73,7 +73,7 @@ def test_the_errors_are_those_of_the_metric() -> None:
         with pytest.raises(ValueError, match=r"\w") as found:
             align(predictions, references)
         if references:
-            assert str(found.value) == str(expected.value)
+            assert str(found.value).startswith(str(expected.value))  # columns are named in files only
         assert "nothing to score" in str(found.value) or references
 
 

@@ -348,9 +348,9 @@ def test_paths(tmp_path: Path) -> None:
     """What `open_predictions` and `open_references` take is opened."""
     (tmp_path / "a.csv").write_text("id,prediction\n1,Lima\n2,Roma\n")
     (tmp_path / "gold.csv").write_text("id,answers\n1,Lima\n2,Rome\n")
-    sides = str(tmp_path / "a.csv"), tmp_path / "gold.csv"
-    assert score_submission(*sides) == score_submission(*opened(*map(Path, sides)))
-    assert score_systems([sides[0]], str(sides[1])).scores["a"].tolist() == [1.0, 0.75]
+    sides = tmp_path / "a.csv", tmp_path / "gold.csv"
+    assert score_submission(*sides) == score_submission(*opened(*sides))
+    assert score_systems([str(sides[0])], str(sides[1])).scores["a"].tolist() == [1.0, 0.75]
 
 
 def test_by_is_a_list() -> None:
