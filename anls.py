@@ -978,7 +978,7 @@ def _remedy(value: object) -> str:
     if isinstance(value, bytes):
         return " It is not UTF-8: decode it first."
     if isinstance(value, Mapping):
-        return " The protocol 'anls_star' scores such trees."
+        return " To score documents, use the protocol anls_star."
     return ""
 
 

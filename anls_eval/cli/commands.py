@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import difflib
 import gc
+import glob
 import io
 import itertools
 import json
@@ -24,6 +25,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from anls_eval.cli.words import in_options
+from anls_eval.errors import AnlsError
 from anls_eval.text.visible import escaped, escaped_json
 from anls_eval.version import __version__
 
@@ -158,12 +160,15 @@ def protocols(
     """List the protocols, or show what one does and where it comes from."""
     from anls_eval.cli.protocols import protocol_table, protocol_text, protocols_as_json
 
-    if as_json:
-        _print_json(protocols_as_json(name))
-    elif name is None:
-        out.print(protocol_table())
-    else:
-        _say(protocol_text(name))
+    try:
+        if as_json:
+            _print_json(protocols_as_json(name))
+        elif name is None:
+            _print_table(protocol_table())
+        else:
+            _say(protocol_text(name))
+    except AnlsError as error:  # of the argument NAME, which is no option here
+        raise ValueError(f"{name}: {error.problem}") from None
 
 
 @app.command()
@@ -186,9 +191,12 @@ def explain(
     from anls_eval import scoring
     from anls_eval.cli import tables as terminal
     from anls_eval.explanation.answers import explain_answers
+    from anls_eval.registry import get_rules
 
     if (json_file is None) == (prediction is None) or (prediction is not None and not answers):
         raise ValueError("expected a PREDICTION with at least one ANSWER, or --json-file FILE")
+    if json_file is None and getattr(get_rules(protocol or "standard"), "tree", ""):
+        raise ValueError(f"--protocol {protocol} scores documents: pass --json-file FILE.")
     if json_file is not None:
         from anls_eval.files.json_files import read_document
 
@@ -474,6 +482,11 @@ def leaderboard(
 
 def _systems_in(folder: str, references: list[str]) -> list[str]:
     """The files and folders in a folder, except hidden ones and the references."""
+    if glob.has_magic(folder) and not Path(folder).exists():
+        raise ValueError(
+            "A quoted pattern is one system. Remove the quotes to rank each file: "
+            f"anls leaderboard {folder} -r {' -r '.join(references)}."
+        )
     if not Path(folder).is_dir():
         raise ValueError(f"{folder} is not a folder; expected one with a file of predictions for each system")
     found = [path for path in sorted(Path(folder).iterdir()) if path.name[0] not in "._"]

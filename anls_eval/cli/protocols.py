@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
 from rich.table import Table
@@ -25,7 +26,7 @@ def protocol_table() -> Table:
         table.add_row(name, ", ".join(rules.aliases), scores, keeps, ", ".join(rules.leaderboards))
     for name, board in LEADERBOARDS.items():
         scores = "by type" if board.answer_types else "texts"
-        table.add_row(name, ", ".join(board.aliases), scores, "", board.source.partition(",")[0])
+        table.add_row(name, ", ".join(board.aliases), scores, "", re.split("[,;]", board.source)[0])
     return table
 
 

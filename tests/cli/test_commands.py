@@ -122,6 +122,8 @@ class TestProtocols:
     def test_list(self, run: Any) -> None:
         found = run("protocols").out
         assert all(name in found for name in (*PROTOCOLS, *LEADERBOARDS, "infographicvqa"))
+        assert "MMESGBench as documented\n" in found
+        assert "MMLongBench-Doc" in found
 
     @pytest.mark.parametrize("name", [*PROTOCOLS, *LEADERBOARDS])
     def test_each(self, name: str, run: Any) -> None:
@@ -135,7 +137,9 @@ class TestProtocols:
         assert protocol_from_signature(found["due"]["signature"]) == get_protocol("due")
 
     def test_unknown(self, run: Any) -> None:
-        assert "Did you mean 'rrc'?" in refused(run("protocols", "rcc"))
+        message = refused(run("protocols", "rcc"))
+        assert message.startswith("error: rcc: expected one of ")
+        assert "Did you mean 'rrc'?" in message
 
 
 class TestExplain:
@@ -188,6 +192,10 @@ class TestExplain:
         assert "expected a PREDICTION with at least one ANSWER, or --json-file FILE" in refused(
             run("explain", *arguments)
         )
+
+    def test_documents_are_in_a_file(self, run: Any) -> None:
+        message = refused(run("explain", "Lima", "Rome", "-p", "anls_star"))
+        assert message == "error: --protocol anls_star scores documents: pass --json-file FILE.\n"
 
     def test_notes_are_on_stderr(self, run: Any) -> None:
         found = run("explain", "ab   ", "ac", "-p", "rrc")
@@ -460,6 +468,9 @@ class TestLeaderboard:
 
     def test_what_cannot_be_read(self, folder: Path, run: Any, tmp_path: Path) -> None:
         assert "is not a folder" in refused(run("leaderboard", GOLD, "-r", GOLD))
+        assert f"Remove the quotes to rank each file: anls leaderboard {tmp_path}/*.json -r" in refused(
+            run("leaderboard", f"{tmp_path}/*.json", "-r", GOLD)
+        )
         (tmp_path / "empty").mkdir()
         assert "holds no files" in refused(run("leaderboard", tmp_path / "empty", "-r", GOLD))
         assert "unknown file extension; expected one of .md, .csv, .html, .json" in refused(
