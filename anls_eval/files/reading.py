@@ -7,7 +7,7 @@ from typing import Any
 
 from anls_eval.arrow import as_list
 from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, find_columns
-from anls_eval.files.errors import FormatError
+from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.source import ABSENT, Block, Source
 from anls_eval.files.values import answer_lists, id_texts, present, text_or_list, with_more
 
@@ -168,6 +168,15 @@ def _without_gaps(column: Any) -> Any:
     return [None if value is ABSENT else value for value in column] if isinstance(column, list) else column
 
 
+def _without_ids(source: Source) -> str:
+    if source.layout == "values":
+        return "no question ids: rows are paired by order"
+    return (
+        f"no id column was recognised (columns: {listed(source.names)}), so rows are paired by order. To pair by id, "
+        "name the columns of both files as predictions.question_id and references.question_id."
+    )
+
+
 def reader_of(
     source: Source,
     path: str,
@@ -182,7 +191,7 @@ def reader_of(
     found = find_columns(source.names, side, layout=layout, given=columns, by=by, path=path)
     ids = {"question_id": " + ".join(found.question_id)} if found.question_id else {}
     roles = {role: name for role, name in found.extra.items() if role not in by}
-    notes = [] if ids else ["no column of question ids: rows are paired by order"]
+    notes = [] if ids else [_without_ids(source)]
     if found.more_answers:
         notes.append(
             f"{found.more_answers} are accepted in addition to {found.value}, unless the answer is a list. DUDE's "
