@@ -23,6 +23,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """One file, a folder, a pattern, or a list of them."""
 
 _DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")  # what save_to_disk writes
+_FILE_NAME = {"question_id": "file name"}  # of documents
 _JSON = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
 _ENDINGS = re.compile(r"(\.\w+)(\.gz|\.zst)?$")
 
@@ -336,7 +337,9 @@ def open_documents(
             yield Block({name: list(map(of_path[name], block)) for name in wanted}, block.__getitem__)
 
     source = Source("json", (KEY, VALUE), len(paths), read, "values")
-    return reader_of(source, label or paths_label(paths, paths), side, None, columns, by)
+    reader = reader_of(source, label or paths_label(paths, paths), side, None, columns, by)
+    reader.detected = dataclasses.replace(reader.detected, columns={**reader.detected.columns, **_FILE_NAME})
+    return reader
 
 
 def document_id(path: str) -> str:

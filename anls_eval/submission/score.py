@@ -15,6 +15,7 @@ from anls_eval.arrow import TEXTS, as_bools, as_list, decode_texts
 from anls_eval.explanation.result import KeyMean
 from anls_eval.files import Reader, open_predictions, open_references, write_rows
 from anls_eval.files.many import Paths
+from anls_eval.files.source import KEY, VALUE
 from anls_eval.questions.pairing import unmatched_ids
 from anls_eval.questions.stream import RepeatedIdError
 from anls_eval.rules.protocol import Protocol, Threshold
@@ -296,9 +297,26 @@ def sides_with(predictions: Reader, references: Reader, options: Options) -> tup
     absent = [name for name in options.names if name not in of_references + of_predictions]
     if absent:
         paths = f"{references.detected.path} nor {predictions.detected.path}"
+        if {*references.names, *predictions.names} <= {KEY, VALUE}:  # names that the user never wrote
+            raise ValueError(f"neither {paths} has columns to group by")
         names = ", ".join(dict.fromkeys((*references.names, *predictions.names)))
         raise ValueError(f"neither {paths} has the column {absent[0]!r}; expected one of {names}")
-    return predictions.also(of_predictions), references.also(of_references)
+    return predictions.also(of_predictions), _noted(references.also(of_references), options)
+
+
+def _noted(references: Reader, options: Options) -> Reader:
+    """Add a note where one document seems to have been read as a table of its keys."""
+    own = references.detected
+    if options.scorer().metric != "anls_star_score" or own.container != "json" or own.columns.get("question_id") != KEY:
+        return references
+    values = next(references.batches()).values
+    if not all(isinstance(value, (dict, list)) for value in values):
+        note = (
+            f"{own.path} was read as a table of {len(values):,} rows, one per key. To score it as one document, pass "
+            "the folders of both files."
+        )
+        references.detected = dataclasses.replace(own, notes=(*own.notes, note))
+    return references
 
 
 def sum_up(totals: Totals, options: Options, interval: Interval | None = None) -> SubmissionScore:

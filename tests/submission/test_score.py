@@ -356,3 +356,18 @@ def test_paths(tmp_path: Path) -> None:
 def test_by_is_a_list() -> None:
     with pytest.raises(ValueError, match=r'^by is a str; expected a list of column names: by=\["docId"\]\.$'):
         score_submission(*opened(FOLDER / "pred_qwen2_vl_7b.json", GOLD), by="docId")
+
+
+def test_one_document_is_no_table(tmp_path: Path) -> None:
+    for side in ("pred", "gold"):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "a.json").write_text('{"total": "17.99", "lines": [1, 2]}')
+        (tmp_path / f"{side}.json").write_text('{"a": {"total": "17.99"}}')
+    gold = tmp_path / "gold" / "a.json"
+    found = score_submission(tmp_path / "pred" / "a.json", gold, protocol="anls_star")
+    assert found.notes[0].startswith(f"{gold} was read as a table of 2 rows, one per key. To score it as one document")
+    for sides in (("pred", "gold"), ("pred.json", "gold.json")):
+        found = score_submission(*(tmp_path / side for side in sides), protocol="anls_star")
+        assert (found.n, [note for note in found.notes if "table" in note]) == (1, [])
+    with pytest.raises(ValueError, match=r"has columns to group by$"):
+        score_submission(tmp_path / "pred", tmp_path / "gold", protocol="anls_star", by=["country"])
