@@ -89,7 +89,7 @@ def examine(
     except FormatError as error:
         remedy = KINDS["unreadable"].remedy
         problem = Problem("unreadable", "refused", None, error.place, None, str(error), remedy, certain=False)
-        return CheckReport(path, "", None, 0, {"unreadable": 1}, {}, 1, (problem,), error), None
+        return CheckReport(path, "", None, 0, {"unreadable": 1}, {}, 1, (problem,)), None
     if references is not None and references.ids is None and rows.ids is not None:
         raise AnlsError(
             f"{path} has question ids and the references have none, so that nothing can be compared.",

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, NamedTuple
 
-from anls_eval.files import FormatError
-
 
 class Kind(NamedTuple):
     """One kind of problem."""
@@ -113,7 +111,6 @@ class CheckReport:
         mendable: The number of those that `fix_submission` fixes.
         refused: The number of problems for which the submission is refused.
         problems: The first problems of each code, in the same order, up to as many as were asked for.
-        error: Why the file cannot be read; None if it can.
     """
 
     path: str
@@ -124,15 +121,12 @@ class CheckReport:
     mendable: dict[str, int]
     refused: int
     problems: tuple[Problem, ...]
-    error: FormatError | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def is_readable(self) -> bool:
         """Whether the file could be read."""
-        return self.error is None
+        return "unreadable" not in self.counts
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain JSON values."""
-        plain = dataclasses.asdict(dataclasses.replace(self, error=None))  # an error is no JSON value
-        del plain["error"]
-        return plain
+        return dataclasses.asdict(self)

@@ -195,7 +195,7 @@ def explain(
 
     if (json_file is None) == (prediction is None) or (prediction is not None and not answers):
         raise ValueError("expected a PREDICTION with at least one ANSWER, or --json-file FILE")
-    if json_file is None and getattr(get_rules(protocol or "standard"), "tree", ""):
+    if json_file is None and getattr(get_rules(protocol or "standard"), "tree", False):
         raise ValueError(f"--protocol {protocol} scores documents: pass --json-file FILE.")
     if json_file is not None:
         from anls_eval.files.json_files import read_document
@@ -588,17 +588,21 @@ def check(
     """Find what a portal would refuse and what costs points; exit status 1 if the submission would be refused."""
     from anls_eval.check.check import MAX_SHOWN, check_submission
     from anls_eval.check.fix import fix_submission
+    from anls_eval.check.rows import read_rows
     from anls_eval.cli import tables as terminal
+    from anls_eval.files import FormatError
 
     _check_output(fix, predictions, references)
     asked: dict[str, Any] = {"format": format_name, "columns": _roles(columns), "most": None if as_json else MAX_SHOWN}
     report = left = check_submission(predictions, references, **asked)
     shown = _fields(report)
-    error = shown.pop("error")
-    if error is not None:
-        if not as_json:
-            raise error
-        shown["problems"] = [dataclasses.replace(report.problems[0], found=in_options(error))]
+    if not report.is_readable:
+        try:
+            read_rows(predictions, format_name, asked["columns"])  # for the error itself, which the report quotes
+        except FormatError as error:
+            if not as_json:
+                raise
+            shown["problems"] = [dataclasses.replace(report.problems[0], found=in_options(error))]
     if not as_json:
         _say(terminal.check_text(report))
     if fix is not None and report.is_readable:
