@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import operator
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -28,43 +30,60 @@ def text_array(texts: Sequence[str | Any]) -> pa.LargeStringArray:
     """Return texts as an Arrow array; TypeError if some are not texts, UnicodeEncodeError for lone surrogates."""
     is_null = None
     try:
-        joined = "".join(texts)
+        data = "\0".join(texts).encode()
     except TypeError:
-        is_null = np.fromiter((text is None for text in texts), bool, len(texts))
+        is_null = np.fromiter(map(operator.is_, texts, repeat(None)), bool, len(texts))
         texts = ["" if text is None else text for text in texts]
-        joined = "".join(texts)
-    data = joined.encode()
-    starts = _list_starts(texts)
-    if starts[-1] != len(joined):
-        raise TypeError("a subclass of str with a length that is not its own")
-    if len(data) != len(joined):  # not ASCII: find the bytes that begin a character
-        starts = np.append(np.flatnonzero(np.frombuffer(data, np.int8) >= -64), len(data))[starts]
-    buffers = [_validity(is_null), pa.py_buffer(starts), pa.py_buffer(data)]
-    return pa.Array.from_buffers(TEXTS, len(texts), buffers)
+        data = "\0".join(texts).encode()
+    array = _split_texts(data, len(texts), is_null)
+    return _bytes_array(list(map(str.encode, texts)), is_null).cast(TEXTS) if array is None else array
 
 
 def text_list_array(lists: Sequence[Sequence[str | Any]]) -> pa.LargeListArray:
     """Return lists of texts as an Arrow array, with the errors of `text_array`."""
-    return _in_lists(text_array(list(chain.from_iterable(lists))), lists)
+    starts, texts = _list_starts(lists), None
+    with contextlib.suppress(TypeError):
+        texts = _split_texts("\0".join(map("\0".join, lists)).encode(), int(starts[-1]))
+    if texts is None:
+        texts = text_array(list(chain.from_iterable(lists)))
+    return _in_lists(texts, starts)
+
+
+def _split_texts(data: bytes, n: int, is_null: npt.NDArray[np.bool_] | None = None) -> pa.LargeStringArray | None:
+    """Return n texts from their UTF-8 with a null byte between them: None if some text holds a null byte, or n is 0.
+
+    Finding the null bytes takes a tenth of the time that asking each text for its length does.
+    """
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 0)
+    if len(ends) != n - 1:
+        return None
+    starts = np.zeros(n + 1, np.int64)
+    starts[1:-1] = ends - np.arange(n - 1)
+    starts[-1] = len(data) - (n - 1)
+    buffers = [_validity(is_null), pa.py_buffer(starts), pa.py_buffer(data.translate(None, b"\0"))]
+    return pa.Array.from_buffers(TEXTS, n, buffers)
 
 
 def bytes_array(values: Sequence[bytes | None]) -> pa.LargeBinaryArray:
     """Return byte strings as an Arrow array."""
-    is_null = np.fromiter((value is None for value in values), bool, len(values))
-    present = [b"" if value is None else value for value in values]
-    buffers = [_validity(is_null), pa.py_buffer(_list_starts(present)), pa.py_buffer(b"".join(present))]
+    is_null = np.fromiter(map(operator.is_, values, repeat(None)), bool, len(values))
+    return _bytes_array([b"" if value is None else value for value in values], is_null)
+
+
+def _bytes_array(values: Sequence[bytes], is_null: npt.NDArray[np.bool_] | None) -> pa.LargeBinaryArray:
+    buffers = [_validity(is_null), pa.py_buffer(_list_starts(values)), pa.py_buffer(b"".join(values))]
     return pa.Array.from_buffers(BYTES, len(values), buffers)
 
 
 def bytes_list_array(lists: Sequence[Sequence[bytes | None]]) -> pa.LargeListArray:
     """Return lists of byte strings as an Arrow array."""
-    return _in_lists(bytes_array(list(chain.from_iterable(lists))), lists)
+    return _in_lists(bytes_array(list(chain.from_iterable(lists))), _list_starts(lists))
 
 
-def _in_lists(values: pa.Array, lists: Sequence[Sequence[Any]]) -> pa.LargeListArray:
-    """Return the values as lists of the same lengths as these."""
-    buffers = [None, pa.py_buffer(_list_starts(lists))]
-    return pa.Array.from_buffers(pa.large_list(values.type), len(lists), buffers, children=[values])
+def _in_lists(values: pa.Array, starts: npt.NDArray[np.int64]) -> pa.LargeListArray:
+    """Return the values as lists that begin and end at these offsets."""
+    buffers = [None, pa.py_buffer(starts)]
+    return pa.Array.from_buffers(pa.large_list(values.type), len(starts) - 1, buffers, children=[values])
 
 
 def number_array(values: npt.NDArray[Any], is_null: npt.NDArray[np.bool_] | None = None) -> pa.Array:

@@ -35,8 +35,8 @@ class Side(NamedTuple):
 
 
 def stored_ids(ids: list[str | None]) -> pa.Array:
-    """Store question_ids."""
-    return stored_texts(ids, str)
+    """Store question_ids: all of them, or None for each row."""
+    return pa.nulls(len(ids), BYTES) if ids[:1] == [None] else stored_texts(ids, str)
 
 
 def stored_texts(values: list[Any], where: Where) -> pa.Array:
