@@ -40,7 +40,7 @@ def fix_submission(
         out_path: The file to write: ``.json`` for a portal; without a portal also ``.jsonl`` or ``.csv``. It is written
             completely or not at all.
         references_path: The references; with them, more fixes are safe.
-        format: A name in `files.FORMATS`. Detected by default.
+        format: A name in `FORMATS`. Detected by default.
         columns: Columns of both files by role.
         most: As in `check_submission`.
 

@@ -140,7 +140,7 @@ def score_dataset(
     A program that starts workers on this machine needs ``if __name__ == "__main__":`` around what it does.
 
     Args:
-        predictions: A file, a folder, a pattern or a list of files, as in `files.open_predictions`. Their names must be
+        predictions: A file, a folder, a pattern or a list of files, as in `open_predictions`. Their names must be
             good on every worker.
         references: The same for the references; None if the files of predictions have the accepted answers, too.
         out: A folder that every worker can read and write. It gets one Parquet file for each part with ``question_id``,
@@ -148,8 +148,8 @@ def score_dataset(
             the current folder; it is removed at the end.
         workers: Number of processes to start on this machine, and to end again. Defaults to one for each processor.
         client: Client of a running cluster, or the address of its scheduler, in place of `workers`.
-        format: As in `files.open_predictions`, for all files.
-        columns: As in `files.open_predictions`. The predictions are not asked for the column of ``answers`` nor the
+        format: As in `open_predictions`, for all files.
+        columns: As in `open_predictions`. The predictions are not asked for the column of ``answers`` nor the
             references for that of ``prediction``, unless they are the same files.
         resume: Whether `out` holds what an earlier run finished: what has not changed is not scored again.
         skip_bad: Whether to leave out files that cannot be read or scored. Where the rows were brought together by
@@ -159,7 +159,7 @@ def score_dataset(
         options: As in `score_submission`, without `cluster_by`, which needs all scores in one process.
 
     Returns:
-        The score, and how it was obtained.
+        The score, as `submission`, and how it was obtained.
 
     Raises:
         BadPartsError: Parts cannot be read or scored.
