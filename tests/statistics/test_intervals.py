@@ -207,8 +207,7 @@ def test_one_cluster_is_one_unit() -> None:
     assert (interval.low, interval.high) == pytest.approx((0.0125, 0.9875))
     assert interval.clusters == 1
     assert interval.notes == (
-        "all clusters have the same score, which says little about other clusters: the interval is a bound that holds "
-        "for any distribution of scores",
+        "all clusters have the same score, so the interval is a conservative bound that holds for any distribution",
     )
 
 
