@@ -592,7 +592,7 @@ class TestRefused:
         for empty in list[Any]([(), {"$one_of": []}]):
             with pytest.raises(ValueError, match=r"reference \$\.a has an empty list of alternatives"):
                 anls_star_score({}, {"a": empty})
-        with pytest.raises(ValueError, match="no alternatives|empty list of alternatives"):
+        with pytest.raises(ValueError, match="alternatives"):
             one_of()
 
     def test_alternatives_that_are_no_list(self) -> None:
