@@ -351,7 +351,8 @@ def sum_up(totals: Totals, options: Options, interval: Interval | None = None) -
 def _notes(totals: Totals, n: int, options: Options) -> list[str]:
     """Return the warnings about the ids and groups of n questions."""
     repeated = [
-        f"{number:,} repeated {'row' if number == 1 else 'rows'} in the {side} (same question_id, same content): left out"
+        f"{number:,} repeated {'row' if number == 1 else 'rows'} in the {side} (same question_id, "
+        "same content): left out"
         for side in SIDES
         if (number := totals.counts[f"repeated {side}"])
     ]
