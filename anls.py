@@ -290,7 +290,7 @@ def read_threshold(threshold: object) -> Fraction:
 
 def threshold_error(threshold: object) -> AnlsError:
     """Return the error for a threshold that is not a number from 0 to 1."""
-    expected = f"expected a number from 0 to 1, of at most {_MAX_DIGITS:,} digits"
+    expected = f"expected a number from 0 to 1, such as 0.8 or 4/5, with at most {_MAX_DIGITS:,} digits"
     return AnlsError(f"{expected}. It is the minimum similarity that counts.", option="threshold", value=threshold)
 
 
@@ -980,10 +980,16 @@ def describe_value(value: object) -> str:
     """Describe a value for an error message: its type, and its items, keys or text."""
     if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
         kinds = sorted({type(item).__name__ for item in value})
-        return f"a {type(value).__name__} of {len(value)} {'/'.join(kinds) or 'items'}"
+        return f"{type_with_article(value)} of {len(value)} {'/'.join(kinds) or 'items'}"
     if isinstance(value, Mapping):
-        return f"a {type(value).__name__} with the keys [{', '.join(map(short_repr, list(value)[:8]))}]"
-    return f"a {type(value).__name__}, {short_repr(value)}"
+        return f"{type_with_article(value)} with the keys [{', '.join(map(short_repr, list(value)[:8]))}]"
+    return f"{type_with_article(value)}, {short_repr(value)}"
+
+
+def type_with_article(value: object) -> str:
+    """Return the name of a value's type with its article: ``a dict``, ``an int``."""
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in tuple('aeio') else 'a'} {name}"
 
 
 def _remedy(value: object) -> str:
@@ -1010,7 +1016,7 @@ def to_answers(value: Any, where: str) -> list[str]:
         text = to_text(value, where, expected)
         value = [] if text is None else [text]
     if not value:
-        raise ValueError(f"{where} has no answer; expected {expected}. Add one or leave out the question.")
+        raise ValueError(f"{where} is empty; expected {expected}. Add an answer or drop the question.")
     texts = [to_text(item, f"{where}[{index}]", "a string") for index, item in enumerate(value)]
     if None in texts:
         raise ValueError(f"{where}[{texts.index(None)}] is {value[texts.index(None)]!r}; expected a string. Remove it.")
@@ -1132,9 +1138,13 @@ def check_same_length(predictions: Sequence[Any], answers: Sequence[Any], name: 
         return
     hint = ""
     if n and len(answers) and all(isinstance(row, (list, tuple)) and len(row) == n for row in answers):
-        hint = f" {name} seem to be one list for each set of references: turn them with list(zip(*{name}))."
+        hint = f" {name} seem to hold one list per set of references: transpose them with list(zip(*{name}))."
+    plural = "s" * (len(answers) != 1)
+    others = (
+        f"{len(answers)} reference{plural}" if name == "references" else f"{name} for {len(answers)} question{plural}"
+    )
     raise ValueError(
-        f"{n} predictions but {len(answers)} {name}; expected one list of accepted answers for each prediction.{hint}"
+        f"{n} prediction{'s' * (n != 1)} but {others}; expected one list of accepted answers for each prediction.{hint}"
     )
 
 
@@ -1821,7 +1831,7 @@ def one_of(*alternatives: Tree) -> tuple[Tree, ...]:
         The alternatives as a tuple.
 
     Raises:
-        ValueError: If there is no alternative.
+        ValueError: If no alternative is given.
 
     Example:
         >>> from anls_eval import anls_star_score
@@ -1829,7 +1839,7 @@ def one_of(*alternatives: Tree) -> tuple[Tree, ...]:
         1.0
     """
     if not alternatives:
-        raise ValueError("one_of() got no alternative; expected at least one")
+        raise ValueError("one_of() got no alternatives; expected at least one")
     return alternatives
 
 
@@ -1943,7 +1953,11 @@ def _children(
         return [], value
     if kind == ONE_OF:
         if side == "prediction" or not value:
-            fault = "is a tuple; expected a list: only references have alternatives" if value else "has no alternative"
+            fault = (
+                "is a tuple; expected a list: only references have alternatives"
+                if value
+                else "has an empty list of alternatives; expected at least one"
+            )
             raise ValueError(f"{side} {_path(inner, number)} {fault}")
         return [], value
     if not set(map(type, value)) <= {str}:
@@ -2958,12 +2972,25 @@ def _key_scores_as_json(documents: Sequence[Mapping[str, ScoreNode]], with_count
 Noted = tuple[int, str]  # how many questions a warning is about, and the names of the first
 
 _NAMED = 5
-SENTENCES = {
-    "options": "references are lists of strings while the predictions are text{}: taken as alternatives, as in ST-VQA "
-    "data. Write alternatives as a tuple",
-    "unparsed": "predictions are text that looks like JSON{}: compared as text. Parse it with json.loads first",
-    "unanswered": "predictions are None or NaN{}: counted as unanswered, which scores 0",
-    "unanswered document": "predictions are None or NaN where the reference is a document{}: counted as unanswered",
+SENTENCES = {  # each about one question, and about several
+    "options": (
+        "references is a list of strings with a string as prediction{}: it was read as alternatives, as in ST-VQA "
+        "data. Write alternatives as a tuple",
+        "references are lists of strings with strings as predictions{}: they were read as alternatives, as in ST-VQA "
+        "data. Write alternatives as a tuple",
+    ),
+    "unparsed": (
+        "predictions is a string containing JSON{} and was compared as plain text. Parse it with json.loads first",
+        "predictions are strings containing JSON{} and were compared as plain text. Parse them with json.loads first",
+    ),
+    "unanswered": (
+        "predictions is None or NaN{} and scores 0 as unanswered",
+        "predictions are None or NaN{} and score 0 as unanswered",
+    ),
+    "unanswered document": (
+        "predictions is None or NaN where the reference is a document{} and counts as unanswered",
+        "predictions are None or NaN where the reference is a document{} and count as unanswered",
+    ),
 }
 
 
@@ -2981,11 +3008,13 @@ def noted_rows(rows: Sequence[int], question_ids: Sequence[str] | None) -> Noted
 
 def sentences(n: int, found: Mapping[str, Noted]) -> list[str]:
     """Return the warnings about n questions."""
-    return [
-        f"{found[what][0]} of {n} {sentence.format(f' ({found[what][1]})' if n > 1 else '')}"
-        for what, sentence in SENTENCES.items()
-        if what in found and found[what][0]
-    ]
+    notes = []
+    for what, (one, several) in SENTENCES.items():
+        count, names = found.get(what, (0, ""))
+        if count:
+            sentence = one if count == 1 else several
+            notes.append(f"{count} of {n} {sentence.format(f' ({names})' if n > 1 else '')}")
+    return notes
 
 
 def text_notes(scored: Scored, rules: Protocol, question_ids: Sequence[str] | None = None) -> list[str]:
@@ -3715,7 +3744,9 @@ def drop_repeats(
                 "them."
             )
     kept = number_array(np.array(list(first_of.values())))
-    notes.append(f"{len(ids) - len(kept)} repeated rows of {side} (same question_id, same content): left out")
+    dropped = len(ids) - len(kept)
+    rows = "row" if dropped == 1 else "rows"
+    notes.append(f"{dropped:,} repeated {rows} in the {side} (same question_id, same content): left out")
     return ids.take(kept), values.take(kept)
 
 
@@ -3735,7 +3766,7 @@ def read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, 
     bare, other = sorted(is_bare, key=is_bare.__getitem__, reverse=True)
     if texts and answers and is_bare[bare] and not is_bare[other]:
         raise ValueError(
-            f"{other} have question_ids and {bare} have none; expected both with question_ids or both without."
+            f"{other} have question_ids and {bare} have none; either both need question_ids or neither does."
         )
     if is_bare[bare]:
         check_same_length(texts, answers, "references")

@@ -17,12 +17,25 @@ from anls_eval.tree.documents import is_list_of_options
 Noted = tuple[int, str]  # how many questions a warning is about, and the names of the first
 
 _NAMED = 5
-SENTENCES = {
-    "options": "references are lists of strings while the predictions are text{}: taken as alternatives, as in ST-VQA "
-    "data. Write alternatives as a tuple",
-    "unparsed": "predictions are text that looks like JSON{}: compared as text. Parse it with json.loads first",
-    "unanswered": "predictions are None or NaN{}: counted as unanswered, which scores 0",
-    "unanswered document": "predictions are None or NaN where the reference is a document{}: counted as unanswered",
+SENTENCES = {  # each about one question, and about several
+    "options": (
+        "references is a list of strings with a string as prediction{}: it was read as alternatives, as in ST-VQA "
+        "data. Write alternatives as a tuple",
+        "references are lists of strings with strings as predictions{}: they were read as alternatives, as in ST-VQA "
+        "data. Write alternatives as a tuple",
+    ),
+    "unparsed": (
+        "predictions is a string containing JSON{} and was compared as plain text. Parse it with json.loads first",
+        "predictions are strings containing JSON{} and were compared as plain text. Parse them with json.loads first",
+    ),
+    "unanswered": (
+        "predictions is None or NaN{} and scores 0 as unanswered",
+        "predictions are None or NaN{} and score 0 as unanswered",
+    ),
+    "unanswered document": (
+        "predictions is None or NaN where the reference is a document{} and counts as unanswered",
+        "predictions are None or NaN where the reference is a document{} and count as unanswered",
+    ),
 }
 
 
@@ -40,11 +53,13 @@ def noted_rows(rows: Sequence[int], question_ids: Sequence[str] | None) -> Noted
 
 def sentences(n: int, found: Mapping[str, Noted]) -> list[str]:
     """Return the warnings about n questions."""
-    return [
-        f"{found[what][0]} of {n} {sentence.format(f' ({found[what][1]})' if n > 1 else '')}"
-        for what, sentence in SENTENCES.items()
-        if what in found and found[what][0]
-    ]
+    notes = []
+    for what, (one, several) in SENTENCES.items():
+        count, names = found.get(what, (0, ""))
+        if count:
+            sentence = one if count == 1 else several
+            notes.append(f"{count} of {n} {sentence.format(f' ({names})' if n > 1 else '')}")
+    return notes
 
 
 def text_notes(scored: Scored, rules: Protocol, question_ids: Sequence[str] | None = None) -> list[str]:

@@ -88,7 +88,7 @@ def compare_protocols(
     """Score the same predictions by several protocols, in one pass of distances.
 
     Args:
-        predictions: n texts; None is no answer given, which scores 0.
+        predictions: n texts; None means that no answer was given, which scores 0.
         answers: n lists of accepted answers.
         protocols: Names, aliases or protocols, all of texts; by default every protocol of texts in `PROTOCOLS`.
         most: How many of the questions to return on which the protocols disagree most.
@@ -97,7 +97,8 @@ def compare_protocols(
         The mean of each protocol and the questions that make the difference.
 
     Raises:
-        ValueError: What `anls_scores` refuses, no questions, no protocols or two of one name, or `most` below 0.
+        ValueError: If `anls_scores` would raise; there are no questions or no protocols; two protocols have one name;
+            or `most` is below 0.
 
     Example:
         >>> compared = compare_protocols(["ab", "Rome"], [["ac"], ["Rome"]], protocols=["standard", "paper"])
@@ -279,25 +280,25 @@ def diagnose(
     question_ids: Sequence[object] | None = None,
     decimals: int | None = None,
 ) -> Diagnosis:
-    """Find out how a reported number can have been computed from these predictions.
+    """Find how a reported score may have been computed from these predictions.
 
-    Tried are all protocols, their own and other common thresholds, kept at exactly the threshold or not, the first
-    answer only, questions without a prediction or without an answer left out, exact match, similarities taken as 0 or
-    1, scales of 1 and 100, rounding and cutting off, and up to three of these at once.
+    It tries all protocols, with their own and other common thresholds, exclusive and inclusive; the first answer only;
+    questions without a prediction or without an answer left out; exact match; similarities counted as 0 or 1; scales of
+    1 and 100; rounding and truncation; and up to three of these at once.
 
     Args:
         predictions: n texts; None where a question has no prediction.
         answers: n lists of accepted answers, in the same order.
         reported: The number, from 0 to 1 or to 100. As a string it keeps its last zeros: ``"0.760"``.
         question_ids: n ids, to name the questions in errors.
-        decimals: To how many decimals the number is known, if not to as many as it is written with.
+        decimals: Number of decimals that are known. Defaults to those written.
 
     Returns:
         The causes, the simplest first.
 
     Raises:
-        ValueError: `reported` is not a number from 0 to 100, `decimals` is not an integer from 0 to 17, or what
-            `anls_scores` refuses, with the row and the id.
+        ValueError: `reported` is not a number from 0 to 100, `decimals` is not an integer from 0 to 17, or
+            `anls_scores` would raise; the message names the row and the id.
 
     Example:
         >>> found = diagnose(["ab", "Rome "], [["ac"], ["Rome"]], "0.50")
@@ -569,33 +570,34 @@ def _conditions(rules: Protocol, way: _Way, tallied: _Tallied, reported: float, 
     ]
     yield ": ".join([f"the protocol is {rules.name}", *([", and ".join(special)] if special else [])])
     if way.scoring == "exact match":
-        yield "only equal texts score, each 1, which is exact match under the name of ANLS"
+        yield "only equal texts score, each 1: exact match reported as ANLS"
     elif way.limit:
-        yield f"the threshold is not the protocol's: {in_words(way.limit)['keep']}"
+        kind = "exclusive" if way.limit.keep == ">" else "inclusive"
+        yield f"the threshold is {way.limit.threshold} ({kind}) instead of the protocol's"
     if way.scoring == "kept as 1":
-        yield "a similarity that counts is taken as 1"
+        yield "every similarity that counts scores 1"
     if way.answers == "first":
         yield "only the first answer of each question is compared"
     everything = tallied.n(())
     if "missing" in way.left_out:
         count = everything - tallied.n(("missing",))
-        yield f"the questions without a prediction, {count} of {everything}, are left out and not counted as 0"
+        yield f"the questions without a prediction, {count} of {everything}, are left out instead of scoring 0"
     if "not answerable" in way.left_out:
         count = everything - tallied.n(("not answerable",))
         yield f"the questions that have no answer, {count} of {everything}, are left out"
     if way.scale == 100 and reported <= 1:
-        yield "it is given on a scale of 0 to 100"
+        yield "it is reported on a scale of 0 to 100"
     if way.rounding == "cut off":
-        yield f"it is cut off after {decimals} decimals and not rounded"
+        yield f"it is truncated, not rounded, to {decimals} decimals"
 
 
 def _conclusion(causes: tuple[Cause, ...], tried: int, reported: float, decimals: int) -> str:
-    number = f"{reported:.{decimals}f}"
+    number, simplest = f"{reported:.{decimals}f}", causes[0].reason.removeprefix("It is ")
     if causes[0].fits:
-        more = len(causes) - 1
-        others = f" {more} other {'way gives' if more == 1 else 'ways give'} it too." if more else ""
-        return f"Of {tried:,} ways to score these predictions, this one gives {number}. {causes[0].reason}{others}"
+        if len(causes) == 1:
+            return f"1 of {tried:,} ways to score these predictions gives {number}. {causes[0].reason}"
+        return f"{len(causes):,} of {tried:,} ways to score these predictions give {number}. The simplest is {simplest}"
     return (
-        f"None of {tried:,} ways to score these predictions gives {number}. Other predictions, references or another "
-        f"split may be behind it. The closest: {causes[0].reason}"
+        f"None of {tried:,} ways to score these predictions gives {number}. It may come from other predictions, other "
+        f"references or another split. The closest is {simplest}"
     )

@@ -71,7 +71,7 @@ def threshold_sweep(predictions: Texts, answers: Texts, *, protocol: str | Proto
         The step function.
 
     Raises:
-        ValueError: What `anls_scores` refuses; no question at all.
+        ValueError: If `anls_scores` would raise, or there are no questions.
 
     Example:
         >>> sweep = threshold_sweep(["Denver Bronco", "12/15/89", "ab"], [["Denver Broncos"], ["12/15/88"], ["ac"]])

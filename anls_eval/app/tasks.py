@@ -203,7 +203,7 @@ def _pair(found: ScoredSystems, first: str, second: str, folder: str) -> tuple[s
 
 
 def diagnose(predictions: str, references: str, reported: str, report_progress: Progress) -> str:
-    """Return HTML that says which protocol, threshold, scale or habit gives a reported number."""
+    """Return HTML that says which protocol, threshold, scale or scoring habit explains a reported score."""
     questions = read_questions(*open_sides(predictions, references))
     found = find_causes(questions.predictions, questions.answers, reported, question_ids=questions.question_ids)
     return html("diagnosis.html", found=found, name=system_name(predictions), notes=questions.notes)

@@ -18,6 +18,7 @@ from anls_eval.errors import short_repr
 from anls_eval.files import FormatError
 from anls_eval.files.reading import whole_rows
 from anls_eval.files.write import whole_file
+from anls_eval.inputs.values import type_with_article
 
 
 def fix_submission(
@@ -40,8 +41,8 @@ def fix_submission(
         out_path: The file to write: ``.json`` for a portal; without a portal also ``.jsonl`` or ``.csv``. It is written
             completely or not at all.
         references_path: The references; with them, more fixes are safe.
-        format: A name in `FORMATS`. Detected by default.
-        columns: Columns of both files by role.
+            format: A name in `anls_eval.files.FORMATS`. Detected by default.
+            columns: Columns of both files by role.
         most: As in `check_submission`.
 
     Returns:
@@ -72,7 +73,9 @@ def fix_submission(
         raise FormatError(path, "the row cannot be read, and a fixed file would lose it. Fix it by hand first.", place)
     write = _WRITERS.get(out.suffix)
     if write is None or (rows.portal and out.suffix != ".json"):
-        raise FormatError(str(out), f"expected a name in {'.json' if rows.portal else ', '.join(_WRITERS)}.")
+        raise FormatError(
+            str(out), f"expected a file name ending in {'.json' if rows.portal else ', '.join(_WRITERS)}."
+        )
     right = _right_names(rows)
     renamed = dict(zip((rows.id_key, rows.answer_key), right, strict=True))
     names = {name: renamed.get(name, name) for name in rows.source.names}
@@ -144,7 +147,9 @@ def _dumped(value: Any) -> str:
 
 
 def _refuse(value: Any) -> None:
-    raise ValueError(f"{short_repr(value)}: a {type(value).__name__} cannot be written as JSON. Leave its column out.")
+    raise ValueError(
+        f"{short_repr(value)}: {type_with_article(value)} cannot be written as JSON. Leave its column out."
+    )
 
 
 _WRITERS = {".json": _write_json, ".jsonl": _write_json_lines, ".csv": _write_csv}

@@ -46,12 +46,14 @@ KINDS = {
     "answer-list": _refused("Give one text, not a list."),
     "answer-object": _refused("Give a text; objects are for ANLS*."),
     "answer-number": _refused("Write the answer as text, in quotes.", "note"),
-    "answer-text": _scored('Write a list, such as ["Yes"]: where a list is right, a text is read letter by letter.'),
-    "answer-empty": _scored("Answer the question: an empty answer scores 0 where there is an answer."),
+    "answer-text": _scored(
+        'Write a list, such as ["Yes"]: otherwise the scorer reads the text letter by letter when it expects a list.'
+    ),
+    "answer-empty": _scored("Answer the question: an empty answer scores 0 if the question has one."),
     "answer-blanks": _scored("Strip the whitespace around the answer: rrc and others count it in the length."),
     "answer-markup": _scored("Remove the markup around the answer: it counts as wrong characters."),
     "answer-prefix": _scored("Give only the answer: the words before it count as wrong characters."),
-    "answer-long": _scored("Give only the answer: with more than twice the characters, it scores 0 at 0.5."),
+    "answer-long": _scored("Give only the answer: one that is more than twice as long scores 0 at threshold 0.5."),
     "answer-refusal": _scored("Answer the question: none of its accepted answers is a refusal."),
     "answer-mojibake": _scored("Read the text as UTF-8; it was read as Windows-1252."),
     "confidence": Kind("note", "note", "Give each row one confidence from 0 to 1. ANLS itself does not need it."),

@@ -50,7 +50,7 @@ Protocol = Annotated[str, typer.Option("--protocol", "-p", help="A name that `an
 Threshold = Annotated[
     str | None,
     typer.Option(
-        "--threshold", "-t", help="Minimum similarity that counts, as 0.8 or 4/5. Defaults to the protocol's."
+        "--threshold", "-t", help="Minimum similarity that counts, such as 0.8 or 4/5. Defaults to the protocol's."
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -60,14 +60,14 @@ Predictions = Annotated[
 ]
 References = Annotated[
     list[str],
-    typer.Option("--references", "-r", help=f"The accepted answers: {_SEVERAL}; may be repeated for several."),
+    typer.Option("--references", "-r", help=f"The accepted answers: {_SEVERAL}. Repeat the option for several."),
 ]
 OptionalReferences = Annotated[
     list[str] | None,
     typer.Option(
         "--references",
         "-r",
-        help=f"The accepted answers: {_SEVERAL}; may be repeated for several. Defaults to PREDICTIONS themselves.",
+        help=f"The accepted answers: {_SEVERAL}. Repeat the option for several. Defaults to PREDICTIONS.",
     ),
 ]
 Format = Annotated[str | None, typer.Option("--format", help="The format of all files; detected by default.")]
@@ -75,14 +75,14 @@ Columns = Annotated[
     list[str] | None,
     typer.Option(
         "--columns",
-        help="Which column is what, as ROLE=NAME: question_id, prediction, answers, answer_type, document. In one of "
-        "two files: predictions.question_id=NAME, references.question_id=NAME.",
+        help="Assign columns to roles, as ROLE=NAME: question_id, prediction, answers, answer_type, document. To set "
+        "it for one side only: predictions.question_id=NAME, references.question_id=NAME.",
     ),
 ]
 Missing = Annotated[str, typer.Option(help="Questions without a prediction: error, or zero to score them 0.")]
 Unknown = Annotated[str, typer.Option(help="Predictions without a question: error, or ignore.")]
 ClusterBy = Annotated[
-    str | None, typer.Option(help="The column with the document of each question, for intervals and tests.")
+    str | None, typer.Option(help="The column that names the document of each question, for intervals and tests.")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed for intervals and tests.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress bar and the detected formats.")]
@@ -177,14 +177,18 @@ def explain(
     answers: Annotated[list[str] | None, typer.Argument(help="The accepted answers.")] = None,
     json_file: Annotated[
         Path | None,
-        typer.Option(help='A JSON object {"prediction": ..., "reference": ...} of trees or texts, in place of these.'),
+        typer.Option(help='A JSON object {"prediction": ..., "reference": ...} instead of PREDICTION and ANSWERS.'),
     ] = None,
     protocol: Annotated[
         str | None,
-        typer.Option("--protocol", "-p", help="A name that `anls protocols` lists; standard, or anls_star for a file."),
+        typer.Option(
+            "--protocol",
+            "-p",
+            help="A name that `anls protocols` lists. Defaults to standard, or anls_star for a file.",
+        ),
     ] = None,
     threshold: Threshold = None,
-    answer_type: Annotated[str | None, typer.Option(help="For the leaderboards that need one.")] = None,
+    answer_type: Annotated[str | None, typer.Option(help="The answer type, for leaderboards that need one.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score one answer, or the document in a file, and explain the score."""
@@ -234,31 +238,32 @@ def score(
         str | None, typer.Option(help="For --report: the column with the confidence of each prediction, from 0 to 1.")
     ] = None,
     eval_results: Annotated[
-        Path | None, typer.Option(help="Write .eval_results/*.yaml, as the Hub shows it, into this folder.")
+        Path | None, typer.Option(help="Write the .eval_results/*.yaml file that the Hub shows into this folder.")
     ] = None,
-    dataset_id: Annotated[str | None, typer.Option(help="For --eval-results: the data set on the Hub.")] = None,
-    task_id: Annotated[str | None, typer.Option(help="For --eval-results: the task in that data set.")] = None,
+    dataset_id: Annotated[str | None, typer.Option(help="For --eval-results: the dataset on the Hub.")] = None,
+    task_id: Annotated[str | None, typer.Option(help="For --eval-results: the task in that dataset.")] = None,
     push: Annotated[
-        str | None, typer.Option(metavar="REPO", help="Upload the file of --eval-results to this model on the Hub.")
+        str | None, typer.Option(metavar="REPO", help="Upload the --eval-results file to this model on the Hub.")
     ] = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Score with Dask, by this many processes on this machine.")
+        int | None, typer.Option(min=1, help="Score with Dask, in this many processes on this machine.")
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Score with the Dask cluster of this scheduler, as tcp://HOST:8786."),
+        typer.Option(metavar="ADDRESS", help="Score on the Dask cluster with this scheduler, such as tcp://HOST:8786."),
     ] = None,
     out_folder: Annotated[
-        Path | None, typer.Option("--out", help="With Dask: the folder for the scores of each question, in parts.")
+        Path | None, typer.Option("--out", help="With Dask: write the score of each question to this folder, in parts.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="With --out: keep what an earlier run finished.")] = False,
     skip_bad: Annotated[
         bool,
         typer.Option(
             "--skip-bad",
-            help="With Dask: leave out damaged files; where rows are brought together by id, with --missing zero.",
+            help="With Dask: leave out damaged files; if rows are matched by id across files, also pass "
+            "--missing zero.",
         ),
     ] = False,
     format_name: Format = None,
@@ -266,34 +271,34 @@ def score(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Score a submission: JSON, JSON Lines, CSV, Parquet and more, detected by their content."""
+    """Score a submission: JSON, JSON Lines, CSV, Parquet and more, detected from their content."""
     from anls_eval.submission.score import score_submission
 
     for path in (per_question, report):
         _check_output(path, *predictions, *(references or ()))
     _check_html(report)
     if eval_results is None and (dataset_id or task_id):
-        raise ValueError("--dataset-id and --task-id need --eval-results, the folder that they are written into")
+        raise ValueError("--dataset-id and --task-id need --eval-results, the folder to write to")
     if eval_results is not None and not (dataset_id and task_id):
-        raise ValueError("--eval-results needs --dataset-id and --task-id, as in lmms-lab/DocVQA and docvqa_val")
+        raise ValueError("--eval-results needs --dataset-id and --task-id, such as lmms-lab/DocVQA and docvqa_val")
     if confidence is not None and report is None:
         raise ValueError("--confidence needs --report, which shows how far the confidences can be trusted")
     if push is not None and eval_results is None:
         raise ValueError("--push needs --eval-results, the folder for the file that is uploaded")
     with_dask = workers is not None or scheduler is not None
     if workers and scheduler:
-        raise ValueError("--workers starts processes, --scheduler takes a running cluster; expected one of them")
+        raise ValueError("--workers starts processes and --scheduler uses a running cluster; pass only one of them")
     if not with_dask and (out_folder or resume or skip_bad):
         raise ValueError(
             "--out, --resume and --skip-bad need --workers or --scheduler, which score with Dask; in one process, "
-            "--per-question FILE writes the scores of each question"
+            "--per-question FILE writes the score of each question"
         )
     if resume and out_folder is None:
         raise ValueError("--resume needs --out, the folder of the earlier run")
     if with_dask and (per_question is not None or cluster_by is not None or report is not None):
         raise ValueError(
-            "--workers and --scheduler go with none of --per-question, --cluster-by and --report; --out FOLDER gets "
-            "the scores of each question"
+            "--workers and --scheduler cannot be combined with --per-question, --cluster-by or --report; use --out "
+            "FOLDER to get the score of each question"
         )
 
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "by": by or [], "seed": seed}
@@ -356,18 +361,16 @@ def _score_dataset(
             raise typer.Exit(1) from None
     if not quiet:
         parts = counted(found.parts, "part")
-        how = {"file": "files went together", "id": "rows were brought together by id"}[found.paired_by]
+        how = {"file": "paired file by file", "id": "paired by id across files"}[found.paired_by]
         resumed = f"{found.resumed:,} finished before, " if found.resumed else ""
-        where = "" if asked["out"] is None else f"the scores of each question are in {asked['out']}: "
-        _say(f"{where}{parts}, {resumed}{how}", err)
+        summary = f"{parts}, {resumed}{how}"
+        _say(summary if asked["out"] is None else f"Scores by question are in {asked['out']} ({summary}).", err)
     return found
 
 
 @app.command()
 def compare(
-    systems: Annotated[
-        list[str], typer.Argument(help=f"The predictions of two systems or more, each {_SEVERAL} of its parts.")
-    ],
+    systems: Annotated[list[str], typer.Argument(help=f"The predictions of at least two systems, each {_SEVERAL}.")],
     references: References,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
@@ -386,11 +389,11 @@ def compare(
     from anls_eval.submission.systems import ranking_as_json
 
     if len(systems) < 2:
-        raise ValueError("expected two systems or more; for one there is `anls score`")
+        raise ValueError("expected at least two systems; to score one, use `anls score`")
     _check_output(report, *systems, *references)
     _check_html(report)
     if report is not None and len(systems) > 2:
-        raise ValueError(f"--report compares two systems, and {len(systems)} are given; pick two")
+        raise ValueError(f"--report compares two systems, but {len(systems)} were given; pick two")
     found = _score_systems(
         systems,
         references,
@@ -427,7 +430,7 @@ def compare(
 def leaderboard(
     systems: Annotated[
         list[str],
-        typer.Argument(help=f"A folder with a file or a folder for each system; or several systems, each {_SEVERAL}."),
+        typer.Argument(help=f"A folder with one file or folder per system; or several systems, each {_SEVERAL}."),
     ],
     references: References,
     out_file: Annotated[
@@ -444,7 +447,7 @@ def leaderboard(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Rank all systems of a folder; those that cannot be scored are listed with the reason."""
+    """Rank all systems in a folder; those that cannot be scored are listed with the reason."""
     from anls_eval.cli import tables as terminal
     from anls_eval.report.ranking import leaderboard_as_json, leaderboard_format, write_leaderboard
 
@@ -488,11 +491,11 @@ def _systems_in(folder: str, references: list[str]) -> list[str]:
             f"anls leaderboard {folder} -r {' -r '.join(references)}."
         )
     if not Path(folder).is_dir():
-        raise ValueError(f"{folder} is not a folder; expected one with a file of predictions for each system")
+        raise ValueError(f"{folder} is not a folder; expected one with a prediction file for each system")
     found = [path for path in sorted(Path(folder).iterdir()) if path.name[0] not in "._"]
     paths = [path for path in found if not any(_is_same(path, own) for own in references)]
     if not paths:
-        raise ValueError(f"{folder} holds no files of predictions")
+        raise ValueError(f"{folder} contains no prediction files")
     return list(map(str, paths))
 
 
@@ -515,14 +518,14 @@ def _check_output(path: Path | None, *inputs: str | None) -> None:
         with contextlib.suppress(ValueError):  # what cannot be read is reported where it is opened
             read += file_paths(own)
     if any(_is_same(path, own) for own in read):
-        raise ValueError(f"{path} is one of the files that are read; expected another name to write to")
+        raise ValueError(f"{path} is one of the input files; write to another name")
     if not path.parent.is_dir():
-        raise ValueError(f"{path}: the folder {path.parent} does not exist; make it first")
+        raise ValueError(f"{path}: the folder {path.parent} does not exist; create it first")
 
 
 def _check_html(path: Path | None) -> None:
     if path is not None and path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"--report {path}: expected a name in .html")
+        raise ValueError(f"--report {path}: expected a file name ending in .html")
 
 
 def _score_systems(
@@ -549,13 +552,15 @@ def _score_systems(
 def diagnose(
     predictions: Predictions,
     references: References,
-    reported: Annotated[str, typer.Option("--reported", help="The reported number as written, from 0 to 1 or to 100.")],
+    reported: Annotated[
+        str, typer.Option("--reported", help="The reported score as written, from 0 to 1 or 0 to 100.")
+    ],
     format_name: Format = None,
     columns: Columns = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find which protocol, threshold, scale or habit gives a reported number."""
+    """Find which protocol, threshold, scale or scoring habit explains a reported score."""
     from anls_eval.analysis.diagnosis import diagnose as find_causes
     from anls_eval.cli import tables as terminal
     from anls_eval.submission.score import read_questions
@@ -574,7 +579,8 @@ def diagnose(
 def check(
     predictions: Annotated[str, typer.Argument(help="The file with the predictions.")],
     references: Annotated[
-        str | None, typer.Option("--references", "-r", help="The file with the accepted answers, to find more.")
+        str | None,
+        typer.Option("--references", "-r", help="The accepted answers; with them, more can be found."),
     ] = None,
     format_name: Format = None,
     columns: Columns = None,
@@ -582,7 +588,8 @@ def check(
         Path | None, typer.Option(help="Write the submission with all safe fixes applied: .json, .jsonl or .csv.")
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, with every problem and not only the first of a kind.")
+        bool,
+        typer.Option("--json", help="Print one JSON object with every problem, not only the first of each kind."),
     ] = False,
 ) -> None:
     """Find what a portal would refuse and what costs points; exit status 1 if the submission would be refused."""

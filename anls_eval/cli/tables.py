@@ -84,7 +84,7 @@ def diagnosis_text(found: Diagnosis) -> str:
     for number, cause in enumerate(found.causes[:_SHOWN_CAUSES], start=1):
         lines.append(f"{number}. {cause.reason}")
         if cause.also:
-            lines.append(f"   Same score: {', '.join(cause.also)}.")
+            lines.append(f"   The same score: {', '.join(cause.also)}.")
     if len(found.causes) > _SHOWN_CAUSES:
         lines.append(f"and {len(found.causes) - _SHOWN_CAUSES} more; --json lists all")
     return "\n".join(
@@ -128,6 +128,7 @@ def comparison_table(ranking: Ranking) -> Table:
 
 
 _FEW = 5  # problems of one code that are printed
+_LABELS = {"scored": "costs points"}
 
 
 def check_text(report: CheckReport) -> str:
@@ -138,7 +139,7 @@ def check_text(report: CheckReport) -> str:
         own = [problem for problem in report.problems if problem.code == code]
         fixable = report.mendable.get(code, 0)
         by_fix = "" if not fixable else ", fixed by --fix" if fixable == count else f", {fixable:,} fixed by --fix"
-        lines += ["", f"{own[0].severity}: {code}, {count:,}{by_fix}. {own[0].remedy}"]
+        lines += ["", f"{_LABELS.get(own[0].severity, own[0].severity)}: {code}, {count:,}{by_fix}. {own[0].remedy}"]
         for problem in own[:_FEW]:
             where = (problem.place, None if problem.question_id is None else f"question_id {problem.question_id}")
             lines.append(f"  {': '.join([', '.join(filter(None, where)), problem.found]).removeprefix(': ')}")

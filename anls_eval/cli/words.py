@@ -13,7 +13,7 @@ def in_options(error: BaseException | None) -> str:
     Example:
         >>> from anls_eval.rules.protocol import threshold_error
         >>> in_options(threshold_error("7/5"))[:52]
-        '--threshold 7/5: expected a number from 0 to 1, of a'
+        '--threshold 7/5: expected a number from 0 to 1, such'
     """
     return error.told(_words) if isinstance(error, Explained) else str(error or "")
 

@@ -1,4 +1,4 @@
-"""Rows of many files brought together by their question_ids, through files that hold them bucket by bucket.
+"""Match rows of many files by question_id, through files that hold them bucket by bucket.
 
 A bucket is what the hash of an id leaves when it is divided by the number of buckets: the two sides of a question are
 in the same one, and so is an id that comes twice.
@@ -59,7 +59,7 @@ def _held(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
 def _cut(rows: pa.Table, buckets: int, reader: Reader) -> list[pa.RecordBatch]:
     """The rows of each bucket."""
     if rows["question_id"].null_count:
-        raise FormatError(reader.detected.path, "no question_ids. Expected them in every file, or in none.")
+        raise FormatError(reader.detected.path, "no question_ids. Expected them in every file or in none.")
     own = (fingerprints_of(rows["question_id"]) % np.uint64(buckets)).astype(np.min_scalar_type(buckets))
     order = number_array(np.argsort(own, kind="stable"))  # 16 bits and fewer are sorted by their digits, in no time
     [batch] = rows.combine_chunks().take(order).combine_chunks().to_batches()

@@ -48,7 +48,7 @@ class Job:
 
     @property
     def rows(self) -> Path:
-        """The folder of the rows that were brought together by their ids, if they were."""
+        """The folder of the rows that were matched by id across files, if they were."""
         return self.work / "rows"
 
     def open(self, side: str, piece: Piece) -> Reader:

@@ -133,29 +133,29 @@ def score_dataset(
 ) -> DatasetScore:
     r"""Score a data set in many files with the workers of a Dask cluster.
 
-    With as many files of predictions as of references, the first goes with the first in the natural order of their
-    names. If their ids do not match one to one, the rows of all files are brought together by their ids, through files
-    in `out`. Without ids, the files have to go together. A large Parquet file is divided at its row groups.
+    If both sides have the same number of files, they are paired in the natural order of their names. If their numbers
+    differ or the ids within a pair do not match one to one, rows are matched by id across all files, through files in
+    `out`. Without ids, files can only be paired. A large Parquet file is divided at its row groups.
 
-    A program that starts workers on this machine needs ``if __name__ == "__main__":`` around what it does.
+    A script that starts workers on this machine must call this under ``if __name__ == "__main__":``.
 
     Args:
-        predictions: A file, a folder, a pattern or a list of files, as in `open_predictions`. Their names must be
-            good on every worker.
-        references: The same for the references; None if the files of predictions have the accepted answers, too.
+            predictions: A file, a folder, a pattern or a list of files, as in `anls_eval.open_predictions`. The paths must
+            be valid on every worker.
+        references: The references in one of these forms; None if the prediction files have the answers, too.
         out: A folder that every worker can read and write. It gets one Parquet file for each part with ``question_id``,
             ``score`` and the columns of `by`. By default a temporary folder, on this machine or, with a `client`, in
             the current folder; it is removed at the end.
-        workers: Number of processes to start on this machine, and to end again. Defaults to one for each processor.
-        client: Client of a running cluster, or the address of its scheduler, in place of `workers`.
-        format: As in `open_predictions`, for all files.
-        columns: As in `open_predictions`. The predictions are not asked for the column of ``answers`` nor the
-            references for that of ``prediction``, unless they are the same files.
-        resume: Whether `out` holds what an earlier run finished: what has not changed is not scored again.
-        skip_bad: Whether to leave out files that cannot be read or scored. Where the rows were brought together by
-            their ids, the other side of such a file counts as `missing` or `unknown`: only ``missing="zero"`` or
-            ``unknown="ignore"`` gives a score then.
-        on_progress: Called with the number of questions scored so far.
+        workers: Number of processes to start on this machine for this call. Defaults to one per processor.
+        client: Client of a running cluster, or the address of its scheduler, instead of `workers`.
+        format: As in `anls_eval.open_predictions`, for all files.
+        columns: As in `anls_eval.open_predictions`. ``answers`` is ignored for the predictions and ``prediction`` for
+            the references, unless they are the same files.
+        resume: Whether to continue an earlier run in `out`: finished parts whose files have not changed are kept.
+        skip_bad: Whether to leave out files that cannot be read or scored. If rows are matched by id across files,
+            the counterparts of their rows count as `missing` or `unknown`, so that a score also needs
+            ``missing="zero"`` or ``unknown="ignore"``.
+            on_progress: Called with the number of questions scored so far.
         options: As in `score_submission`, without `cluster_by`, which needs all scores in one process.
 
     Returns:
@@ -165,8 +165,8 @@ def score_dataset(
         BadPartsError: Parts cannot be read or scored.
         ValueError: As in `score_submission`; no files; `out` is not empty, or not a folder that can be written; no
             scheduler at the address.
-        ChildProcessError: Workers died again and again, mostly because memory was short, the cluster was lost, or the
-            scheduler at the address has no workers.
+        ChildProcessError: Workers died repeatedly, usually for lack of memory; the cluster was lost; or the scheduler
+            at the address has no workers.
 
     Example:
         >>> import tempfile
@@ -180,13 +180,13 @@ def score_dataset(
     """
     asked = Options(**options)
     if asked.cluster_by is not None:
-        raise ValueError("cluster_by needs all scores in one process; expected score_submission for it")
+        raise ValueError("cluster_by needs all scores in one process; use score_submission")
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise AnlsError("expected a whole number of at least 1.", option="workers", value=workers)
     if workers is not None and client is not None:
         raise ValueError(
-            "expected a number of workers, which are started on this machine, or the client or the scheduler of a "
-            "cluster that is there; got both"
+            "expected either workers, a number of processes to start on this machine, or client, a running "
+            "cluster; got both"
         )
     if resume and out is None:
         raise ValueError("resume=True needs out, the folder of the earlier run")
@@ -258,15 +258,15 @@ def _are(n: int) -> str:
 
 
 def part_paths(given: Paths, format_name: str | None = None) -> list[str]:
-    """List the files of `files.many.file_paths` by names that are good in every process on this machine."""
+    """List the files of `files.many.file_paths` by names that are valid in every process on this machine."""
     paths = file_paths(given, format_name)
     return [str(Path(path).absolute()) if Path(path).exists() else path for path in paths]
 
 
 @contextlib.contextmanager
 def local_client(workers: int | None = None, memory_limit: str | int = "auto") -> Iterator[Client]:
-    """Start workers on this machine, by default one a processor, each a process with one thread; end them at exit."""
-    # Tasks hold no data that could be spilled, and a worker that pauses for want of memory would wait for ever.
+    """Start workers on this machine, by default one per processor, each a process with one thread; end them at exit."""
+    # Tasks hold no data that could be spilled, and a worker that pauses for lack of memory would wait forever.
     settings: dict[str, Any] = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
     if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker that imports the script again
         sys.exit(1)  # in silence: the first process says why
@@ -313,7 +313,7 @@ def _client_at(address: str) -> Client:
         socket.create_connection(where, timeout=_FOR_SCHEDULER).close()
         return Client(address, timeout=_FOR_SCHEDULER)
     except OSError as error:
-        raise ValueError(f"no Dask scheduler answers at {address} ({error}); {expected}") from None
+        raise ValueError(f"no Dask scheduler responds at {address} ({error}); {expected}") from None
 
 
 def _wait_for_workers(client: Client, address: str) -> None:
@@ -362,15 +362,14 @@ def _prepare(job: Job, resume: bool) -> None:
         job.out.mkdir(parents=True, exist_ok=True)
         is_new = set(job.out.iterdir()) <= {job.work} and not any(job.out.glob("_work/*"))
         if not is_new and not (resume and job.work.exists()):
-            expected = "the results of an earlier run" if resume else "a new folder"
+            expected = "the results of an earlier run" if resume else "a new or empty folder"
             remedies = [] if resume else [Remedy("resume", True, "continue an earlier run")]
-            raise AnlsError(f"{job.out} has other files; expected {expected}.", remedies=remedies)
+            raise AnlsError(f"{job.out} is not empty; expected {expected}.", remedies=remedies)
         job.work.mkdir(exist_ok=True)
     except OSError as error:
         reason = "it is a file" if job.out.is_file() else error.strerror
         raise ValueError(
-            f"{job.out} cannot be the folder of the results ({reason}); expected a folder in which you can "
-            "write, or the name of a new one"
+            f"{job.out} cannot hold the results ({reason}); expected a writable folder or the name of a new one"
         ) from None
 
 
@@ -413,7 +412,7 @@ class _Found(NamedTuple):
 
 
 def _pairs(job: Job, files: _Files) -> list[_Pair] | None:
-    """The pieces that may go together: files by their order, large ones in parts; None if there are not as many."""
+    """Return the pieces to pair: files by their order, large ones in parts; None if their numbers differ."""
     if any(job.documents):
         predictions, references = (_pieces(job, side, paths) for side, paths in zip(SIDES, files, strict=True))
         return list(zip(predictions, references, strict=True)) if len(predictions) == len(references) else None
@@ -423,7 +422,7 @@ def _pairs(job: Job, files: _Files) -> list[_Pair] | None:
 
 
 def _divided(job: Job, paths: tuple[str, str]) -> list[_Pair]:
-    """Two files that go together, divided where the one with the larger row groups can be."""
+    """Two paired files, divided where the one with the larger row groups can be."""
     cuts = [_cuts(job, side, path) for side, path in zip(SIDES, paths, strict=True)]
     if not all(cuts) or cuts[0][-1] != cuts[1][-1]:
         return [(Piece((paths[0],)), Piece((paths[1],)))]
@@ -491,7 +490,7 @@ def _have_repeats(engine: _Engine, parts: Sequence[Part]) -> bool:
     )
     for error in errors.values():
         out = engine.job.out
-        raise ValueError(f"{out}: what was kept of the ids cannot be read ({error}). Remove the folder and run again.")
+        raise ValueError(f"{out}: the stored ids cannot be read ({error}). Remove the folder and run again.")
     if not any(found):
         with whole_file(checked) as path:
             path.write_text(identity)
@@ -502,7 +501,7 @@ def _shuffled(engine: _Engine, files: _Files, pairs: Sequence[_Pair] | None, ski
     """Bring the rows of all files together by their ids, and score them."""
     job = engine.job
     if not job.rows.exists():
-        for path in job.work.glob("part-*"):  # of files that were thought to go together
+        for path in job.work.glob("part-*"):  # of files that were paired by mistake
             path.unlink()
         job.rows.mkdir()
     if pairs is None:
@@ -627,7 +626,7 @@ class _Engine:
                 time.sleep(0.05)  # a task that runs cannot be stopped, and must not write into what comes next
             raise
         finally:
-            self.client.cancel(list(futures))  # those of a run that was broken off
+            self.client.cancel(list(futures))  # those of an interrupted run
         return {item: errors[item] for item in items if item in errors}
 
     def _lost(self, problem: str) -> LostWorkersError:

@@ -49,7 +49,7 @@ _NOT_READ: dict[bytes | tuple[bytes, ...], str] = {
     b"\xfd7zXZ": "compressed with xz. Unpack it, or use gzip or zstd",
     (b"\x1f\x8b", b"\x28\xb5\x2f\xfd"): "compressed twice. Unpack it once",
     (b"\x89PNG", b"\xff\xd8\xff\xe0"): "an image",
-    b"<": "HTML or XML, perhaps an error page in place of the file. Download it again",
+    b"<": "HTML or XML, perhaps an error page instead of the file. Download it again",
 }
 _LINES = (".jsonl", ".ndjson")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -75,7 +75,7 @@ def _container(file: File) -> str:
     with file.open() as stream:
         start = stream.read(4096)
     if not start.strip():
-        raise FormatError(file.path, "the file is empty. Expected references or predictions.")
+        raise FormatError(file.path, "the file is empty.")
     if start.startswith(b"PAR1"):
         return "parquet"
     if start.startswith((b"ARROW1", b"\xff\xff\xff\xff")):

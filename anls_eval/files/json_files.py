@@ -10,6 +10,7 @@ from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.files import File, find_file, text_of
 from anls_eval.files.json_text import parse, unfolded
 from anls_eval.files.source import KEY, VALUE, Block, Source, by_columns, from_row
+from anls_eval.inputs.values import type_with_article
 
 
 def open_json(file: File) -> Source:
@@ -134,6 +135,6 @@ def read_document(path: str | os.PathLike[str]) -> tuple[Any, Any]:
     name = os.fspath(path)
     document = parse(text_of(find_file(name, None)), name)
     if not isinstance(document, dict) or document.keys() != {"prediction", "reference"}:
-        found = f"the keys {', '.join(document)}" if isinstance(document, dict) else f"a {type(document).__name__}"
+        found = f"the keys {', '.join(document)}" if isinstance(document, dict) else type_with_article(document)
         raise FormatError(name, f'found {found}; expected an object {{"prediction": ..., "reference": ...}}.')
     return document["prediction"], document["reference"]

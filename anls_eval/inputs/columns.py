@@ -127,7 +127,11 @@ def check_same_length(predictions: Sequence[Any], answers: Sequence[Any], name: 
         return
     hint = ""
     if n and len(answers) and all(isinstance(row, (list, tuple)) and len(row) == n for row in answers):
-        hint = f" {name} seem to be one list for each set of references: turn them with list(zip(*{name}))."
+        hint = f" {name} seem to hold one list per set of references: transpose them with list(zip(*{name}))."
+    plural = "s" * (len(answers) != 1)
+    others = (
+        f"{len(answers)} reference{plural}" if name == "references" else f"{name} for {len(answers)} question{plural}"
+    )
     raise ValueError(
-        f"{n} predictions but {len(answers)} {name}; expected one list of accepted answers for each prediction.{hint}"
+        f"{n} prediction{'s' * (n != 1)} but {others}; expected one list of accepted answers for each prediction.{hint}"
     )

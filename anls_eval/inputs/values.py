@@ -59,10 +59,16 @@ def describe_value(value: object) -> str:
     """Describe a value for an error message: its type, and its items, keys or text."""
     if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
         kinds = sorted({type(item).__name__ for item in value})
-        return f"a {type(value).__name__} of {len(value)} {'/'.join(kinds) or 'items'}"
+        return f"{type_with_article(value)} of {len(value)} {'/'.join(kinds) or 'items'}"
     if isinstance(value, Mapping):
-        return f"a {type(value).__name__} with the keys [{', '.join(map(short_repr, list(value)[:8]))}]"
-    return f"a {type(value).__name__}, {short_repr(value)}"
+        return f"{type_with_article(value)} with the keys [{', '.join(map(short_repr, list(value)[:8]))}]"
+    return f"{type_with_article(value)}, {short_repr(value)}"
+
+
+def type_with_article(value: object) -> str:
+    """Return the name of a value's type with its article: ``a dict``, ``an int``."""
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in tuple('aeio') else 'a'} {name}"
 
 
 def _remedy(value: object) -> str:
@@ -89,7 +95,7 @@ def to_answers(value: Any, where: str) -> list[str]:
         text = to_text(value, where, expected)
         value = [] if text is None else [text]
     if not value:
-        raise ValueError(f"{where} has no answer; expected {expected}. Add one or leave out the question.")
+        raise ValueError(f"{where} is empty; expected {expected}. Add an answer or drop the question.")
     texts = [to_text(item, f"{where}[{index}]", "a string") for index, item in enumerate(value)]
     if None in texts:
         raise ValueError(f"{where}[{texts.index(None)}] is {value[texts.index(None)]!r}; expected a string. Remove it.")

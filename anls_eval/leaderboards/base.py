@@ -177,7 +177,7 @@ def _unanswered_note(questions: list[Question]) -> str:
     rows = [row for row, question in enumerate(questions) if is_missing_value(question.prediction)]
     if not rows:
         return ""
-    return f"predictions that are None or NaN: {_which(rows, questions)}. Treated as no answer, which scores 0"
+    return f"predictions that are None or NaN: {_which(rows, questions)}. They score 0 as unanswered"
 
 
 def _integer_note(questions: list[Question]) -> str:

@@ -1,1 +1,1 @@
-"""Questions: predictions and references, brought together by id."""
+"""Questions: predictions and references, paired by id."""

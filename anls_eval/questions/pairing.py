@@ -125,5 +125,7 @@ def drop_repeats(
                 "them."
             )
     kept = number_array(np.array(list(first_of.values())))
-    notes.append(f"{len(ids) - len(kept)} repeated rows of {side} (same question_id, same content): left out")
+    dropped = len(ids) - len(kept)
+    rows = "row" if dropped == 1 else "rows"
+    notes.append(f"{dropped:,} repeated {rows} in the {side} (same question_id, same content): left out")
     return ids.take(kept), values.take(kept)

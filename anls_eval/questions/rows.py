@@ -25,7 +25,7 @@ def read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, 
     bare, other = sorted(is_bare, key=is_bare.__getitem__, reverse=True)
     if texts and answers and is_bare[bare] and not is_bare[other]:
         raise ValueError(
-            f"{other} have question_ids and {bare} have none; expected both with question_ids or both without."
+            f"{other} have question_ids and {bare} have none; either both need question_ids or neither does."
         )
     if is_bare[bare]:
         check_same_length(texts, answers, "references")

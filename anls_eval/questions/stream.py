@@ -137,7 +137,7 @@ class Alignment:
         if left["question_id"].null_count or right["question_id"].null_count:
             raise ValueError(
                 f"{self._rows[0]} predictions but {self._rows[1]} references, and no question_ids; "
-                "expected as many, in the same order."
+                "expected the same number, in the same order."
             )
         self.missing = _without(right, left)["question_id"].combine_chunks()
         self.unknown = _without(left, right)["question_id"].combine_chunks()
@@ -195,10 +195,8 @@ def _check_ids(predictions: pa.Table, references: pa.Table) -> None:
     if bare[0] != bare[1]:
         without, other = ("predictions", "references") if bare[0] else ("references", "predictions")
         raise AnlsError(
-            f"{other} have question_ids and {without} have none; expected both with question_ids or both without.",
-            remedies=[
-                Remedy("columns", {f"{without}.question_id": "NAME"}, f"name the column of ids of the {without}")
-            ],
+            f"{other} have question_ids and {without} have none; either both need question_ids or neither does.",
+            remedies=[Remedy("columns", {f"{without}.question_id": "NAME"}, f"name the id column of the {without}")],
         )
 
 

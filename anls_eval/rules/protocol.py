@@ -50,7 +50,7 @@ def read_threshold(threshold: object) -> Fraction:
 
 def threshold_error(threshold: object) -> AnlsError:
     """Return the error for a threshold that is not a number from 0 to 1."""
-    expected = f"expected a number from 0 to 1, of at most {_MAX_DIGITS:,} digits"
+    expected = f"expected a number from 0 to 1, such as 0.8 or 4/5, with at most {_MAX_DIGITS:,} digits"
     return AnlsError(f"{expected}. It is the minimum similarity that counts.", option="threshold", value=threshold)
 
 

@@ -13,7 +13,7 @@ STEP_WORDS = {
     "nfkc": "composed to NFKC",
     "no-newlines": "without line feeds",
     "no-outer-dots": "without leading and trailing dots",
-    "no-final-dot": "without one dot at the end",
+    "no-final-dot": "with one trailing dot removed",
     "no-end-punctuation": "without punctuation at the end except %",
 }
 """How each step of a protocol changes a text."""
@@ -38,10 +38,10 @@ def in_words(rules: Protocol) -> dict[str, str]:
         **_sides_in_words(rules),
         "length": f"the distance is divided by the greater length of {_lengths_in_words(rules)}",
         "keep": _keep_in_words(rules),
-        "empty": f"two empty texts give {rules.both_empty}",
+        "empty": f"two empty texts score {rules.both_empty}",
     }
     if rules.zero_predictions:
-        words["special"] = f"a prediction gives 0 if it is {' or '.join(map(repr, rules.zero_predictions))}"
+        words["special"] = f"a prediction scores 0 if it is {' or '.join(map(repr, rules.zero_predictions))}"
     if rules.substitution_cost != 1:
         words["substitution"] = f"replacing a character costs {rules.substitution_cost}"
     return words

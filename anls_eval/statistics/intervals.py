@@ -270,8 +270,7 @@ def _interval_of_units(
         share = ((1 - level) / 2) ** (1 / units.number)
         low, high = lowest + share * (units.mean - lowest), 1 - share * (1 - units.mean)
         notes.append(
-            f"all {what} have the same score, which says little about other {what}: the interval is a bound that "
-            "holds for any distribution of scores"
+            f"all {what} have the same score, so the interval is a conservative bound that holds for any distribution"
         )
     else:
         method = "BCa bootstrap"

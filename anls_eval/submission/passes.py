@@ -202,7 +202,7 @@ class FileSide(Side):
         self._tables = [functools.partial(stored_rows, part, side, scorer, names) for part in reader.parts]
 
     def tables(self) -> Iterator[pa.Table]:
-        """Read the rows from the start, and compare the lengths of files that go together without ids."""
+        """Read the rows from the start, and compare the lengths of files that are paired without ids."""
         self.rows.clear()
         for tables in self._tables:
             n, has_ids = 0, True
@@ -219,11 +219,11 @@ def _check_lengths(own: FileSide, other: FileSide) -> None:
     """Refuse a file whose counterpart has another number of rows, once both have been read."""
     at = len(own.rows) - 1
     if len(other.rows) > at and own.rows[at] != other.rows[at]:
-        order = ": files without ids pair by the natural order of their names" if len(own.files) > 1 else ""
+        order = ": files without ids are paired by the natural order of their names" if len(own.files) > 1 else ""
         raise ValueError(
             f"{own.files[at]} has {counted(own.rows[at], 'row')} but {other.files[at]} has "
-            f"{counted(other.rows[at], 'row')}, and there are no question_ids; expected as many rows in both, in the "
-            f"same order{order}."
+            f"{counted(other.rows[at], 'row')}, and there are no question_ids; expected the same "
+            f"number of rows in both, in the same order{order}."
         )
 
 
@@ -240,11 +240,12 @@ def sides_of(readers: tuple[Reader, Reader], options: Options) -> Sides:
 
 
 def check_file_counts(of_predictions: int, of_references: int, without_ids: bool) -> None:
-    """Refuse files that can only go together one to one, and are not as many on both sides."""
+    """Refuse files without ids if their number differs between the sides."""
     if without_ids and of_predictions != of_references:
         raise ValueError(
-            f"{counted(of_predictions, 'file')} of predictions but {of_references} of references, and no question_ids; "
-            "expected as many, with the same rows in the same order."
+            f"There {'is' if of_predictions == 1 else 'are'} {counted(of_predictions, 'prediction file')} but "
+            f"{counted(of_references, 'reference file')}, and no question_ids. Expected the same number of files, with "
+            "the same rows in the same order."
         )
 
 

@@ -122,8 +122,8 @@ def score_submission(
         by: Columns of the references, or else of the predictions, to group the questions by.
         missing: ``"error"``, or ``"zero"`` to score questions without a prediction 0.
         unknown: ``"error"``, or ``"ignore"`` to leave out predictions without a question.
-        cluster_by: A column with the document of each question. Questions of one document are not independent: the
-            interval is then that of resampled documents, and the scores are held in memory.
+        cluster_by: A column with the document of each question. Questions about one document are not independent:
+            the interval then comes from resampled documents, and the scores are held in memory.
         seed: Random seed for the interval.
         per_question: A file to write with one row for each question: .parquet, .csv or .jsonl.
         on_progress: Called with the number of questions scored so far.
@@ -351,7 +351,8 @@ def sum_up(totals: Totals, options: Options, interval: Interval | None = None) -
 def _notes(totals: Totals, n: int, options: Options) -> list[str]:
     """Return the warnings about the ids and groups of n questions."""
     repeated = [
-        f"{number} repeated rows of {side} (same question_id, same content): left out"
+        f"{number:,} repeated {'row' if number == 1 else 'rows'} in the {side} (same question_id, "
+        "same content): left out"
         for side in SIDES
         if (number := totals.counts[f"repeated {side}"])
     ]

@@ -78,12 +78,12 @@ def score_systems(
     r"""Score several submissions on the same references.
 
     Args:
-        paths: For each system its file, or the folder or pattern of its files. Its name is that of the file without the
-            endings or that of the folder, and longer where two are the same.
-        references: From `open_references`, or what it takes: a path, a pattern or a list of them.
-        open_system: Opens the file of a system; by default `open_predictions`.
-        skip: Whether to leave out and list systems that cannot be scored, in place of an error.
-        measure: As in `score_questions`, for a report.
+        paths: One file, folder or pattern per system. A system is named after its file without extensions, or after its
+            folder; the name is longer where two would be equal.
+        references: From `anls_eval.open_references`, or what it takes: a path, a pattern or a list of them.
+        open_system: Opens the file of a system; by default `anls_eval.open_predictions`.
+        skip: Whether to list systems that cannot be scored instead of raising an error.
+        measure: Whether to measure the distance to each closest answer, too, which a report needs.
         options: As in `score_submission`.
 
     Returns:

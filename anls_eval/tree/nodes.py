@@ -63,7 +63,7 @@ def one_of(*alternatives: Tree) -> tuple[Tree, ...]:
         The alternatives as a tuple.
 
     Raises:
-        ValueError: If there is no alternative.
+        ValueError: If no alternative is given.
 
     Example:
         >>> from anls_eval import anls_star_score
@@ -71,7 +71,7 @@ def one_of(*alternatives: Tree) -> tuple[Tree, ...]:
         1.0
     """
     if not alternatives:
-        raise ValueError("one_of() got no alternative; expected at least one")
+        raise ValueError("one_of() got no alternatives; expected at least one")
     return alternatives
 
 
@@ -185,7 +185,11 @@ def _children(
         return [], value
     if kind == ONE_OF:
         if side == "prediction" or not value:
-            fault = "is a tuple; expected a list: only references have alternatives" if value else "has no alternative"
+            fault = (
+                "is a tuple; expected a list: only references have alternatives"
+                if value
+                else "has an empty list of alternatives; expected at least one"
+            )
             raise ValueError(f"{side} {_path(inner, number)} {fault}")
         return [], value
     if not set(map(type, value)) <= {str}:

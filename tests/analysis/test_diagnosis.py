@@ -350,7 +350,7 @@ class TestDiagnosis:
     def test_cut_off(self) -> None:
         found = diagnose(["abc", "x", "y"], [["abd"], ["x"], ["z"]], "0.555")  # 5/9
         assert place(found, {"rounding": "cut off"}) == 0
-        assert "cut off after 3 decimals" in found.causes[0].reason
+        assert "truncated, not rounded, to 3 decimals" in found.causes[0].reason
         assert place(diagnose(["abc", "x", "y"], [["abd"], ["x"], ["z"]], "0.556"), {}) == 0
 
     def test_percentage_below_one(self) -> None:
@@ -438,7 +438,7 @@ class TestDiagnosis:
         ("predictions", "answers", "ids", "message"),
         [
             ([], [], None, "nothing to score"),
-            (["a"], [], None, "1 predictions but 0 answers"),
+            (["a"], [], None, "1 prediction but 0 answers"),
             (["a"], [["a"]], ["q1", "q2"], "2 question_ids but 1 predictions"),
             (["a", ["b"]], [["a"], ["b"]], None, "predictions[1] is a list"),
             (["a", ["b"]], [["a"], ["b"]], ["q1", "q2"], "predictions[1] (question_id 'q2') is a list"),

@@ -57,7 +57,7 @@ def test_class(prediction: str, answers: list[str], expected: str) -> None:
 
 
 def test_none_is_no_answer_and_warns_as_scores_do() -> None:
-    with pytest.warns(UserWarning, match=r"1 of 2 predictions are None or NaN \(row 1\)"):
+    with pytest.warns(UserWarning, match=r"1 of 2 predictions is None or NaN \(row 1\)"):
         report = classify_losses(["12", None], [["12"], [""]])
     assert report.question_classes == ["exact", "no_answer"]
     assert report.closest_answers == ["12", None]
@@ -89,7 +89,7 @@ def test_empty() -> None:
 @pytest.mark.parametrize(
     ("predictions", "answers", "options", "message"),
     [
-        (["a"], [["a"], ["b"]], {}, "1 predictions but 2 answers"),
+        (["a"], [["a"], ["b"]], {}, "1 prediction but 2 answers"),
         (["a", ["b"]], [["a"], ["b"]], {}, r"predictions\[1\] is a list of 1 str"),
         (["a"], [[]], {}, r"answers\[0\] has no answer"),
         (["a"], [["a"]], {"protocol": "anls_star"}, "scores trees"),

@@ -93,7 +93,7 @@ def test_none_warns_as_scores_do() -> None:
     ("predictions", "answers", "options", "message"),
     [
         ([], [], {}, "expected at least one question"),
-        (["a"], [["a"], ["b"]], {}, "1 predictions but 2 answers"),
+        (["a"], [["a"], ["b"]], {}, "1 prediction but 2 answers"),
         (["a"], [[]], {}, r"answers\[0\] has no answer"),
         (["a"], [["a"]], {"protocol": "anls_star"}, "scores trees"),
     ],

@@ -420,7 +420,7 @@ class TestCompare:
         assert (found["comparisons"][0]["ties"], found["systems"][1]["rank"]) == (50, 1)
 
     def test_refused(self, run: Any, tmp_path: Path) -> None:
-        assert "two systems or more" in refused(run("compare", RUN, "-r", GOLD))
+        assert "at least two systems" in refused(run("compare", RUN, "-r", GOLD))
         assert f"{str(RUN)!r} is given twice" in refused(run("compare", RUN, RUN, "-r", GOLD))
         (tmp_path / "cut.json").write_text('[{"questionId": 1')
         message = refused(run("compare", RUN, tmp_path / "cut.json", "-r", GOLD, "-q"))
@@ -711,7 +711,9 @@ class TestOutputs:
         (tmp_path / f"link.{suffix}").symlink_to(tmp_path / f"p.{suffix}")
         for output in (f"p.{suffix}", f"r.{suffix}", f"link.{suffix}"):
             assert "is one of the files that are read" in refused(run("score", *sides, option, tmp_path / output))
-        assert "does not exist; make it first" in refused(run("score", *sides, option, tmp_path / "no" / f"x.{suffix}"))
+        assert "does not exist; create it first" in refused(
+            run("score", *sides, option, tmp_path / "no" / f"x.{suffix}")
+        )
         assert (tmp_path / f"p.{suffix}").read_bytes() == before
 
     def test_of_others(self, run: Any, tmp_path: Path) -> None:
@@ -727,7 +729,9 @@ class TestOutputs:
         (own / "b.html").write_bytes(RUN.read_bytes())
         assert read in refused(run("compare", own / "a.json", own / "b.html", "-r", gold, "--report", own / "b.html"))
         assert read in refused(run("leaderboard", own, "-r", gold, "--out", own / "a.json"))
-        assert "expected a name in .html" in refused(run("score", RUN, "-r", gold, "--report", own / "x.txt"))
+        assert "expected a file name ending in .html" in refused(
+            run("score", RUN, "-r", gold, "--report", own / "x.txt")
+        )
         assert gold.read_bytes() == GOLD.read_bytes()
         assert (own / "a.json").read_bytes() == RUN.read_bytes()
 

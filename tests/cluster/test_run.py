@@ -188,7 +188,7 @@ class TestIds:
         found = scored(twice, tmp_path / "out", client=client).submission
         assert found == in_one_process(twice, tmp_path)
         assert found.notes[:2] == tuple(
-            f"5 repeated rows of {side} (same question_id, same content): left out"
+            f"5 repeated rows in the {side} (same question_id, same content): left out"
             for side in ("predictions", "references")
         )
         path = twice / "predictions" / "part-00004.parquet"
@@ -219,7 +219,7 @@ class TestIds:
         found = score_dataset(*sides, out=tmp_path / "out", client=client).submission
         assert (found.n, found.score, len(found.notes)) == (12, 1.0, 2)
         (sides[1] / "references-2.jsonl").unlink()
-        with pytest.raises(ValueError, match="3 files of predictions but 2 of references, and no question_ids"):
+        with pytest.raises(ValueError, match="There are 3 prediction files but 2 reference files, and no question_ids"):
             score_dataset(*sides, out=tmp_path / "other", client=client)
 
     def test_without_a_folder_for_the_results(
@@ -288,7 +288,7 @@ class TestIds:
         pq.write_table(pa.concat_tables([table, row]), second)
         found = scored(tmp_path / "data", tmp_path / "out", client=client)
         assert found.submission.n == 6_000
-        assert any(note.startswith("1 repeated rows of predictions") for note in found.submission.notes)
+        assert any(note.startswith("1 repeated row in the predictions") for note in found.submission.notes)
         at = row.column_names.index("prediction")
         pq.write_table(pa.concat_tables([table, row.set_column(at, "prediction", pa.array(["other"]))]), second)
         with pytest.raises(ValueError, match=r"duplicate question_id 'q\d+' in predictions") as caught:
@@ -379,7 +379,7 @@ class TestOptions:
         (tmp_path / "other.txt").touch()
         with pytest.raises(ValueError, match=r"expected a new folder. To continue an earlier run, pass resume=True"):
             scored(data, tmp_path, client=client)
-        with pytest.raises(ValueError, match="has other files; expected the results of an earlier run"):
+        with pytest.raises(ValueError, match="is not empty; expected the results of an earlier run"):
             scored(data, tmp_path, client=client, resume=True)
         assert [path.name for path in tmp_path.iterdir()] == ["other.txt"]
 
@@ -544,7 +544,10 @@ def as_json(expected: SubmissionScore, out: Path) -> Any:
         (["--out", "x"], "--out, --resume and --skip-bad need --workers or --scheduler"),
         (["--skip-bad"], "--out, --resume and --skip-bad need --workers or --scheduler"),
         (["--workers", "2", "--resume"], "--resume needs --out, the folder of the earlier run"),
-        (["--workers", "2", "--cluster-by", "model"], "go with none of --per-question, --cluster-by and --report"),
+        (
+            ["--workers", "2", "--cluster-by", "model"],
+            "cannot be combined with --per-question, --cluster-by or --report",
+        ),
     ],
 )
 def test_options_of_the_command(options: list[str], message: str, data: Path) -> None:
@@ -614,7 +617,7 @@ def test_the_command(data: Path, expected: SubmissionScore, tmp_path: Path) -> N
     run = Run(data, tmp_path / "out")
     status, printed, said = run.wait()
     assert (status, json.loads(printed)) == (0, as_json(expected, tmp_path / "out"))
-    assert said == f"the scores of each question are in {tmp_path / 'out'}: {FILES} parts, files went together\n"
+    assert said == f"Scores by question are in {tmp_path / 'out'} ({FILES} parts, paired file by file).\n"
     run.check_nothing_is_left()
     damaged = copied(data, tmp_path)
     (damaged / "references" / "part-00000.parquet").write_bytes(b"PAR1")

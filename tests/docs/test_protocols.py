@@ -64,7 +64,7 @@ def test_protocols_of_different_rules_have_different_words() -> None:
         ),
         ("unthresholded", {}, "texts", "texts are compared as they are"),
         ("idefics", {}, "answers", "answers are compared in lower case"),
-        ("mpdocvqa", {}, "special", "a prediction gives 0 if it is 'none'"),
+        ("mpdocvqa", {}, "special", "a prediction scores 0 if it is 'none'"),
         ("unthresholded", {"substitution_cost": 2}, "substitution", "replacing a character costs 2"),
         (
             "mmpretrain",

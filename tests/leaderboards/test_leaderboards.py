@@ -478,7 +478,7 @@ class TestBadInput:
             leaderboard_score(prediction, reference, protocol=protocol, answer_type=kind)
 
     def test_lengths(self) -> None:
-        with pytest.raises(ValueError, match="2 predictions but 1 references"):
+        with pytest.raises(ValueError, match="2 predictions but 1 reference"):
             leaderboard_scores(["a", "b"], ["a"], protocol="ocrbench_v2")
         with pytest.raises(ValueError, match="2 predictions but 1 answer_types"):
             leaderboard_scores(["a", "b"], ["a", "b"], protocol="dude", answer_types=["extractive"])

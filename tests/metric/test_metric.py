@@ -148,12 +148,12 @@ class TestInputs:
     @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
     def test_no_prediction_scores_zero_and_is_named(self, metric: Any, missing: Any) -> None:
         """Reports R15 and R21: never the text "nan"."""
-        with pytest.warns(UserWarning, match=r"1 of 2 predictions are None or NaN \(row 1\)"):
+        with pytest.warns(UserWarning, match=r"1 of 2 predictions is None or NaN \(row 1\)"):
             result = metric.compute(predictions=["Oslo", missing], references=[["Oslo"], ["nan"]], detailed=True)
         assert result["scores"] == [1.0, 0.0]
         assert result["unanswered"] == 1
         assert result["closest_references"] == ["Oslo", None]
-        with pytest.warns(UserWarning, match=r"1 of 2 predictions are None or NaN \(question_id '8'\)") as caught:
+        with pytest.warns(UserWarning, match=r"1 of 2 predictions is None or NaN \(question_id '8'\)") as caught:
             metric.compute(
                 predictions=predictions_of({7: "Oslo", 8: missing}),
                 references=references_of({7: "Oslo", 8: "None"}),
@@ -235,14 +235,14 @@ class TestIds:
 
     def test_repeated_with_the_same_content(self, metric: Any) -> None:
         """Distributed samplers fill their last batch with rows from the start."""
-        with pytest.warns(UserWarning, match="repeated rows") as caught:
+        with pytest.warns(UserWarning, match="repeated row") as caught:
             result = metric.compute(
                 predictions=predictions_of({1: "a", 2: "b"}) + predictions_of({"1": "a"}),
                 references=references_of({1: ["a"], 2: ["x"]}) + references_of({2: ["x"], 1: ["a"]}),
                 detailed=True,
             )
         assert result["scores"] == [1.0, 0.0]
-        assert [str(note.message).split(" of ")[0] for note in caught] == ["1 repeated rows", "2 repeated rows"]
+        assert [str(note.message).split(" in ")[0] for note in caught] == ["1 repeated row", "2 repeated rows"]
 
     @pytest.mark.parametrize(
         ("predictions", "references", "message"),
@@ -320,11 +320,11 @@ class TestBatches:
         metric = evaluate.load(metric_path, protocol)
         with pytest.raises(ValueError, match="add got neither prediction nor reference"):
             metric.add()
-        with pytest.raises(ValueError, match=r"neither prediction nor reference|0 predictions but 1 references"):
+        with pytest.raises(ValueError, match=r"neither prediction nor reference|0 predictions but 1 reference"):
             metric.add(reference=None)
-        with pytest.raises(ValueError, match="1 predictions but 0 references"):
+        with pytest.raises(ValueError, match="1 prediction but 0 references"):
             metric.add(prediction="a")
-        with pytest.raises(ValueError, match="0 predictions but 1 references"):
+        with pytest.raises(ValueError, match="0 predictions but 1 reference"):
             metric.add(reference=["a"])
 
     def test_added_and_given(self, metric: Any) -> None:
@@ -404,19 +404,19 @@ class TestAFailedCompute:
 
 ID = {"question_id": "q7"}
 BAD_BATCHES: list[tuple[Any, Any, str]] = [
-    (["a", "b"], [["a"]], "2 predictions but 1 references"),
+    (["a", "b"], [["a"]], "2 predictions but 1 reference"),
     (
         ["a", "b", "c"],
         [["a", "b", "c"], ["a", "b", "c"]],
         r"3 predictions but 2 references.*list\(zip\(\*references\)\)",
     ),
-    (["a"], None, "1 predictions but 0 references"),
-    (None, [["a"]], "0 predictions but 1 references"),
+    (["a"], None, "1 prediction but 0 references"),
+    (None, [["a"]], "0 predictions but 1 reference"),
     (None, None, "neither predictions nor references"),
     ([["Lima"]], [["Lima"]], r"predictions\[0\] is a list of 1 str.*Pass the string itself"),
     ([[5, 6]], [["Lima"]], r"predictions\[0\] is a list of 2 int.*Decode the token ids"),
     ([{**ID, "prediction_text": ["a"]}], None, r"predictions\[0\] \(question_id 'q7'\): 'prediction_text' is a list"),
-    (None, [{**ID, "answers": []}], r"references\[0\] \(question_id 'q7'\): 'answers' has no answer"),
+    (None, [{**ID, "answers": []}], r"references\[0\] \(question_id 'q7'\): 'answers' is empty"),
     (None, [{**ID, "answers": ["a", None]}], r"references\[0\] \(question_id 'q7'\): 'answers'\[1\] is None"),
     ([{"question_id": "1"}], [["a"]], r"predictions\[0\] is a dict with the keys \['question_id'\].*'prediction_text'"),
     ([{"id": 1, "prediction_text": "a"}], [["a"]], r"predictions\[0\].*\['id', 'prediction_text'\].*Rename"),

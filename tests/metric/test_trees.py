@@ -79,7 +79,7 @@ class TestInputs:
     def test_none_is_a_tree(self, metric: Any) -> None:
         for prediction, reference in list[Any]([(None, None), (None, {"a": "x"}), ({"a": "x"}, None)]):
             metric.add(prediction=prediction, reference=reference)
-        with pytest.warns(UserWarning, match=r"1 of 3 predictions are None or NaN where the reference.* \(row 1\)"):
+        with pytest.warns(UserWarning, match=r"1 of 3 predictions is None or NaN where the reference.* \(row 1\)"):
             assert metric.compute(detailed=True)["scores"] == [1.0, 0.0, 0.0]
         metric.add(prediction={"question_id": 1, "prediction_text": None})
         metric.add(reference={"question_id": 1, "answers": None})
@@ -93,7 +93,7 @@ class TestInputs:
             assert metric.compute(predictions=["5.0"], references=[options]) == {"anls_star_score": expected}
 
     def test_a_list_of_strings_for_a_text(self, metric: Any) -> None:
-        with pytest.warns(UserWarning, match="1 of 1 references are lists of strings while") as caught:
+        with pytest.warns(UserWarning, match="1 of 1 references is a list of strings with") as caught:
             assert metric.compute(predictions=["b"], references=[["a", "b"]]) == {"anls_star_score": 1.0}
         assert caught[0].filename == __file__
 
@@ -176,14 +176,14 @@ class TestBadInput:
         [
             ([{"a": ("x",)}], [{}], ValueError, r"predictions\[0\]: prediction \$\.a is a tuple"),
             ([{"a": {1, 2}}], [{}], TypeError, r"predictions\[0\]: prediction \$\.a is a set.*sorted list"),
-            ([{}], [{"a": object()}], TypeError, r"references\[0\]: reference \$\.a is a object"),
+            ([{}], [{"a": object()}], TypeError, r"references\[0\]: reference \$\.a is an object"),
             (
                 None,
                 [{**ID, "answers": []}],
                 ValueError,
-                r"question_id 'd7'\): 'answers': reference \$ has no alternative",
+                r"question_id 'd7'\): 'answers': reference \$ has an empty list of alternatives",
             ),
-            ([{}, {}], [{}], ValueError, "2 predictions but 1 references"),
+            ([{}, {}], [{}], ValueError, "2 predictions but 1 reference"),
             ([{**ID, "prediction_text": {}}, {"b": 1}], None, ValueError, r"predictions\[1\] is a dict.*unlike"),
             (
                 [{**ID, "prediction": "x"}],
@@ -219,7 +219,7 @@ class TestBadInput:
         for side, key in (("prediction", "prediction_text"), ("reference", "answers")):
             metric.add(**{side: {"question_id": 1, key: trees[0]}})
             metric.add(**{side: {"question_id": 1, key: trees[1]}})
-        with pytest.warns(UserWarning, match="1 repeated rows of (predictions|references)"):
+        with pytest.warns(UserWarning, match="1 repeated row in the (predictions|references)"):
             assert metric.compute() == {"anls_star_score": 1.0}
 
     @pytest.mark.parametrize(("one", "other"), [(True, 1), (1, "1"), (["x", "y"], ["y", "x"])])

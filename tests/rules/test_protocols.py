@@ -240,7 +240,7 @@ class TestThreshold:
     def test_of_too_many_digits_is_refused_at_once(self, value: Any, shown: str) -> None:
         with pytest.raises(ValueError, match=re.escape(f"threshold={shown}")) as caught:
             anls_score("a", ["a"], threshold=value)
-        assert "of at most 1,000 digits" in str(caught.value)
+        assert "with at most 1,000 digits" in str(caught.value)
         assert len(str(caught.value)) < 300
 
     @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ def test_the_same_answers_twice() -> None:
     found = paired_comparison(scores, scores)
     assert (found.difference, found.p_value, found.ties) == (0.0, 1.0, 1000)
     assert found.interval.high == -found.interval.low == pytest.approx(1 - 0.025**0.001)
-    assert "the interval is a bound that holds for any" in found.interval.notes[0]
+    assert "the interval is a conservative bound that holds for any" in found.interval.notes[0]
 
 
 def test_rounding_makes_no_difference() -> None:
@@ -193,7 +193,7 @@ def test_only_right_or_only_wrong_answers_have_the_bounds_of_clopper_and_pearson
         exact = stats.binomtest(right, n).proportion_ci(level, method="exact")
         assert (interval.low, interval.high) == pytest.approx((exact.low, exact.high), abs=1e-12)
         assert (interval.method, interval.standard_error) == ("Markov bound", 0.0)
-        assert "the interval is a bound that holds for any" in interval.notes[0]
+        assert "the interval is a conservative bound that holds for any" in interval.notes[0]
 
 
 def test_equal_scores_between() -> None:
@@ -207,8 +207,7 @@ def test_one_cluster_is_one_unit() -> None:
     assert (interval.low, interval.high) == pytest.approx((0.0125, 0.9875))
     assert interval.clusters == 1
     assert interval.notes == (
-        "all clusters have the same score, which says little about other clusters: the interval is a bound that holds "
-        "for any distribution of scores",
+        "all clusters have the same score, so the interval is a conservative bound that holds for any distribution",
     )
 
 

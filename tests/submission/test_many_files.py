@@ -73,7 +73,7 @@ class TestIds:
         lines(tmp_path / "r.jsonl", self.ROWS)
         found = scored(tmp_path / "p", tmp_path / "r.jsonl")
         assert (found.n, found.score) == (4, 1.0)
-        assert found.notes[:1] == ("1 repeated rows of predictions (same question_id, same content): left out",)
+        assert found.notes[:1] == ("1 repeated row in the predictions (same question_id, same content): left out",)
 
     def test_repeated_with_other_content(self, tmp_path: Path) -> None:
         lines(tmp_path / "p" / "1.jsonl", self.ROWS[:3])
@@ -136,7 +136,7 @@ class TestWithoutIds:
 
     def test_other_numbers_of_files(self, tmp_path: Path) -> None:
         sides = self.sides(tmp_path, {1: ["a"], 2: ["b"]}, {1: ["a", "b"]})
-        with pytest.raises(ValueError, match="2 files of predictions but 1 of references, and no question_ids"):
+        with pytest.raises(ValueError, match="There are 2 prediction files but 1 reference file, and no question_ids"):
             scored(*sides)
 
 

@@ -199,7 +199,7 @@ class TestRepeats:
         path = tmp_path / "rows.jsonl"
         result = score_submission(*written(tmp_path, predictions, references), per_question=path)
         assert (result.score, result.n) == (0.5, 2)
-        assert "1 repeated rows of predictions" in result.notes[0]
+        assert "1 repeated row in the predictions" in result.notes[0]
         assert len(rows(path)) == 2
 
     def test_with_other_content_are_refused(self, tmp_path: Path) -> None:

@@ -247,9 +247,9 @@ class TestValues:
     @pytest.mark.parametrize("answer", ["nan", "None", "", "x"])
     def test_no_prediction_is_no_text(self, missing: Any, answer: str) -> None:
         for protocol in TEXT_PROTOCOLS:
-            with pytest.warns(UserWarning, match=r"1 of 1 predictions are None or NaN: .*scores 0"):
+            with pytest.warns(UserWarning, match=r"1 of 1 predictions is None or NaN and scores 0"):
                 assert anls_score(missing, [answer], protocol=protocol) == 0.0
-            with pytest.warns(UserWarning, match=r"1 of 2 predictions are None or NaN \(row 1\)"):
+            with pytest.warns(UserWarning, match=r"1 of 2 predictions is None or NaN \(row 1\)"):
                 assert anls_scores(["q", missing], [["q"], [answer]], protocol=protocol)[1] == 0.0
 
     def test_one_warning_names_the_first_rows(self) -> None:
@@ -276,10 +276,10 @@ ERRORS: list[tuple[Any, Any, str]] = [
     ({"text": "a"}, ["x"], r"a dict with the keys \['text'\]; expected one string"),
     (b"\xff", ["x"], r"a bytes, b'\\xff'; expected one string.*It is not UTF-8"),
     (object, ["x"], r"a type, <class 'object'>; expected"),
-    ("a", [], "has no answer; expected a list of strings.*Add one or leave out the question"),
-    ("a", None, "has no answer"),
-    ("a", float("nan"), "has no answer"),
-    ("a", {"text": []}, "has no answer"),
+    ("a", [], "is empty; expected a list of strings.*Add an answer or drop the question"),
+    ("a", None, "is empty"),
+    ("a", float("nan"), "is empty"),
+    ("a", {"text": []}, "is empty"),
     ("a", {"texts": ["a"]}, r"a dict with the keys \['texts'\]; expected a list of strings"),
     ("a", {"a", "b"}, r"a set, .*; expected a list of strings"),
     ("a", [["a"]], r"\[0\] is a list of 1 str; expected a string"),
@@ -312,12 +312,12 @@ class TestErrors:
             anls_scores(["a", "b", "c", "d", ["e"]], [["a"]] * 5)
 
     def test_lengths(self) -> None:
-        with pytest.raises(ValueError, match="2 predictions but 1 answers"):
+        with pytest.raises(ValueError, match="2 predictions but answers for 1 question"):
             anls_scores(["a", "b"], [["a"]])
 
     def test_lists_by_reference_set(self) -> None:
         """Report R26."""
-        with pytest.raises(ValueError, match=r"3 predictions but 2 answers.*list\(zip\(\*answers\)\)"):
+        with pytest.raises(ValueError, match=r"3 predictions but answers for 2 questions.*list\(zip\(\*answers\)\)"):
             anls_scores(["a1", "b2", "c3"], [["a1", "b2", "c3"], ["a1", "b2", "c3"]])
 
     @pytest.mark.parametrize("column", ["abc", b"abc", {"a": 1}, {"a", "b"}, np.array("abc"), 5, None])

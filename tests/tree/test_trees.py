@@ -36,8 +36,8 @@ from anls_eval.tree.compare import Comparison
 from anls_eval.tree.nodes import one_of
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:.* are lists of strings while"),
-    pytest.mark.filterwarnings("ignore:.* are None or NaN where the reference is a document"),
+    pytest.mark.filterwarnings("ignore:.* lists? of strings with"),
+    pytest.mark.filterwarnings("ignore:.* (is|are) None or NaN where the reference is a document"),
 ]
 
 
@@ -500,7 +500,7 @@ class TestAlternatives:
         assert anls_star_score({"$literal": "x"}, {"$literal": "x"}) == 1.0
 
     def test_a_list_of_strings_for_a_text(self) -> None:
-        with pytest.warns(UserWarning, match="taken as alternatives") as caught:
+        with pytest.warns(UserWarning, match="read as alternatives") as caught:
             assert anls_star_score("b", ["a", "b"]) == 1.0
         assert caught[0].filename == __file__
         with pytest.warns(UserWarning, match="^2 of 3 references are lists of strings"):
@@ -510,7 +510,7 @@ class TestAlternatives:
         """As it is in the metric, which keeps trees as JSON."""
         for options in ([decimal.Decimal("5.0"), "x"], [Side.LEFT, "5.0"], [datetime.date(2031, 5, 4), "5.0"]):
             for prediction in ("5.0", decimal.Decimal("5.0")):
-                with pytest.warns(UserWarning, match="taken as alternatives"):
+                with pytest.warns(UserWarning, match="read as alternatives"):
                     assert anls_star_score(prediction, options) == 1.0
         assert anls_star_score("5", [5, "x"]) == 0.0
 
@@ -536,10 +536,10 @@ class TestAlternatives:
         assert invented.prediction_path == "$.a['$literal'].b"
 
     def test_a_prediction_that_is_still_json_text(self) -> None:
-        with pytest.warns(UserWarning, match=r"1 of 1 predictions are text that looks like JSON.*json\.loads"):
+        with pytest.warns(UserWarning, match=r"1 of 1 predictions is a string containing JSON.*json\.loads"):
             assert anls_star_score('{"a": "x"}', {"a": "x"}) == 0.0
         fenced = '```json\n{"a": "x"}\n```'
-        with pytest.warns(UserWarning, match=r"1 of 2 predictions are text that looks like JSON.* \(row 1\)"):
+        with pytest.warns(UserWarning, match=r"1 of 2 predictions is a string containing JSON \(row 1\)"):
             anls_star_scores(["x", fenced], ["x", {"a": "x"}])
 
     def test_a_document_that_was_not_given(self) -> None:
@@ -569,7 +569,7 @@ REFUSED: list[tuple[Any, str]] = [
     ({"a": Point(1, 2)}, r"\$\.a is a Point of 2 int.*_asdict\(\)"),
     ([np.array([1, 2])], r"\$\[0\] is a ndarray of 2.*tolist\(\)"),
     ({"a": b"x"}, r"\$\.a is a bytes, b'x'.*decode"),
-    ({"x": object()}, r"\$\.x is a object, <object object at .*; expected a dict, list, string"),
+    ({"x": object()}, r"\$\.x is an object, <object object at .*; expected a dict, list, string"),
 ]
 
 
@@ -590,9 +590,9 @@ class TestRefused:
 
     def test_no_alternative(self) -> None:
         for empty in list[Any]([(), {"$one_of": []}]):
-            with pytest.raises(ValueError, match=r"reference \$\.a has no alternative"):
+            with pytest.raises(ValueError, match=r"reference \$\.a has an empty list of alternatives"):
                 anls_star_score({}, {"a": empty})
-        with pytest.raises(ValueError, match="no alternative"):
+        with pytest.raises(ValueError, match="alternatives"):
             one_of()
 
     def test_alternatives_that_are_no_list(self) -> None:
@@ -614,7 +614,7 @@ class TestRefused:
             dataclasses.replace(get_protocol("anls_star"), **options)
 
     def test_lengths(self) -> None:
-        with pytest.raises(ValueError, match="1 predictions but 2 references"):
+        with pytest.raises(ValueError, match="1 prediction but 2 references"):
             anls_star_scores([{}], [{}, {}])
 
 
@@ -669,7 +669,7 @@ class TestShapes:
         tree: Any = object()
         for _ in range(10_000):
             tree = [[], {}, tree, []]
-        with pytest.raises(TypeError, match=r"^reference \$" + r"\[2\]" * 10_000 + " is a object"):
+        with pytest.raises(TypeError, match=r"^reference \$" + r"\[2\]" * 10_000 + " is an object"):
             anls_star_score([], tree)
 
     def test_ten_thousand_alternatives_deep(self) -> None:
