@@ -35,11 +35,11 @@ def check_submission(
     layout if the file is JSON or JSON Lines. Any other file has no portal.
 
     Args:
-            predictions_path: The submission, in any of `anls_eval.files.FORMATS`.
+        predictions_path: The submission, in any of `anls_eval.files.FORMATS`.
         references_path: The references. Without them, missing and extra ids, refusals and answers that are long beside
             the accepted ones are not looked for.
         format: A name in `anls_eval.files.FORMATS`. Detected by default.
-            columns: Columns of both files by role, as for `open_predictions`.
+        columns: Columns of both files by role, as for `open_predictions`.
         most: Maximum number of problems of one code in the report; None for all.
 
     Returns:

@@ -41,8 +41,8 @@ def fix_submission(
         out_path: The file to write: ``.json`` for a portal; without a portal also ``.jsonl`` or ``.csv``. It is written
             completely or not at all.
         references_path: The references; with them, more fixes are safe.
-            format: A name in `anls_eval.files.FORMATS`. Detected by default.
-            columns: Columns of both files by role.
+        format: A name in `anls_eval.files.FORMATS`. Detected by default.
+        columns: Columns of both files by role.
         most: As in `check_submission`.
 
     Returns:

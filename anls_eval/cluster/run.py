@@ -140,8 +140,8 @@ def score_dataset(
     A script that starts workers on this machine must call this under ``if __name__ == "__main__":``.
 
     Args:
-            predictions: A file, a folder, a pattern or a list of files, as in `anls_eval.open_predictions`. The paths must
-            be valid on every worker.
+        predictions: A file, a folder, a pattern or a list of files, as in `anls_eval.open_predictions`. The paths
+            must be valid on every worker.
         references: The references in one of these forms; None if the prediction files have the answers, too.
         out: A folder that every worker can read and write. It gets one Parquet file for each part with ``question_id``,
             ``score`` and the columns of `by`. By default a temporary folder, on this machine or, with a `client`, in
@@ -155,7 +155,7 @@ def score_dataset(
         skip_bad: Whether to leave out files that cannot be read or scored. If rows are matched by id across files,
             the counterparts of their rows count as `missing` or `unknown`, so that a score also needs
             ``missing="zero"`` or ``unknown="ignore"``.
-            on_progress: Called with the number of questions scored so far.
+        on_progress: Called with the number of questions scored so far.
         options: As in `score_submission`, without `cluster_by`, which needs all scores in one process.
 
     Returns:

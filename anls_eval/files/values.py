@@ -105,6 +105,8 @@ def list_in_text(text: str) -> str | list[str]:
         (['12/15/88', 'Dec 15'], ['a', "b's"], ['a', 'b'])
         >>> list_in_text("[1, 2]"), list_in_text("Denver [Colorado]")
         ('[1, 2]', 'Denver [Colorado]')
+        >>> list_in_text("['\ud800']")
+        ['\ud800']
     """
     bare = text.strip()
     if not (bare.startswith("[") and bare.endswith("]")) or len(bare) > _LONGEST_LIST:
@@ -112,6 +114,8 @@ def list_in_text(text: str) -> str | list[str]:
     try:
         value = json.loads(bare)
     except (ValueError, RecursionError):
+        # A lone surrogate, which Python's parser cannot encode, is the same written as an escape.
+        bare = bare.encode("utf-8", "backslashreplace").decode()
         return [ast.literal_eval(item) for item in re.findall(_STRING, bare)] if _LIST.fullmatch(bare) else text
     return value if all(isinstance(item, str) for item in value) else text
 

@@ -49,9 +49,9 @@ def read_system(
     r"""Read and score a submission for a report.
 
     Args:
-            predictions: From `anls_eval.open_predictions`.
+        predictions: From `anls_eval.open_predictions`.
         references: From `anls_eval.open_references`.
-            name: The name of the system in the report. Defaults to that of the file or folder.
+        name: The name of the system in the report. Defaults to that of the file or folder.
         confidence: The column of confidences, from 0 to 1; by default ``answers_confidence`` where there is one. Of
             several confidences the first counts, and -1 is none, as in DUDE.
         per_question: As in `score_submission`.
