@@ -679,8 +679,11 @@ def test_texts_in_cells_never_fail(text: str) -> None:
         (b"\x7fELF\0\0", "neither text nor a known binary format"),
         (b"<!DOCTYPE html>", "HTML or XML"),
         (b"BZh91AY", "compressed with bzip2"),
-        (gzip.compress(gzip.compress(b"x"), mtime=0), "compressed twice"),
-        (gzip.compress(b"id,pred\n" * 1000, mtime=0)[:-20], "after .* bytes: cannot be read further: .*truncated or damaged"),
+        (gzip.compress(gzip.compress(b"x", mtime=0), mtime=0), "compressed twice"),
+        (
+            gzip.compress(b"id,pred\n" * 1000, mtime=0)[:-20],
+            "after .* bytes: cannot be read further: .*truncated or damaged",
+        ),
         (b"\x1f\x8b\x08", "cannot be read further"),
         (b"\x28\xb5\x2f\xfd\xff", "cannot be read further"),
     ],
