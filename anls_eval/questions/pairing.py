@@ -76,7 +76,7 @@ def unmatched_ids(
     if (without_prediction and missing == "error") or (without_question and unknown == "error"):
         found = " and ".join(filter(None, (without_prediction, without_question)))
         if n and without_question and missing_ids[0] == n:  # counting all of them as 0 would help nobody
-            problem = f"{found}. No id occurs on both sides: are they from different splits?"
+            problem = f"{found}. There is no id in common: are they from different splits?"
             raise AnlsError(problem, remedies=[NAME_IDS] if in_files else [])
         remedies = [COUNT_AS_ZERO] if without_prediction else []
         remedies += [IGNORE_UNKNOWN] if without_question else []

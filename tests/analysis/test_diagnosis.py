@@ -333,7 +333,7 @@ class TestDiagnosisOfRealRuns:
             "It is 0.269135 if the protocol is rrc: the distance is divided by the greater length of the raw "
             "texts in upper case, so extra whitespace raises the score of a wrong answer (padding)."
         )
-        assert found.causes[0].reason in found.conclusion
+        assert found.causes[0].reason.removeprefix("It is ") in found.conclusion
 
     def test_says_plainly_that_nothing_fits(self) -> None:
         found = diagnose(*questions_of("llama_maverick"), "0.7001")
@@ -438,11 +438,11 @@ class TestDiagnosis:
         ("predictions", "answers", "ids", "message"),
         [
             ([], [], None, "nothing to score"),
-            (["a"], [], None, "1 prediction but 0 answers"),
+            (["a"], [], None, "1 prediction but answers for 0 questions"),
             (["a"], [["a"]], ["q1", "q2"], "2 question_ids but 1 predictions"),
             (["a", ["b"]], [["a"], ["b"]], None, "predictions[1] is a list"),
             (["a", ["b"]], [["a"], ["b"]], ["q1", "q2"], "predictions[1] (question_id 'q2') is a list"),
-            (["a", "b"], [["a"], []], [17, 18], "answers[1] (question_id 18) has no answer"),
+            (["a", "b"], [["a"], []], [17, 18], "answers[1] (question_id 18) is empty"),
         ],
     )
     def test_refuses_questions(self, predictions: Any, answers: Any, ids: Any, message: str) -> None:

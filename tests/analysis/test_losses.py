@@ -89,9 +89,9 @@ def test_empty() -> None:
 @pytest.mark.parametrize(
     ("predictions", "answers", "options", "message"),
     [
-        (["a"], [["a"], ["b"]], {}, "1 prediction but 2 answers"),
+        (["a"], [["a"], ["b"]], {}, "1 prediction but answers for 2 questions"),
         (["a", ["b"]], [["a"], ["b"]], {}, r"predictions\[1\] is a list of 1 str"),
-        (["a"], [[]], {}, r"answers\[0\] has no answer"),
+        (["a"], [[]], {}, r"answers\[0\] is empty"),
         (["a"], [["a"]], {"protocol": "anls_star"}, "scores trees"),
         (["a"], [["a"]], {"protocol": "rcc"}, "Did you mean 'rrc'"),
         (["a"], [["a"]], {"threshold": 2}, "threshold=2"),

@@ -84,7 +84,7 @@ def test_the_threshold_of_the_protocol_plays_no_part() -> None:
 
 
 def test_none_warns_as_scores_do() -> None:
-    with pytest.warns(UserWarning, match=r"1 of 2 predictions are None"):
+    with pytest.warns(UserWarning, match=r"1 of 2 predictions is None"):
         sweep = threshold_sweep(["a", None], [["a"], [""]])
     assert sweep.mean(0) == 0.5
 
@@ -93,8 +93,8 @@ def test_none_warns_as_scores_do() -> None:
     ("predictions", "answers", "options", "message"),
     [
         ([], [], {}, "expected at least one question"),
-        (["a"], [["a"], ["b"]], {}, "1 prediction but 2 answers"),
-        (["a"], [[]], {}, r"answers\[0\] has no answer"),
+        (["a"], [["a"], ["b"]], {}, "1 prediction but answers for 2 questions"),
+        (["a"], [[]], {}, r"answers\[0\] is empty"),
         (["a"], [["a"]], {"protocol": "anls_star"}, "scores trees"),
     ],
 )

@@ -762,7 +762,7 @@ def test_command(tmp_path: Path) -> None:
         '"7" are different ids.\n'
         "  [0], question_id 1: '1'\n"
         "\n"
-        "scored: answer-prefix, 1. Give only the answer: the words before it count as wrong characters.\n"
+        "costs points: answer-prefix, 1. Give only the answer: the words before it count as wrong characters.\n"
         "  [1], question_id 2: 'The answer is'\n"
         "\n"
         "The portal would reject this file.\n"

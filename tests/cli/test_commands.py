@@ -464,7 +464,7 @@ class TestLeaderboard:
         if suffix == "md":
             assert "other\\|split.csv" in text
         if suffix == "html":
-            assert "No id occurs on both sides" in text
+            assert "There is no id in common" in text
 
     def test_what_cannot_be_read(self, folder: Path, run: Any, tmp_path: Path) -> None:
         assert "is not a folder" in refused(run("leaderboard", GOLD, "-r", GOLD))
@@ -472,7 +472,7 @@ class TestLeaderboard:
             run("leaderboard", f"{tmp_path}/*.json", "-r", GOLD)
         )
         (tmp_path / "empty").mkdir()
-        assert "holds no files" in refused(run("leaderboard", tmp_path / "empty", "-r", GOLD))
+        assert "contains no prediction files" in refused(run("leaderboard", tmp_path / "empty", "-r", GOLD))
         assert "unknown file extension; expected one of .md, .csv, .html, .json" in refused(
             run("leaderboard", folder, "-r", GOLD, "--out", tmp_path / "x.txt", "-q")
         )
@@ -569,7 +569,7 @@ class TestManyFiles:
 
     def test_an_output_among_what_is_read(self, parts: Path, run: Any) -> None:
         (parts / "runs" / "rows.jsonl").write_text('{"questionId": 1, "answer": "a"}\n')
-        assert "is one of the files that are read" in refused(
+        assert "is one of the input files" in refused(
             run("score", parts / "runs", "-r", GOLD, "--per-question", parts / "runs" / "rows.jsonl")
         )
 
@@ -619,7 +619,7 @@ class TestReport:
         run("compare", *runs[:2], "-r", GOLD, "--report", path)
         text = path.read_text(encoding="utf-8")
         assert all(own.stem in text for own in runs[:2])
-        assert "--report compares two systems, and 3 are given" in refused(
+        assert "--report compares two systems, but 3 were given" in refused(
             run("compare", *runs, "-r", GOLD, "--report", path)
         )
 
@@ -653,7 +653,7 @@ class TestEvalResults:
 class TestDiagnose:
     def test_padding(self, run: Any) -> None:
         found = run("diagnose", RUN, "-r", GOLD, "--reported", "0.2691")
-        assert "this one gives 0.2691" in found.out
+        assert "ways to score these predictions give 0.2691" in found.out
         assert "1. It is 0.269135 if the protocol is rrc: " in found.out
         assert "(padding)" in found.out
 
@@ -710,7 +710,7 @@ class TestOutputs:
         sides = [tmp_path / f"p.{suffix}", "-r", tmp_path / f"r.{suffix}", "-q"]
         (tmp_path / f"link.{suffix}").symlink_to(tmp_path / f"p.{suffix}")
         for output in (f"p.{suffix}", f"r.{suffix}", f"link.{suffix}"):
-            assert "is one of the files that are read" in refused(run("score", *sides, option, tmp_path / output))
+            assert "is one of the input files" in refused(run("score", *sides, option, tmp_path / output))
         assert "does not exist; create it first" in refused(
             run("score", *sides, option, tmp_path / "no" / f"x.{suffix}")
         )
@@ -721,7 +721,7 @@ class TestOutputs:
         own.mkdir()
         gold.write_bytes(GOLD.read_bytes())
         (own / "a.json").write_bytes(RUN.read_bytes())
-        read = "is one of the files that are read"
+        read = "is one of the input files"
         assert read in refused(run("check", own / "a.json", "-r", gold, "--fix", gold))
         (tmp_path / "link.json").symlink_to(own / "a.json")
         for output in (own / "a.json", tmp_path / "link.json"):
@@ -790,7 +790,7 @@ class TestDataThatLooksLikeOptions:
         message = refused(run("score", tmp_path / "p.jsonl", "-r", tmp_path / "r.jsonl", "-q"))
         assert f"without a prediction (missing: {option})" in message
         assert message.endswith(
-            "No id occurs on both sides: are they from different splits? To pair by other columns, pass --columns "
+            "There is no id in common: are they from different splits? To pair by other columns, pass --columns "
             "predictions.question_id=NAME --columns references.question_id=NAME.\n"
         )
         found = run(

@@ -206,7 +206,7 @@ class TestIds:
         kept = sorted((tmp_path / "out" / "_work").glob("*.npy"))[0]
         kept.write_bytes(kept.read_bytes()[:-16])
         (kept.parent / "without_repeats").unlink()  # as of a run that was broken off before it looked
-        with pytest.raises(ValueError, match="what was kept of the ids cannot be read"):
+        with pytest.raises(ValueError, match="the stored ids cannot be read"):
             scored(data, tmp_path / "out", client=client, resume=True)
 
     def test_without_ids(self, client: Client, tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ class TestIds:
                 (tmp_path / side / f"{side}-{number}.jsonl").write_text(text, encoding="utf-8")
         sides = tmp_path / "predictions", tmp_path / "references"
         found = score_dataset(*sides, out=tmp_path / "out", client=client).submission
-        assert (found.n, found.score, len(found.notes)) == (12, 1.0, 2)
+        assert (found.n, found.score, len(found.notes)) == (12, 1.0, 3)
         (sides[1] / "references-2.jsonl").unlink()
         with pytest.raises(ValueError, match="There are 3 prediction files but 2 reference files, and no question_ids"):
             score_dataset(*sides, out=tmp_path / "other", client=client)
@@ -377,7 +377,9 @@ class TestBadParts:
 class TestOptions:
     def test_a_folder_with_something_in_it(self, data: Path, client: Client, tmp_path: Path) -> None:
         (tmp_path / "other.txt").touch()
-        with pytest.raises(ValueError, match=r"expected a new folder. To continue an earlier run, pass resume=True"):
+        with pytest.raises(
+            ValueError, match=r"expected a new or empty folder. To continue an earlier run, pass resume=True"
+        ):
             scored(data, tmp_path, client=client)
         with pytest.raises(ValueError, match="is not empty; expected the results of an earlier run"):
             scored(data, tmp_path, client=client, resume=True)
@@ -400,7 +402,7 @@ class TestOptions:
     def test_a_folder_that_cannot_be_one(self, data: Path, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         for out in (tmp_path / "file", tmp_path / "file" / "out", Path("/proc/out")):
-            with pytest.raises(ValueError, match=rf"^{out} cannot be the folder of the results \(.*expected a folder"):
+            with pytest.raises(ValueError, match=rf"^{out} cannot hold the results \(.*expected a writable folder"):
                 scored(data, out)
 
     @pytest.mark.parametrize(
@@ -409,7 +411,7 @@ class TestOptions:
             ("localhost", "'localhost' is not the address of a Dask scheduler; expected .*tcp://HOST:8786"),
             ("http://localhost", "'http://localhost' is not the address"),
             ("http://localhost:8786", "'http://localhost:8786' is not the address"),
-            ("tcp://127.0.0.1:1", r"no Dask scheduler answers at tcp://127.0.0.1:1 \(.*; expected .*tcp://HOST:8786"),
+            ("tcp://127.0.0.1:1", r"no Dask scheduler responds at tcp://127.0.0.1:1 \(.*; expected .*tcp://HOST:8786"),
         ],
     )
     def test_an_address_without_a_scheduler(self, address: str, message: str, data: Path, tmp_path: Path) -> None:
@@ -540,7 +542,7 @@ def as_json(expected: SubmissionScore, out: Path) -> Any:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--out", "x", "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "expected one of them"),
+        (["--out", "x", "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "pass only one of them"),
         (["--out", "x"], "--out, --resume and --skip-bad need --workers or --scheduler"),
         (["--skip-bad"], "--out, --resume and --skip-bad need --workers or --scheduler"),
         (["--workers", "2", "--resume"], "--resume needs --out, the folder of the earlier run"),

@@ -163,7 +163,7 @@ class TestInputs:
 
     def test_none_added_alone(self, metric: Any) -> None:
         metric.add(prediction=None, reference=["x"])
-        with pytest.warns(UserWarning, match="1 of 1 predictions are None"):
+        with pytest.warns(UserWarning, match="1 of 1 predictions is None"):
             assert metric.compute() == {"anls_score": 0.0}
 
 
@@ -222,7 +222,7 @@ class TestIds:
 
     def test_of_another_split(self, metric: Any) -> None:
         """Report R40."""
-        with pytest.raises(ValueError, match=r"No id occurs on both sides: are they from different splits\?$"):
+        with pytest.raises(ValueError, match=r"There is no id in common: are they from different splits\?$"):
             metric.compute(
                 predictions=predictions_of({90: "a", 91: "b"}), references=references_of({11: ["a"], 12: ["b"]})
             )

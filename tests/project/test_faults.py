@@ -75,7 +75,7 @@ def test_interrupted(tmp_path: Path, sides: tuple[str, str], name: str) -> None:
     (tmp_path / name).write_text("what was there")
     arguments = ["score", sides[0], "-r", sides[1], "--per-question", str(tmp_path / name)]
     with subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stderr=subprocess.PIPE, text=True) as process:
-        while not any(path.stat().st_size for path in tmp_path.glob(f".{name}.*")):
+        while not any(path.stat().st_size > 1_000 for path in tmp_path.glob(f".{name}.*")):
             assert process.poll() is None
             time.sleep(0.001)
         process.send_signal(signal.SIGINT)

@@ -127,7 +127,7 @@ class TestWithoutIds:
     @pytest.mark.parametrize("references", [{1: ["a"], 2: ["b", "c"]}, {1: ["a", "b"], 2: ["c", "d"]}])
     def test_other_numbers_of_rows(self, references: dict[int, list[str]], tmp_path: Path) -> None:
         sides = self.sides(tmp_path, {1: ["a", "b"], 2: ["c"]}, references)
-        with pytest.raises(ValueError, match="no question_ids; expected as many rows in both") as caught:
+        with pytest.raises(ValueError, match="no question_ids; expected the same number of rows in both") as caught:
             scored(*sides)
         at = 1 if len(references[1]) == 1 else 2
         ours, theirs = {1: ("2 rows", "1 row"), 2: ("1 row", "2 rows")}[at]

@@ -994,7 +994,7 @@ class TestExplanation:
             signature=signature("rrc", n=1),
         )
 
-    @pytest.mark.filterwarnings("ignore:1 of 1 predictions are None")
+    @pytest.mark.filterwarnings("ignore:1 of 1 predictions is None")
     @pytest.mark.parametrize(
         ("prediction", "answers", "protocol", "reason", "similarity"),
         [
