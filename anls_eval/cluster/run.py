@@ -56,6 +56,7 @@ from anls_eval.files import FormatError, Reader
 from anls_eval.files.errors import SHOWN, FilesError
 from anls_eval.files.many import Paths, are_documents, document_id, file_paths, is_several
 from anls_eval.files.write import whole_file
+from anls_eval.questions.stream import FINGERPRINTS
 from anls_eval.submission.passes import SIDES, Options, OptionWords, check_file_counts, counted
 from anls_eval.submission.score import SubmissionScore, sides_with, sum_up
 from anls_eval.submission.totals import Totals
@@ -385,7 +386,7 @@ def _tidy(job: Job, parts: Sequence[Part]) -> None:
 def _identity(job: Job, pieces: Sequence[Piece], buckets: int = 0) -> str:
     """What tells whether the same was scored before: the options, and which files these are."""
     rules = job.options.scorer().signature(0, "error")
-    choices = [rules, job.options.by, job.read_by, job.format, job.columns, buckets]
+    choices = [FINGERPRINTS, rules, job.options.by, job.read_by, job.format, job.columns, buckets]
     states = [(piece.rows, list(map(_state, piece.paths))) for piece in pieces]
     return _hash([choices, job.keep_rows, job.documents, states])
 

@@ -38,6 +38,7 @@ from anls_eval.cluster.run import (
     score_dataset,
 )
 from anls_eval.files import open_predictions, open_references
+from anls_eval.questions.stream import FINGERPRINTS
 from anls_eval.submission.score import SubmissionScore, score_submission
 from benchmarks.generate import write_dataset
 
@@ -391,6 +392,15 @@ class TestOptions:
             paper = scored(data, tmp_path, client=client, resume=True, protocol="paper")
         assert paper.resumed == 0
         assert paper.submission.score < standard.submission.score
+
+    def test_fingerprints_of_another_kind_are_not_compared(
+        self, data: Path, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        first = scored(data, tmp_path, client=client)
+        monkeypatch.setattr("anls_eval.cluster.run.FINGERPRINTS", FINGERPRINTS + 1)
+        with pytest.warns(UserWarning, match=f"{FILES} parts that an earlier run finished are scored again"):
+            again = scored(data, tmp_path, client=client, resume=True)
+        assert (again.resumed, again.submission.score) == (0, first.submission.score)
 
     @pytest.mark.parametrize("apart", [False, True])
     def test_no_worker_is_asked_where_all_is_finished(self, apart: bool, client: Client, tmp_path: Path) -> None:
