@@ -7,15 +7,15 @@ import sys
 def main() -> None:
     """Run the command line, or say what it needs."""
     try:
-        from anls_eval.cli import commands as cli
+        from anls_eval.cli import commands
     except ModuleNotFoundError as error:
         remedy = "pip install '.[eval]' in the folder of anls"
         print(f"error: the command line needs {error.name}: {remedy}", file=sys.stderr)
         sys.exit(2)
     try:
-        cli.main()
+        commands.main()
     finally:
-        gc.freeze()  # else Python's end looks for cycles in all that pyarrow, pandas and datasets made: half a second
+        gc.freeze()  # else Python looks for cycles among all objects once more as it ends
 
 
 if __name__ == "__main__":

@@ -193,7 +193,7 @@ def explain(
 ) -> None:
     """Score one answer, or the document in a file, and explain the score."""
     from anls_eval import scoring
-    from anls_eval.cli import tables as terminal
+    from anls_eval.cli import tables
     from anls_eval.explanation.answers import explain_answers
     from anls_eval.registry import get_rules
 
@@ -214,7 +214,7 @@ def explain(
         )
         for note in found.notes:
             _show_note(note)
-        shown, plain = terminal.answers_text(found), found.to_dict()
+        shown, plain = tables.answers_text(found), found.to_dict()
     if as_json:
         _print_json(plain)
     else:
@@ -338,9 +338,9 @@ def score(
     if as_json:
         _print_json(dataset or result.to_dict())
     else:
-        from anls_eval.cli import tables as terminal
+        from anls_eval.cli import tables
 
-        _print_table(terminal.submission_table(result))
+        _print_table(tables.submission_table(result))
         _say(f"\n{result.signature}")
 
 
@@ -348,15 +348,15 @@ def _score_dataset(
     predictions: list[str], references: list[str] | None, quiet: bool, asked: dict[str, Any]
 ) -> DatasetScore:
     """Score files by Dask; exit status 1 where some of them are bad."""
-    from anls_eval.cluster import run as distributed
+    from anls_eval.cluster.run import BadPartsError, known_rows, score_dataset
     from anls_eval.submission.passes import counted
 
     given = _one_or_list(predictions), _one_or_list(references) if references else None
-    rows = distributed.known_rows(given[1] or given[0]) if err.is_terminal and not quiet else None
+    rows = known_rows(given[1] or given[0]) if err.is_terminal and not quiet else None
     with _progress(rows, quiet) as advance:
         try:
-            found = distributed.score_dataset(*given, on_progress=advance, **asked)
-        except distributed.BadPartsError as error:
+            found = score_dataset(*given, on_progress=advance, **asked)
+        except BadPartsError as error:
             _say(f"error: {in_options(error)}", err)
             raise typer.Exit(1) from None
     if not quiet:
@@ -385,7 +385,7 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Rank systems with intervals and paired tests, and group those that cannot be told apart."""
-    from anls_eval.cli import tables as terminal
+    from anls_eval.cli import tables
     from anls_eval.submission.systems import ranking_as_json
 
     if len(systems) < 2:
@@ -420,9 +420,9 @@ def compare(
     if as_json:
         _print_json({**ranking_as_json(ranking), "signature": found.signature})
     else:
-        _print_table(terminal.ranking_table(ranking))
+        _print_table(tables.ranking_table(ranking))
         out.print()
-        _print_table(terminal.comparison_table(ranking))
+        _print_table(tables.comparison_table(ranking))
         _say(f"\n{found.signature}")
 
 
@@ -448,7 +448,7 @@ def leaderboard(
     quiet: Quiet = False,
 ) -> None:
     """Rank all systems in a folder; those that cannot be scored are listed with the reason."""
-    from anls_eval.cli import tables as terminal
+    from anls_eval.cli import tables
     from anls_eval.report.ranking import leaderboard_as_json, leaderboard_format, write_leaderboard
 
     paths = _systems_in(systems[0], references) if len(systems) == 1 else systems
@@ -475,7 +475,7 @@ def leaderboard(
     if as_json:
         _print_json(leaderboard_as_json(ranking, skipped, found.signature))
     else:
-        _print_table(terminal.ranking_table(ranking))
+        _print_table(tables.ranking_table(ranking))
         _say(f"\n{found.signature}")
     for note in found.notes if not quiet else ():
         _show_note(note)
@@ -562,7 +562,7 @@ def diagnose(
 ) -> None:
     """Find which protocol, threshold, scale or scoring habit explains a reported score."""
     from anls_eval.analysis.diagnosis import diagnose as find_causes
-    from anls_eval.cli import tables as terminal
+    from anls_eval.cli import tables
     from anls_eval.submission.score import read_questions
 
     questions = read_questions(*_open_both(predictions, references, format_name, columns, quiet or as_json))
@@ -570,9 +570,9 @@ def diagnose(
         _show_note(note)
     found = find_causes(questions.predictions, questions.answers, reported, question_ids=questions.question_ids)
     if as_json:
-        _print_json(terminal.diagnosis_as_json(found))
+        _print_json(tables.diagnosis_as_json(found))
     else:
-        _say(terminal.diagnosis_text(found))
+        _say(tables.diagnosis_text(found))
 
 
 @app.command()
@@ -596,7 +596,7 @@ def check(
     from anls_eval.check.check import MAX_SHOWN, check_submission
     from anls_eval.check.fix import fix_submission
     from anls_eval.check.rows import read_rows
-    from anls_eval.cli import tables as terminal
+    from anls_eval.cli import tables
     from anls_eval.files import FormatError
 
     _check_output(fix, predictions, references)
@@ -611,12 +611,12 @@ def check(
                 raise
             shown["problems"] = [dataclasses.replace(report.problems[0], found=in_options(error))]
     if not as_json:
-        _say(terminal.check_text(report))
+        _say(tables.check_text(report))
     if fix is not None and report.is_readable:
         left = fix_submission(predictions, fix, references, **asked)
         shown["mended"] = left
         if not as_json:
-            _say(f"\n{terminal.fixed_text(report, left)}")
+            _say(f"\n{tables.fixed_text(report, left)}")
     if as_json:
         _print_json(shown)
     if left.refused:
