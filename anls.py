@@ -2716,14 +2716,7 @@ _TERMINAL_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\
 
 
 def visible(text: str, *, spell_out: bool = False) -> str:
-    r"""Replace each character that has no sign by one: control characters by their pictures, others by \ufffd.
-
-    With `spell_out`, spaces have a picture, too, and others become their code points.
-
-    Example:
-        >>> visible("a\tb c\u200b"), visible("a\tb c\u200b", spell_out=True)
-        ('a␉b c�', 'a␉b␠c<U+200B>')
-    """
+    """Replace invisible characters by pictures or U+FFFD, or, with `spell_out`, by code points; then spaces too."""
 
     def sign(character: str) -> str:
         code = ord(character)
@@ -2737,12 +2730,7 @@ def visible(text: str, *, spell_out: bool = False) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Collapse whitespace, and escape what cannot be printed.
-
-    Example:
-        >>> print(one_line("one\n two\u200b"))
-        one two\u200b
-    """
+    """Collapse whitespace, and escape what cannot be printed."""
     return "".join(own if own.isprintable() else _escape(own) for own in " ".join(text.split()))
 
 
@@ -2752,22 +2740,12 @@ def terminal_width(text: str) -> int:
 
 
 def escaped(text: str) -> str:
-    r"""Escape the control characters of a text, which anyone may have put into a file or its name, before printing it.
-
-    Example:
-        >>> print(escaped("paid\x1b[2K\rdue"))
-        paid\x1b[2K\rdue
-    """
+    """Escape the control characters of a text, which may come from a file, before it is printed."""
     return _TERMINAL_CONTROLS.sub(lambda found: _escape(found[0]), text)
 
 
 def escaped_json(text: str) -> str:
-    r"""Escape the control characters of JSON text, which stays the same JSON.
-
-    Example:
-        >>> print(escaped_json('["\x9b2K"]'))
-        ["\u009b2K"]
-    """
+    """Escape the control characters of JSON text, which stays the same JSON."""
     return _TERMINAL_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

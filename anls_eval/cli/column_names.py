@@ -16,22 +16,14 @@ _UNIT = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|[nr])|.", re.DOTALL)  # esca
 
 
 def shortened(names: Iterable[str]) -> dict[str, str]:
-    """Return each name of a column as one line, so that different names have different lines.
-
-    Long names lose their middle. Names that would then look alike lose their common beginning instead, or stay long
-    if that does not help.
-
-    Example:
-        >>> for line in shortened([f"{'runs/' * 30}model-{own}/{'predictions' * 9}" for own in "ab"]).values():
-        ...     print(line)
-        …runs/runs/model-a/predictionsprediction…ctionspredictionspredictionspredictions
-        …runs/runs/model-b/predictionsprediction…ctionspredictionspredictionspredictions
-    """
+    """Return each name as one line of at most 80 cells, longer only where different names would look alike."""
     units = {name: _UNIT.findall(escaped(name).replace("\n", "\\n")) for name in names}
     whole = {name: "".join(own) for name, own in units.items()}
     lines = {name: _without_middle(own, _MAX_WIDTH) for name, own in units.items()}
     for group in _alike(lines):
-        start = max(_in_common([units[name] for name in group]) - _CONTEXT, 0)
+        positions = zip(*(units[name] for name in group), strict=False)
+        in_common = sum(1 for _ in takewhile(lambda position: len(set(position)) == 1, positions))
+        start = max(in_common - _CONTEXT, 0)
         for name in group:
             if lines[name] != whole[name]:
                 lines[name] = f"…{_without_middle(units[name][start:], _MAX_WIDTH - 1)}"
@@ -44,11 +36,6 @@ def _alike(lines: dict[str, str]) -> list[list[str]]:
     for name, line in lines.items():
         groups.setdefault(line, []).append(name)
     return [group for group in groups.values() if len(group) > 1]
-
-
-def _in_common(lines: Iterable[Sequence[str]]) -> int:
-    """Return the number of units with which all lines begin."""
-    return sum(1 for _ in takewhile(lambda own: len(set(own)) == 1, zip(*lines, strict=False)))
 
 
 def _without_middle(units: Sequence[str], width: int) -> str:

@@ -1,7 +1,4 @@
-"""The command line: ``anls`` or ``python -m anls_eval``.
-
-What a command needs is imported where it runs, so that the help is there at once.
-"""
+"""The command line: ``anls``. Each command imports what it needs when it runs, so that the help is fast."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from anls_eval.cli.words import in_options
+from anls_eval.cli.words import Commands, in_options, whole_number
 from anls_eval.errors import AnlsError
 from anls_eval.text.visible import escaped, escaped_json
 from anls_eval.version import __version__
@@ -32,12 +29,11 @@ from anls_eval.version import __version__
 if TYPE_CHECKING:
     from anls_eval.cluster.run import DatasetScore
     from anls_eval.files import Reader
-    from anls_eval.submission.systems import ScoredSystems
 
 app = typer.Typer(
     name="anls",
+    cls=Commands,
     help="ANLS and ANLS*: score answers and submissions by the protocol of any leaderboard.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -84,7 +80,9 @@ Unknown = Annotated[str, typer.Option(help="Predictions without a question: erro
 ClusterBy = Annotated[
     str | None, typer.Option(help="The column that names the document of each question, for intervals and tests.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Random seed for intervals and tests.")]
+Seed = Annotated[
+    int, typer.Option(parser=whole_number(0), metavar="INTEGER", help="Random seed for intervals and tests.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress bar and the detected formats.")]
 
 
@@ -113,11 +111,15 @@ def main() -> None:
 
 @app.callback(invoke_without_command=True)
 def _common(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version of the metric.")] = False,
 ) -> None:
     if version:
         _say(f"anls {__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        err.out(context.get_help(), highlight=False)
+        raise typer.Exit(2)
 
 
 def _show_note(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -248,7 +250,10 @@ def score(
     missing: Missing = "error",
     unknown: Unknown = "error",
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Score with Dask, in this many processes on this machine.")
+        int | None,
+        typer.Option(
+            parser=whole_number(1), metavar="INTEGER", help="Score with Dask, in this many processes on this machine."
+        ),
     ] = None,
     scheduler: Annotated[
         str | None,
@@ -386,7 +391,7 @@ def compare(
 ) -> None:
     """Rank systems with intervals and paired tests, and group those that cannot be told apart."""
     from anls_eval.cli import tables
-    from anls_eval.submission.systems import ranking_as_json
+    from anls_eval.submission.systems import ranking_as_json, score_systems
 
     if len(systems) < 2:
         raise ValueError("expected at least two systems; to score one, use `anls score`")
@@ -394,18 +399,14 @@ def compare(
     _check_html(report)
     if report is not None and len(systems) > 2:
         raise ValueError(f"--report compares two systems, but {len(systems)} were given; pick two")
-    found = _score_systems(
+    asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
+    asked |= {"missing": missing, "unknown": unknown}
+    found = score_systems(
         systems,
-        references,
-        format_name,
-        columns,
-        quiet or as_json,
-        protocol=protocol,
-        threshold=threshold,
-        cluster_by=cluster_by,
-        missing=missing,
-        unknown=unknown,
+        _open("references", references, format_name, columns, quiet or as_json),
+        open_system=lambda path: _open("predictions", [path], format_name, columns, quiet or as_json),
         measure=report is not None,
+        **asked,
     )
     ranking = found.rank(seed)
     if report is not None:
@@ -450,23 +451,20 @@ def leaderboard(
     """Rank all systems in a folder; those that cannot be scored are listed with the reason."""
     from anls_eval.cli import tables
     from anls_eval.report.ranking import leaderboard_as_json, leaderboard_format, write_leaderboard
+    from anls_eval.submission.systems import score_systems
 
     paths = _systems_in(systems[0], references) if len(systems) == 1 else systems
     _check_output(out_file, *paths, *references)
     if out_file is not None:
         leaderboard_format(out_file)
-    found = _score_systems(
+    asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
+    asked |= {"missing": missing, "unknown": unknown}
+    found = score_systems(
         paths,
-        references,
-        format_name,
-        columns,
-        quiet=True,
-        protocol=protocol,
-        threshold=threshold,
-        cluster_by=cluster_by,
-        missing=missing,
-        unknown=unknown,
+        _open("references", references, format_name, columns, quiet=True),
+        open_system=lambda path: _open("predictions", [path], format_name, columns, quiet=True),
         skip=True,
+        **asked,
     )
     ranking = found.rank(seed)
     skipped = {path: in_options(error) for path, error in found.skipped.items()}
@@ -526,26 +524,6 @@ def _check_output(path: Path | None, *inputs: str | None) -> None:
 def _check_html(path: Path | None) -> None:
     if path is not None and path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"--report {path}: expected a file name ending in .html")
-
-
-def _score_systems(
-    systems: list[str],
-    references: list[str],
-    format_name: str | None,
-    columns: list[str] | None,
-    quiet: bool,
-    **options: Any,
-) -> ScoredSystems:
-    """Score several systems on the same references."""
-    from anls_eval.submission.systems import score_systems
-
-    of_references = _open("references", references, format_name, columns, quiet)
-    return score_systems(
-        systems,
-        of_references,
-        open_system=lambda path: _open("predictions", [path], format_name, columns, quiet),
-        **options,
-    )
 
 
 @app.command()

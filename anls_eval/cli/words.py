@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import shlex
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
 
 from anls_eval.errors import Explained
 
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of click, or of a Typer that has click inside
+
 
 def in_options(error: BaseException | None) -> str:
-    """Return the message of an error with options as the command line takes them.
-
-    Example:
-        >>> from anls_eval.rules.protocol import threshold_error
-        >>> in_options(threshold_error("7/5"))[:52]
-        '--threshold 7/5: expected a number from 0 to 1, such'
-    """
+    """Return the message of an error, with its options as the command line takes them."""
     return error.told(_words) if isinstance(error, Explained) else str(error or "")
 
 
@@ -30,3 +30,50 @@ def _words(option: str, value: object) -> str | None:
 
 def _quoted(text: str) -> str:
     return shlex.quote(text) if len(text) < 80 else f"{shlex.quote(text[:76])}..."
+
+
+class Commands(TyperGroup):
+    """Commands whose wrong usage is a ValueError, so that it reads like every other error."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Parse the options before the command."""
+        try:
+            return super().make_context(*arguments, **options)
+        except _UsageError as error:
+            raise ValueError(_usage(error)) from None
+
+    def invoke(self, ctx: Any) -> Any:
+        """Find the command, parse its options and run it."""
+        try:
+            return super().invoke(ctx)
+        except _UsageError as error:
+            raise ValueError(_usage(error)) from None
+
+
+def _usage(error: Any) -> str:
+    """Return which option, argument or command is wrong, and what was expected."""
+    param = getattr(error, "param", None)
+    if param is not None:
+        name: str = param.name.upper() if param.param_type_name == "argument" else max(param.opts, key=len)
+        return f"{name} {error.message}" if error.message else f"{name} is missing. {param.help}"
+    wrong: str = error.message[:1].lower() + error.message[1:] + ("" if error.message.endswith((".", "?")) else ".")
+    if error.ctx is None:
+        return wrong
+    if isinstance(error.ctx.command, TyperGroup) and not hasattr(error, "option_name"):
+        return f"{wrong} Expected one of {', '.join(error.ctx.command.commands)}."
+    return f"{wrong} `{error.ctx.command_path} --help` lists what it takes."
+
+
+def whole_number(minimum: int) -> Any:
+    """Return a parser of whole numbers that are not less than a minimum."""
+
+    def parse(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = minimum - 1
+        if number < minimum:
+            raise typer.BadParameter(f"{text}: expected a whole number of at least {minimum}.")
+        return number
+
+    return parse

@@ -1,8 +1,4 @@
-"""Match rows of many files by question_id, through files that hold them bucket by bucket.
-
-A bucket is what the hash of an id leaves when it is divided by the number of buckets: the two sides of a question are
-in the same one, and so is an id that comes twice.
-"""
+"""Match rows of many files by question_id: each file is written in buckets, which are read back one at a time."""
 
 from __future__ import annotations
 
@@ -27,10 +23,7 @@ _FILE = b"file"  # in the metadata of the schema: the file that the rows are fro
 
 
 def write_buckets(path: Path, reader: Reader, side: str, scorer: Scorer, names: Sequence[str], buckets: int) -> None:
-    """Write the rows of a file in the order of their buckets, to an Arrow file with one batch for each of them.
-
-    A file that is too long to be put in order at once has the batches of all buckets several times over.
-    """
+    """Write the rows of a file to an Arrow file, each run of rows as one batch per bucket."""
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with whole_file(path) as unfinished:
         cuts = (_cut(rows, buckets, reader) for rows in _held(stored_rows(reader, side, scorer, names)))

@@ -1,8 +1,4 @@
-"""The unit of work of a data set in parts: one part is scored to one file and its totals, whole or not at all.
-
-A part is a file of predictions with its file of references, or the rows of all files in one bucket. Scoring it again
-gives the same, and a part that is finished is not scored again: so a worker or a whole run can be lost at any time.
-"""
+"""One part of a data set is scored to one file and its totals, whole or not at all, so that a run can continue."""
 
 from __future__ import annotations
 
@@ -107,13 +103,10 @@ class Part:
         """Open both sides."""
         raise NotImplementedError
 
-    def check(self, totals: Totals) -> None:
-        """Raise `UnpairedError` if an id has no other side, which may be in another part."""
-
 
 @dataclasses.dataclass(frozen=True)
 class FilePart(Part):
-    """A piece of predictions with its piece of references; `alone` if no other part can hold an id that is missing."""
+    """A piece of predictions with its piece of references; `alone` if no other part can have a missing id."""
 
     predictions: Piece
     references: Piece
@@ -128,11 +121,6 @@ class FilePart(Part):
         """Open both files."""
         return sides_of((job.open(SIDES[0], self.predictions), job.open(SIDES[1], self.references)), job.options)
 
-    def check(self, totals: Totals) -> None:
-        """Raise `UnpairedError` if an id has no other side, which may be in another part."""
-        if not self.alone and (totals.counts["missing"] or totals.counts["unknown"]):
-            raise UnpairedError(self.label)
-
 
 @dataclasses.dataclass(frozen=True)
 class BucketPart(Part):
@@ -143,14 +131,12 @@ class BucketPart(Part):
 
     def sides(self, job: Job) -> Sides:
         """The rows of the bucket in all files that could be read."""
-        predictions, references = (
+        paths = (
             [path for number in range(pieces) if (path := rows_path(job, side, number)).exists()]
             for side, pieces in zip(SIDES, self.pieces, strict=True)
         )
-        return (
-            BucketSide(predictions, self.number, self.buckets),
-            BucketSide(references, self.number, self.buckets),
-        )
+        predictions, references = (BucketSide(own, self.number, self.buckets) for own in paths)
+        return predictions, references
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,11 +161,7 @@ def rows_path(job: Job, side: str, number: int) -> Path:
 
 
 def score_part(part: Part, job: Job) -> int:
-    """Score a part, unless it is finished, and return the number of its questions.
-
-    ``<name>.parquet`` has the columns ``question_id``, ``score`` and those of `by`; a part without questions has no
-    such file. The totals are written last: with them, the part is finished.
-    """
+    """Score a part, unless it is finished, and return the number of its questions."""
     done = totals_of(part, job)
     if done is not None:
         return done.n
@@ -198,7 +180,9 @@ def score_part(part: Part, job: Job) -> int:
         return run
 
     run = in_a_stream_or_whole(score)
-    part.check(run.totals)
+    is_unpaired = run.totals.counts["missing"] or run.totals.counts["unknown"]
+    if isinstance(part, FilePart) and not part.alone and is_unpaired:  # the other side may be in another part
+        raise UnpairedError(part.label)
     with whole_file(job.work / f"{part.name}.npy") as path, path.open("wb") as stream:
         np.save(stream, run.fingerprints)
     _finish(job.work / f"{part.name}.json", part.identity, run.totals)

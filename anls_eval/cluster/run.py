@@ -1,9 +1,4 @@
-"""Data sets in many files, scored by the workers of a Dask cluster.
-
-The workers read and write the files themselves: only names and numbers go through the scheduler. Each part is scored as
-`score_submission` scores a submission, and the totals of the parts add up exactly, so that the score is the same to the
-bit for any number of files and workers.
-"""
+"""Score a data set in many files with the workers of a Dask cluster, which read and write the files themselves."""
 
 from __future__ import annotations
 
@@ -17,6 +12,7 @@ import json
 import logging
 import multiprocessing
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -24,6 +20,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -206,9 +203,11 @@ def score_dataset(
         pairs = _pairs(job, files)
         try:
             with contextlib.ExitStack() as stack:
-                engine = _Engine(lambda: stack.enter_context(connected(workers, client)), job, on_progress)
+                engine = _Engine(lambda: _connect(workers, client, stack), job, on_progress)
                 found = None if job.rows.exists() or pairs is None else _paired(engine, pairs, has_ids, skip_bad)
                 found = found or _shuffled(engine, files, pairs, skip_bad)
+        except LostWorkersError as error:
+            raise error.with_traceback(None) from None  # the frames of the engine tell the user nothing
         except KeyboardInterrupt:
             if not job.keep_rows:
                 raise
@@ -271,36 +270,48 @@ def local_client(workers: int | None = None, memory_limit: str | int = "auto") -
     settings: dict[str, Any] = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
     if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker that imports the script again
         sys.exit(1)  # in silence: the first process says why
-    # Ctrl-C reaches every process of a terminal: it is ours to answer it, and to end the workers.
-    ignore = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-    settings["distributed.worker.preload"] = [*dask.config.get("distributed.worker.preload"), ignore]
     with dask.config.set(settings), contextlib.ExitStack() as stack:
         try:
-            cluster = LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                memory_limit=memory_limit,
-                dashboard_address="127.0.0.1:0",  # for this machine only, at a port that is free
-                silence_logs=logging.CRITICAL,  # a worker that dies is replaced, and what matters is in our errors
-            )
+            with _interrupted_afterwards():
+                cluster = LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    memory_limit=memory_limit,
+                    dashboard_address="127.0.0.1:0",  # for this machine only, at a port that is free
+                    silence_logs=logging.CRITICAL,  # a worker that dies is replaced, and what matters is in our errors
+                )
+                client = stack.enter_context(Client(stack.enter_context(cluster)))
         except RuntimeError:
-            script = 'In a script, put the call under if __name__ == "__main__":.'
-            raise LostWorkersError(f"The workers could not start. {script}") from None
-        yield stack.enter_context(Client(stack.enter_context(cluster)))
+            raise LostWorkersError(
+                "The workers could not start. Each worker imports the script that called score_dataset: put the call "
+                'under if __name__ == "__main__":.'
+            ) from None
+        yield client
 
 
 @contextlib.contextmanager
-def connected(workers: int | None, cluster: Client | str | None) -> Iterator[Client]:
+def _interrupted_afterwards() -> Iterator[None]:
+    """Delay Ctrl-C until all workers have started: before, Dask cannot close them, and prints tracebacks."""
+    if sys.platform == "win32":
+        yield
+        return
+    # Processes keep the signals that were blocked where they were started: Ctrl-C, which reaches every process of a
+    # terminal, is for this one to answer, by ending the workers.
+    resource_tracker.ensure_running()  # which would unblock it
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def _connect(workers: int | None, cluster: Client | str | None, stack: contextlib.ExitStack) -> Client:
     """Use a running cluster, by its client or the address of its scheduler, or start workers on this machine."""
-    if cluster is None:
-        with local_client(workers) as client:
-            yield client
-    elif isinstance(cluster, str):
-        with _client_at(cluster) as client:
-            _wait_for_workers(client, cluster)
-            yield client
-    else:
-        yield cluster
+    if not isinstance(cluster, str):
+        return stack.enter_context(local_client(workers)) if cluster is None else cluster
+    client = stack.enter_context(_client_at(cluster))
+    _wait_for_workers(client, cluster)
+    return client
 
 
 def _client_at(address: str) -> Client:

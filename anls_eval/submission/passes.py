@@ -113,11 +113,7 @@ ScoredRows = tuple[pa.Table, npt.NDArray[np.float64], Any]
 
 
 class Pass:
-    """One pass over both sides, with the `totals` of the questions that have been scored.
-
-    If `whole`, each side is read as a whole, so that repeated ids can be dropped. With `keep`, all questions are held
-    in `kept`; otherwise only their documents, if the options name their column. With `measure`, distances are too.
-    """
+    """One pass over both sides: scores the questions, adds up their `totals`, and keeps questions if asked to."""
 
     def __init__(
         self, sides: Sides, options: Options, whole: bool, *, keep: bool = False, measure: bool = False
@@ -179,7 +175,9 @@ class Pass:
             ids = decode_texts(questions["question_id"].combine_chunks(), TEXTS)
             columns = {"question_id": text_column(ids), **details, "score": number_array(scores)}
             for name in self._options.by:
-                columns[BY + name if name in columns else name] = _shown_labels(questions[BY + name])
+                labels = questions[BY + name].to_pylist()
+                shown = [None if not own else own[0] if len(own) == 1 else json.dumps(own) for own in labels]
+                columns[BY + name if name in columns else name] = text_array(shown)
             yield pa.record_batch(columns)
 
     @property
@@ -257,10 +255,11 @@ def counted(n: int, noun: str) -> str:
 def stored_rows(reader: Reader, side: str, scorer: Scorer, names: Sequence[str]) -> Iterator[pa.Table]:
     """Read the rows of one file, checked and stored as the scorer takes them; an error names its row."""
     for batch in reader.batches():
-        ids = batch.question_ids
+        given = batch.question_ids
+        ids = pa.nulls(len(batch)) if given is None else given
         columns = {
-            "question_id": pa.nulls(len(batch), BYTES) if ids is None else _stored_ids(ids),
-            "value": scorer.stored(batch.values, side, _place(reader, batch, side), ids is not None),
+            "question_id": ids.cast(BYTES) if isinstance(ids, pa.Array) else stored_ids(ids),
+            "value": scorer.stored(batch.values, side, _place(reader, batch, side), given is not None),
         }
         columns |= {BY + name: _labels(batch.columns[name]) for name in names if name in batch.columns}
         if side == "references" and "answer_type" in batch.columns:
@@ -274,10 +273,6 @@ def _place(reader: Reader, batch: Batch, side: str) -> Callable[[int], str]:
         return f"{reader.detected.path}, row {batch.first_row + row}{own}: the {side.removesuffix('s')}"
 
     return place
-
-
-def _stored_ids(ids: Any) -> pa.Array:
-    return ids.cast(BYTES) if isinstance(ids, pa.Array) else stored_ids(ids)
 
 
 def _labels(column: Any) -> pa.Array:
@@ -299,11 +294,6 @@ def _check_documents(questions: pa.Table, name: str) -> None:
             [id_] = id_list(questions["question_id"][row : row + 1].combine_chunks())
             found = "several values" if own else "no value"
             raise ValueError(f"question_id {id_!r} has {found} in {name!r}; expected the document that it is about")
-
-
-def _shown_labels(labels: pa.ChunkedArray) -> pa.Array:
-    shown = [None if not own else own[0] if len(own) == 1 else json.dumps(own) for own in labels.to_pylist()]
-    return text_array(shown)
 
 
 def _grouped(labels: pa.Array, scores: Any) -> Iterator[tuple[str, dict[float, int]]]:

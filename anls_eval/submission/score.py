@@ -154,12 +154,8 @@ def score_submission(
         seed=seed,
     )
     predictions = predictions if isinstance(predictions, Reader) else open_predictions(predictions)
-    return _scored(predictions, as_references(references), options, per_question, on_progress)[0]
-
-
-def as_references(references: Reader | Paths) -> Reader:
-    """Return a reader of references; paths are opened."""
-    return references if isinstance(references, Reader) else open_references(references)
+    references = references if isinstance(references, Reader) else open_references(references)
+    return _scored(predictions, references, options, per_question, on_progress)[0]
 
 
 def _scored(
@@ -201,11 +197,7 @@ class Questions(NamedTuple):
 
 
 def read_questions(predictions: Reader, references: Reader) -> Questions:
-    """Read the questions of a submission of texts, and align them by id.
-
-    A question without a prediction has None, a prediction without a question is left out, and a note says so. Raises
-    ValueError if the files cannot be read, rows are not texts, or ids repeat with different content.
-    """
+    """Read a submission of texts and align it by id, with notes about missing and unknown ids."""
     options = Options(missing="zero", unknown="ignore")
 
     def read(whole: bool) -> Questions:
@@ -242,25 +234,7 @@ def score_questions(
     on_progress: Callable[[int], None] | None = None,
     **options: Unpack[OptionWords],
 ) -> ScoredQuestions:
-    r"""Score a submission as `score_submission` does, with the same options, and keep every question in memory.
-
-    `columns` are further columns to keep that the score is not grouped by; with `measure`, the closest answer and the
-    distance of each text are kept too, as a report needs them.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> from anls_eval.files import open_predictions, open_references
-        >>> folder = pathlib.Path(tempfile.mkdtemp())
-        >>> _ = (folder / "predictions.csv").write_text("id,prediction\n1,Lima\n2,Roma\n")
-        >>> _ = (folder / "references.csv").write_text("id,answer,page\n2,Rome,7\n1,Lima,8\n")
-        >>> found = score_questions(
-        ...     open_predictions(folder / "predictions.csv"),
-        ...     open_references(folder / "references.csv"),
-        ...     columns=["page"],
-        ... )
-        >>> found.question_ids, found.scores.tolist(), found.columns
-        (['2', '1'], [0.75, 1.0], {'page': [['7'], ['8']]})
-    """
+    """Score a submission as `score_submission` does, and keep every question with its `columns` in memory."""
     asked = Options(columns=columns, **options)
     submission, run = _scored(predictions, references, asked, per_question, on_progress, keep=True, measure=measure)
     table = run.kept_questions
@@ -320,10 +294,7 @@ def _noted(references: Reader, options: Options) -> Reader:
 
 
 def sum_up(totals: Totals, options: Options, interval: Interval | None = None) -> SubmissionScore:
-    """Return the score of a submission from the totals of its questions; by default they are independent.
-
-    Raises ValueError if there is no question, or ids do not match and that is an error.
-    """
+    """Return the score of a submission from its totals, or raise ValueError if its ids do not match."""
     scorer, notes = options.scorer(), _notes(totals, totals.n, options)
     interval = interval or confidence_interval(totals.scores, seed=options.seed)
     groups: dict[str, dict[str, Group]] = {name: {} for name in options.by}

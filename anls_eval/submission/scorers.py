@@ -47,10 +47,7 @@ _Where = Callable[[int], str]
 
 
 class Scorer:
-    """Scores questions block by block, and counts in `Totals` what to warn of.
-
-    As it stands it holds predictions and references as JSON text, for trees and leaderboards.
-    """
+    """Scores blocks of questions, held as JSON text unless `stored` and `read` do it otherwise."""
 
     metric = "anls_score"
 

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from anls_eval.errors import AnlsError, located
-from anls_eval.files import Reader, open_predictions
+from anls_eval.files import Reader, open_predictions, open_references
 from anls_eval.files.errors import FilesError, without_path
 from anls_eval.files.many import Paths
 from anls_eval.statistics import Ranking, rank_systems
 from anls_eval.submission.passes import Options, OptionWords
-from anls_eval.submission.score import ScoredQuestions, as_references, score_questions
+from anls_eval.submission.score import ScoredQuestions, score_questions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -52,12 +52,7 @@ class ScoredSystems:
 
 
 def system_name(path: str) -> str:
-    """Return the name of a system: that of its file without the endings, or that of its folder.
-
-    Example:
-        >>> system_name("runs/model-7b.jsonl.gz"), system_name("runs/model-7b/part-*.jsonl")
-        ('model-7b', 'model-7b')
-    """
+    """Return the name of a system: its file name without extensions, or the name of its folder."""
     own = Path(path)
     if own.is_dir():
         return own.resolve().name
@@ -103,7 +98,7 @@ def score_systems(
         {'a': [1.0], 'b': [0.5]}
     """
     Options(**options)  # refuses what is wrong with them before any file is read
-    references = as_references(references)
+    references = references if isinstance(references, Reader) else open_references(references)
     names = _different_names(paths)
     systems: dict[str, ScoredQuestions] = {}
     skipped: dict[str, AnlsError] = {}

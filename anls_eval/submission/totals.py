@@ -18,19 +18,7 @@ Path = tuple[str, ...]
 
 @dataclasses.dataclass
 class Totals:
-    """Tallies, counts and notes of scored questions: the same for a file, a stream and a cluster.
-
-    They add up exactly, so that means do not depend on how the questions were divided. Only which names are the first
-    depends on the order.
-
-    Example:
-        >>> one, two = Totals(), Totals()
-        >>> one.tally(("score",), [1.0, 0.5])
-        >>> two.tally(("score",), [0.75])
-        >>> one.add(Totals.from_json(two.to_json()))
-        >>> one.n, one.scores.mean
-        (3, 0.75)
-    """
+    """Tallies, counts and notes of scored questions, which add up to the same in any order."""
 
     # Scores at ("score",), groups at ("by", column, value), keys of trees at ("key", *path), and others of a scorer.
     tallies: dict[Path, Tally] = dataclasses.field(default_factory=dict)

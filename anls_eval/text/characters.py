@@ -18,18 +18,7 @@ class Span(NamedTuple):
 
 
 def align_characters(answer: str, prediction: str) -> list[Span]:
-    """Align two texts after the steps of their protocol by the fewest edits, and return the spans from left to right.
-
-    Example:
-        >>> for span in align_characters("coca cola", "coka-cola!"):
-        ...     print(*map(repr, span))
-        'equal' 'co' 'co'
-        'replace' 'c' 'k'
-        'equal' 'a' 'a'
-        'replace' ' ' '-'
-        'equal' 'cola' 'cola'
-        'insert' '' '!'
-    """
+    """Align two texts, as they are compared, with the fewest edits; return the spans from left to right."""
     codes = Levenshtein.opcodes(answer, prediction)
     return [
         Span(code.tag, answer[code.src_start : code.src_end], prediction[code.dest_start : code.dest_end])
@@ -44,14 +33,7 @@ _MARKS = {"equal": " ", "replace": "S", "insert": "I", "delete": "D"}
 
 
 def aligned_lines(answer: str, prediction: str) -> tuple[str, str, str]:
-    r"""Return answer and prediction one above the other, and a line of marks: S substituted, I inserted, D deleted.
-
-    Example:
-        >>> print("\n".join(aligned_lines("coca cola", "coka-cola!")))
-        coca cola∅
-        coka-cola!
-          S S    I
-    """
+    """Return answer and prediction as aligned lines, and a line of marks: S substituted, I inserted, D deleted."""
     spans = [Span(tag, visible(left), visible(right)) for tag, left, right in align_characters(answer, prediction)]
     widths = [max(len(span.answer), len(span.prediction)) for span in spans]
     pairs = list(zip(spans, widths, strict=True))

@@ -49,22 +49,12 @@ _QUOTES_AND_ENDS = " \t\n\"'“”‘’.,;:!?*()[]"
 
 
 def is_refusal(text: str) -> bool:
-    """Return whether the whole text is one of `REFUSALS`.
-
-    Example:
-        >>> is_refusal('"Not-answerable."'), is_refusal("None of them")
-        (True, False)
-    """
+    """Return whether the whole text is one of `REFUSALS`."""
     return _plain(text) in REFUSALS
 
 
 def is_unanswerable(answer: str) -> bool:
-    """Return whether an accepted answer is empty but for whitespace, or one of `NOT_ANSWERABLE`.
-
-    Example:
-        >>> is_unanswerable("Not answerable."), is_unanswerable("None")
-        (True, False)
-    """
+    """Return whether an accepted answer is empty or whitespace, or one of `NOT_ANSWERABLE`."""
     return not answer.strip() or _plain(answer) in NOT_ANSWERABLE
 
 
@@ -74,25 +64,7 @@ def _plain(text: str) -> str:
 
 
 def compare_wording(left: str, right: str) -> str:
-    """Return ``"same"`` for texts that differ in formatting only, ``"contained"``, or ``"different"``.
-
-    Formatting is case and compatible characters (NFKC), punctuation and the spaces around it, spaces between initials,
-    articles before a word, the currency of an amount if only one text names it, thousands signs, a decimal comma,
-    zeros that do not change a number, and the way in which a date is written: the order of day, month and year, month
-    names, and two digits for the year. A percent sign, a minus before the first number and every other symbol count.
-    Spaces between words count, and so does any spelling: "3" is not "three".
-
-    A text is contained in another if its words and numbers stand there as whole ones, in the same order and next to one
-    another, whatever the formatting.
-
-    Example:
-        >>> compare_wording("$1,234.00", "1234"), compare_wording("1.5", "15")
-        ('same', 'different')
-        >>> compare_wording("Jan 3, 2020", "03/01/2020"), compare_wording("12/15/89", "12/15/88")
-        ('same', 'different')
-        >>> compare_wording("It is located in San Diego.", "san diego"), compare_wording("15 kg", "5 kg")
-        ('contained', 'different')
-    """
+    """Return ``"same"`` for texts that differ in formatting only, ``"contained"``, or ``"different"``."""
     texts = _folded(left), _folded(right)
     readings = _readings(texts[0]), _readings(texts[1])
     if readings[0] & readings[1]:
@@ -108,9 +80,7 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-# ---------------------------------------------------------------------------------------------------
 # Readings of words and numbers
-# ---------------------------------------------------------------------------------------------------
 
 _POINT, _MINUS = "٫", "−"  # stand for those of numbers, while all other punctuation goes
 
@@ -132,10 +102,7 @@ _INSIDE_WORD = re.compile(r"(?<=[^\W\d_])['’.‐-―-](?=[^\W\d_])")  # of "U.
 
 
 class _Unpunctuated(dict[int, str]):
-    """What `str.translate` puts for each character: a space for punctuation, nothing for a currency sign.
-
-    Other symbols and the percent sign become words of their own.
-    """
+    """A table for `str.translate`: drops currency signs, spaces out symbols, and replaces punctuation by spaces."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -176,9 +143,7 @@ def _currencies(text: str) -> set[str]:
     return signs | {_CODES[word] for code in _CODE.findall(text) if (word := code.strip(" .")) in _CODES}
 
 
-# ---------------------------------------------------------------------------------------------------
 # Dates
-# ---------------------------------------------------------------------------------------------------
 
 _MONTH_NAMES = (
     *("january", "february", "march", "april", "may", "june"),

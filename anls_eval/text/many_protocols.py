@@ -1,8 +1,4 @@
-"""Measure a block of questions under many protocols in one pass.
-
-Protocols share much: those with equal steps compare equal texts, and most steps leave most texts as they are. So a
-distance is measured once for all protocols that compare the same two texts; the rest is arithmetic.
-"""
+"""Measure a block of questions under many protocols: once for all that compare the same two texts."""
 
 import dataclasses
 import functools
@@ -33,10 +29,7 @@ Rows = tuple[Ints, pa.LargeStringArray, pa.LargeListArray]  # of a block: their 
 
 
 class Part(NamedTuple):
-    """Some questions of a block, all with a prediction, measured under each protocol.
-
-    Protocols that agree on the part share one `Measured`.
-    """
+    """Questions of a block that all have a prediction, measured under each protocol."""
 
     rows: Ints  # in the block
     closest: list[Measured]  # of each protocol
@@ -44,16 +37,7 @@ class Part(NamedTuple):
 
 
 def measure_by_protocols(block: Block, protocols: Sequence[Protocol], *, scores_only: bool = False) -> list[Part]:
-    """Measure a block under each protocol; with `scores_only`, distances that change no score are not measured.
-
-    Example:
-        >>> from anls_eval import get_protocol
-        >>> from anls_eval.text.measure import read_blocks
-        >>> block = next(read_blocks(["Fig. 1"], [["Fig. 2", "fig 1"]]))
-        >>> [part] = measure_by_protocols(block, [get_protocol("standard"), get_protocol("due_cased")])
-        >>> [measured.distances.tolist() for measured in part.closest]
-        [[1], [1]]
-    """
+    """Measure a block under each protocol; `scores_only` skips distances that change no score."""
     protocols = list(map(block.rules, protocols))
     rows: Rows = np.arange(len(block.texts)), block.texts, block.options
     parts = []
@@ -145,14 +129,7 @@ def _on_ascii_text(protocol: Protocol) -> Protocol:
     steps = [tuple(step for step in own if step not in ("nfc", "nfkc")) for own in _steps(protocol)]
     if all("upper" in own and "lower" not in own for own in steps) and not protocol.zero_predictions:
         steps = [tuple("lower" if step == "upper" else step for step in own) for own in steps]
-    return dataclasses.replace(
-        protocol,
-        name="ascii",
-        prediction_steps=steps[0],
-        answer_steps=steps[1],
-        prediction_length=protocol.prediction_length.removesuffix("-upper"),
-        answer_length=protocol.answer_length.removesuffix("-upper"),
-    )
+    return _simplified(protocol, "ascii", steps, [kind.removesuffix("-upper") for kind in _length_kinds(protocol)])
 
 
 @functools.lru_cache(maxsize=1024)
@@ -160,13 +137,17 @@ def _on_plain_text(protocol: Protocol) -> Protocol:
     """The simplest protocol that measures the same on plain text."""
     simple = _on_ascii_text(protocol)
     steps = [tuple(step for step in own if step in ("lower", "upper")) for own in _steps(simple)]
+    return _simplified(simple, "plain", steps, ["compared", "compared"])
+
+
+def _simplified(protocol: Protocol, name: str, steps: list[tuple[str, ...]], kinds: list[str]) -> Protocol:
     return dataclasses.replace(
-        simple,
-        name="plain",
+        protocol,
+        name=name,
         prediction_steps=steps[0],
         answer_steps=steps[1],
-        prediction_length="compared",
-        answer_length="compared",
+        prediction_length=kinds[0],
+        answer_length=kinds[1],
     )
 
 

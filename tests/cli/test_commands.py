@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -112,6 +113,37 @@ class TestAsAProgram:
         remedy = f"pip install '.[{extra}]' in the folder of anls"
         assert found.stderr.splitlines()[-1] == f"error: this needs {module}: {remedy}"
         assert list(tmp_path.iterdir()) == []
+
+
+COMMANDS = "protocols, explain, score, compare, leaderboard, diagnose, check"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["score", "a.csv", "--workers", "two"], r"--workers two: expected a whole number of at least 1\."),
+        (["score", "a.csv", "--workers", "0"], r"--workers 0: expected a whole number of at least 1\."),
+        (["compare", "a", "b", "-r", "c", "--seed", "1.5"], r"--seed 1\.5: expected a whole number of at least 0\."),
+        (["score", "a.csv", "--nope"], r"no such option:? '?--nope'?\. `.* score --help` lists what it takes\."),
+        (["--nope"], r"no such option:? '?--nope'?\. `.* --help` lists what it takes\."),
+        (["score"], r"PREDICTIONS is missing\. The predictions: a file, a folder, .*"),
+        (["compare", "a", "b"], r"--references is missing\. The accepted answers: a file, a folder, .*"),
+        (["protocols", "a", "b"], r"got unexpected extra .*\(b\)\. `.* protocols --help` lists what it takes\."),
+        (["explain", "--json-file"], r"option '--json-file' requires an argument\."),
+        (["score", "a.csv", "--json=1"], r"option '--json' does not take a value\."),
+        (["nothing"], rf"no such command 'nothing'\. Expected one of {COMMANDS}\."),
+        (["scor"], rf"no such command 'scor'\. Did you mean 'score'\? Expected one of {COMMANDS}\."),
+    ],
+)
+def test_wrong_usage(arguments: list[str], message: str, run: Any) -> None:
+    """One form for all: a line in our words, without the usage box."""
+    assert re.fullmatch(f"error: {message}\n", refused(run(*arguments)))
+
+
+def test_without_a_command(run: Any) -> None:
+    found = refused(run())
+    assert found.startswith("Usage: ")
+    assert all(name in found for name in COMMANDS.split(", "))
 
 
 def test_version(run: Any) -> None:
@@ -258,7 +290,7 @@ class TestScore:
             (["-t", "2"], "--threshold 2: expected a number from 0 to 1"),
             (["-t", "7/5"], "--threshold 7/5: expected a number from 0 to 1"),
             (["-t", "1/0"], "--threshold 1/0: expected"),
-            (["--seed", "-1"], "Invalid value for '--seed'"),
+            (["--seed", "-1"], "--seed -1: expected a whole number of at least 0"),
             (["--by", "page"], "has the column 'page'"),
             (["--columns", "prediction"], "expected ROLE=NAME"),
             (["--columns", "prediction=text"], "'text'"),

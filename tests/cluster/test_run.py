@@ -521,9 +521,11 @@ def test_a_script_without_a_guard(data: Path, tmp_path: Path) -> None:
     sides = str(data / "predictions"), str(data / "references")
     script.write_text(f"import anls_eval\nanls_eval.score_dataset(*{sides}, workers=1)\n")
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=120)
-    assert done.stderr.count("Traceback") == 1
-    message = 'The workers could not start. In a script, put the call under if __name__ == "__main__":.\n'
-    assert done.stderr.endswith(message)
+    frames = [line for line in done.stderr.splitlines() if line.startswith("  File")]
+    assert (done.returncode, done.stderr.count("Traceback"), len(frames)) == (1, 1, 2)
+    assert str(script) in frames[0]
+    message = "Each worker imports the script that called score_dataset: put the call under if __name__ =="
+    assert message in done.stderr.splitlines()[-1]
 
 
 def test_no_memory(data: Path, tmp_path: Path) -> None:
@@ -652,6 +654,28 @@ def held(part, job, sides=FilePart.sides):  # Dask loads this twice
 
 FilePart.sides = held
 """
+
+
+INTERRUPT_FROM_THE_FIRST_WORKER = """
+import os, signal, sys
+from pathlib import Path
+
+if any("spawn_main" in argument for argument in sys.orig_argv) and not Path({done!r}).exists():
+    Path({done!r}).touch()
+    os.killpg(0, signal.SIGINT)
+"""
+
+
+def test_ctrl_c_while_the_workers_start(data: Path, tmp_path: Path) -> None:
+    """Neither the workers, which get it too, nor Dask print a traceback."""
+    code = INTERRUPT_FROM_THE_FIRST_WORKER.format(done=str(tmp_path / "done"))
+    (tmp_path / "sitecustomize.py").write_text(code, encoding="utf-8")
+    run = Run(data, tmp_path / "out", PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    status, printed, said = run.wait()
+    kept = f"0 parts are finished in {run.out}. To continue, pass --resume."
+    assert (status, printed, said) == (130, "", f"interrupted; {kept}\n")
+    assert (tmp_path / "done").exists()
+    run.check_nothing_is_left()
 
 
 @pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGINT])

@@ -19,8 +19,8 @@ from anls_eval.leaderboards import LEADERBOARDS
 from anls_eval.metric import ANLS
 from anls_eval.questions import stream as alignment
 from anls_eval.registry import get_protocol
-from anls_eval.submission.score import Group, SubmissionScore, read_questions, score_submission
-from anls_eval.submission.systems import score_systems
+from anls_eval.submission.score import Group, SubmissionScore, read_questions, score_questions, score_submission
+from anls_eval.submission.systems import score_systems, system_name
 from anls_eval.text.similarity import compute_similarity
 
 GOLD = FOLDER / "references.json"
@@ -371,3 +371,20 @@ def test_one_document_is_no_table(tmp_path: Path) -> None:
         assert (found.n, [note for note in found.notes if "table" in note]) == (1, [])
     with pytest.raises(ValueError, match=r"has columns to group by$"):
         score_submission(tmp_path / "pred", tmp_path / "gold", protocol="anls_star", by=["country"])
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("runs/model-7b.jsonl.gz", "model-7b"), ("runs/model-7b/part-*.jsonl", "model-7b"), ("*.csv", "*.csv")],
+)
+def test_system_name(path: str, name: str) -> None:
+    assert system_name(path) == name
+
+
+def test_kept_columns(tmp_path: Path) -> None:
+    (tmp_path / "predictions.csv").write_text("id,prediction\n1,Lima\n2,Roma\n")
+    (tmp_path / "references.csv").write_text("id,answer,page\n2,Rome,7\n1,Lima,8\n")
+    sides = open_predictions(tmp_path / "predictions.csv"), open_references(tmp_path / "references.csv")
+    found = score_questions(*sides, columns=["page"])
+    assert dict(zip(found.question_ids, found.scores.tolist(), strict=True)) == {"1": 1.0, "2": 0.75}
+    assert dict(zip(found.question_ids, found.columns["page"], strict=True)) == {"1": ["8"], "2": ["7"]}

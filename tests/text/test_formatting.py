@@ -7,7 +7,7 @@ from any_texts import ANY_TEXT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anls_eval.text.formatting import REFUSALS, compare_wording, is_refusal
+from anls_eval.text.formatting import REFUSALS, compare_wording, is_refusal, is_unanswerable
 
 SAME = [
     # case and punctuation
@@ -171,3 +171,10 @@ def test_refusal(text: str) -> None:
 )
 def test_no_refusal(text: str) -> None:
     assert not is_refusal(text)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"), [("Not answerable.", True), (" \t", True), ("", True), ("None", False), ("unknown", False)]
+)
+def test_unanswerable(answer: str, expected: bool) -> None:
+    assert is_unanswerable(answer) == expected
