@@ -1150,11 +1150,11 @@ def check_same_length(predictions: Sequence[Any], answers: Sequence[Any], name: 
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/text/prepare.py
-# Columns of texts made ready for comparison: in Arrow where text is ASCII, in Python where it is not.
+# Prepare columns of texts for comparison: in Arrow where text is ASCII, in Python where it is not.
 # ---------------------------------------------------------------------------------------------------
 
 class PreparedTexts(NamedTuple):
-    """A column of texts made ready for comparison."""
+    """A column of texts that are ready to be compared."""
 
     compared: pa.LargeStringArray
     sizes: npt.NDArray[np.int64]  # characters of the compared texts
@@ -1228,7 +1228,7 @@ def _collapsed(texts: pa.LargeStringArray) -> pa.LargeStringArray:
 
 
 def _is_ascii(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
-    """Whether each text is ASCII: faster than Arrow's way where few are not."""
+    """Return which texts are ASCII; faster than Arrow's function where few are not."""
     starts = text_starts(texts)
     wide = np.flatnonzero(text_bytes(texts) >= 0xC0) + starts[0]  # first bytes of characters beyond ASCII
     is_ascii = np.ones(len(texts), dtype=bool)
@@ -1239,7 +1239,7 @@ def _is_ascii(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
 def equal_answers(
     predictions: pa.LargeStringArray, answers: pa.LargeStringArray, owner: npt.NDArray[np.int64], fold: bool = False
 ) -> npt.NDArray[np.bool_]:
-    """Which answers equal their prediction, with `fold` whatever the case of ASCII letters."""
+    """Return which answers equal their prediction; with `fold`, the case of ASCII letters is ignored."""
     equal = np.zeros(len(owner), dtype=bool)
     same_size = np.flatnonzero(np.diff(text_starts(predictions))[owner] == np.diff(text_starts(answers)))
     # Only on what `take` made: Arrow's ASCII case kernels are wrong on a cast slice, whose offsets do not begin at 0.
@@ -1257,7 +1257,7 @@ Numbers = Any  # an int or an int64 array: the formulas below are the same for b
 
 
 def compute_similarity(distance: Numbers, length: Numbers, rules: Protocol) -> Any:
-    """1 - distance / length; a length of 0 means two empty strings."""
+    """Return 1 - distance / length; a length of 0 means two empty strings."""
     if length.all() if isinstance(length, np.ndarray) else length:
         return 1 - distance / length
     empty = length == 0
@@ -1265,7 +1265,7 @@ def compute_similarity(distance: Numbers, length: Numbers, rules: Protocol) -> A
 
 
 def reaches_threshold(distance: Numbers, length: Numbers, rules: Protocol) -> Any:
-    """Whether the similarity reaches the threshold, compared in integers."""
+    """Return whether the similarity reaches the threshold, compared in integers."""
     exact = rules.exact_threshold
     length = np.maximum(length, 1) if isinstance(length, np.ndarray) else length or 1
     if isinstance(length, np.ndarray) and exact.denominator * int(length.max(initial=1)) >= 2**62:
@@ -1275,7 +1275,7 @@ def reaches_threshold(distance: Numbers, length: Numbers, rules: Protocol) -> An
 
 
 def max_kept_distance(length: int, rules: Protocol) -> int:
-    """The greatest distance that is kept for texts of up to this length: a search may give up beyond it."""
+    """Return the maximum distance that is kept for texts of this length: a search may give up beyond it."""
     exact = rules.exact_threshold
     return length * (exact.denominator - exact.numerator) // exact.denominator
 
@@ -1288,7 +1288,7 @@ def kept_similarity(distance: Numbers, length: Numbers, rules: Protocol) -> Any:
 
 
 def edit_costs(rules: Protocol) -> tuple[int, int, int]:
-    """Costs of inserting, deleting and replacing; replacing never costs more than deleting and inserting."""
+    """Return the costs of inserting, deleting and replacing; replacing never costs more than the other two."""
     return 1, 1, min(rules.substitution_cost, 2)
 
 
@@ -1308,7 +1308,7 @@ def measure_one(prediction: str | None, answers: Sequence[str], rules: Protocol)
 
 
 def compare_texts(prediction: str, left: str, answer: str, rules: Protocol) -> tuple[int, int]:
-    """The distance of a prediction, raw and after its steps, to an answer, and the length that it is divided by."""
+    """Return the distance of a prediction, raw and after its steps, to an answer, and the length to divide it by."""
     right = apply_steps(rules.answer_steps, answer)
     sides = LENGTHS[rules.prediction_length](prediction, left), LENGTHS[rules.answer_length](answer, right)
     return Levenshtein.distance(left, right, weights=edit_costs(rules)), max(map(len, sides))
@@ -1316,7 +1316,7 @@ def compare_texts(prediction: str, left: str, answer: str, rules: Protocol) -> t
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/text/measure.py
-# Measure columns of texts: the one batch engine. Whatever needs a distance reads `Measured` and measures nothing.
+# Measure columns of texts. Whatever needs a distance reads `Measured` and measures nothing itself.
 # ---------------------------------------------------------------------------------------------------
 
 Ints = npt.NDArray[np.int64]
@@ -1326,7 +1326,7 @@ BLOCK_ROWS = 16_384  # questions measured at once: bounds the memory, and stays 
 
 
 class Measured(NamedTuple):
-    """What was measured of each question, as columns: the only source of whatever explains or changes its score."""
+    """What was measured of each question, as columns: the only source for scores and explanations."""
 
     scores: Floats  # from 0 to 1
     closest: Ints  # the index of the closest answer; -1 without a prediction
@@ -1433,7 +1433,7 @@ class _Pairs(NamedTuple):
 def _prepare_pairs(
     texts: pa.LargeStringArray, answers: pa.LargeStringArray, owner: Ints, is_open: Bools, rules: Protocol
 ) -> _Pairs:
-    """Keep only the questions that are open, and prepare their texts."""
+    """Keep only the open questions, and prepare their texts."""
     of_open = is_open[owner]
     owner = (np.cumsum(is_open) - 1)[owner[of_open]]
     left = prepare_texts(texts.filter(number_array(is_open)), rules.prediction_steps, rules.prediction_length)
@@ -1457,7 +1457,7 @@ def _measure_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules
 
 
 def _score_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: Protocol) -> Floats:
-    """Score a block, and measure only what that takes: most predictions equal an answer before any step is applied."""
+    """Score a block; most predictions equal an answer before any step is applied, and are not measured."""
     scores = np.zeros(len(texts))
     flat, owner = options.flatten(), as_ints(pc.list_parent_indices(options))
     is_open = as_bools(texts.is_valid())
@@ -1480,7 +1480,7 @@ def _score_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: 
 
 
 class Block(NamedTuple):
-    """Some thousand questions, as Arrow columns."""
+    """A few thousand questions as Arrow columns."""
 
     start: int  # the row of the first
     texts: pa.LargeStringArray
@@ -1488,7 +1488,7 @@ class Block(NamedTuple):
     stand_ins: dict[int, int]  # for lone surrogates: see `read_block`
 
     def rules(self, rules: Protocol) -> Protocol:
-        """Return the rules as they are for these texts."""
+        """Return the rules with stand-ins for lone surrogates."""
         return with_stand_ins(rules, self.stand_ins)
 
 
@@ -1559,7 +1559,7 @@ def closest_answers(options: Any, measured: Measured) -> list[str | None]:
 def padding_gains(
     texts: pa.LargeStringArray, options: pa.LargeListArray, scores: Floats, rules: Protocol
 ) -> list[float]:
-    """How far extra whitespace raised each score, in protocols that divide by raw lengths: around texts, or in runs."""
+    """Return how far extra whitespace raised each score, in protocols that divide by raw lengths."""
     if not _divides_by_raw_lengths(rules):
         return []
     partial = np.flatnonzero((scores > 0) & (scores < 1))  # whitespace cannot raise 0 to 0 or anything above 1
@@ -1576,7 +1576,7 @@ def padding_gains(
 
 
 def padding_gain_of_one(prediction: str | None, answers: list[str], score: float, rules: Protocol) -> list[float]:
-    """How far extra whitespace raised one score; empty if it did not."""
+    """Return how far extra whitespace raised one score; empty if it did not."""
     if prediction is None or not 0 < score < 1 or not _divides_by_raw_lengths(rules):
         return []
     strip = _strip_step(rules)
@@ -1590,7 +1590,7 @@ def _divides_by_raw_lengths(rules: Protocol) -> bool:
 
 
 def _strip_step(rules: Protocol) -> Callable[[str], str]:
-    """The step that removes whitespace which the protocol does not compare."""
+    """Return the step that removes whitespace that the protocol does not compare."""
     return STEPS["collapse" if "collapse" in rules.prediction_steps else "strip"]
 
 
@@ -2707,7 +2707,7 @@ def score_tree(prediction: Any, reference: Any, rules: Protocol) -> float:
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/text/visible.py
-# Characters that cannot be seen, or that a terminal obeys, in a form that can be seen.
+# Make characters visible that cannot be seen or that a terminal obeys.
 # ---------------------------------------------------------------------------------------------------
 
 # What a terminal obeys instead of showing it: escape sequences, cursor moves, the direction of writing. Also lone
@@ -2716,7 +2716,7 @@ _TERMINAL_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\
 
 
 def visible(text: str, *, spell_out: bool = False) -> str:
-    """Replace invisible characters by pictures or U+FFFD, or, with `spell_out`, by code points; then spaces too."""
+    """Replace invisible characters by pictures or U+FFFD; `spell_out` also spaces, and others by code points."""
 
     def sign(character: str) -> str:
         code = ord(character)

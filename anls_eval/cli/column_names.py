@@ -1,4 +1,4 @@
-"""Long names of files, systems and groups, shortened to fit a column on a terminal."""
+"""Shorten the long names of files, systems and groups to fit a column on a terminal."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _alike(lines: dict[str, str]) -> list[list[str]]:
 
 
 def _without_middle(units: Sequence[str], width: int) -> str:
-    """Return both ends of a line, up to a number of cells; zero-width characters such as accents count as one."""
+    """Cut the middle out of a line that is too wide; zero-width characters such as accents count as one cell."""
     widths = [max(cell_len(own), 1) for own in units]
     if sum(widths) <= width:
         return "".join(units)

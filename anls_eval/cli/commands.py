@@ -1,4 +1,4 @@
-"""The command line: ``anls``. Each command imports what it needs when it runs, so that the help is fast."""
+"""The command line ``anls``. Each command imports what it needs when it runs, so that the help appears at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import itertools
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,7 +89,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress ba
 def main() -> None:
     """Run the command line. Errors go to stderr, with exit status 2, or 130 after Ctrl-C."""
     gc.set_threshold(50_000, 20, 100)  # rows are millions of objects without the cycles that it looks for
-    warnings.showwarning = _show_note
+    warnings.showwarning = lambda message, *_, **__: _show_notes([message])
     warnings.simplefilter("always", UserWarning)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -122,17 +122,18 @@ def _common(
         raise typer.Exit(2)
 
 
-def _show_note(message: Warning | str, *_: Any, **__: Any) -> None:
-    _say(f"note: {message}", err)
+def _show_notes(notes: Iterable[Warning | str]) -> None:
+    for note in notes:
+        _say(f"note: {note}", err)
 
 
 def _say(text: str, console: Console = out) -> None:
-    """Print a text, with control characters escaped: it may quote files."""
+    """Print a text with control characters escaped, since it may quote files."""
     console.print(escaped(text), markup=False)
 
 
 def _print_table(table: Table) -> None:
-    """Print a table as wide as it is: numbers that are cut or folded cannot be read."""
+    """Print a table at its full width: numbers that are cut or folded cannot be read."""
     wide = Console(width=10_000)
     console = Console(highlight=False, width=Measurement.get(wide, wide.options, table).maximum)
     with console.capture() as captured:
@@ -141,7 +142,7 @@ def _print_table(table: Table) -> None:
 
 
 def _print_json(value: Any) -> None:
-    """Print JSON as it is written: a report of a million problems is never one text, nor copied."""
+    """Print JSON piece by piece: a report of a million problems is never held as one text."""
     parts = json.JSONEncoder(ensure_ascii=False, indent=2, default=_fields).iterencode(value)
     while text := "".join(itertools.islice(parts, 10_000)):
         out.file.write(escaped_json(text))  # rich would take each line apart
@@ -150,7 +151,7 @@ def _print_json(value: Any) -> None:
 
 
 def _fields(result: Any) -> dict[str, Any]:
-    """The fields of a dataclass, as they are."""
+    """Return the fields of a dataclass without copying their values."""
     return {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
 
 
@@ -214,8 +215,7 @@ def explain(
         found = explain_answers(
             prediction, accepted, protocol=protocol or "standard", threshold=threshold, answer_type=answer_type
         )
-        for note in found.notes:
-            _show_note(note)
+        _show_notes(found.notes)
         shown, plain = tables.answers_text(found), found.to_dict()
     if as_json:
         _print_json(plain)
@@ -327,8 +327,7 @@ def score(
         found = _score_dataset(predictions, references, quiet, asked)
         result = found.submission
         dataset = {**found.to_dict(), "out": None if out_folder is None else str(out_folder)}
-    for note in result.notes:
-        _show_note(note)
+    _show_notes(result.notes)
     if report is not None:
         from anls_eval.report import write_report
 
@@ -352,7 +351,7 @@ def score(
 def _score_dataset(
     predictions: list[str], references: list[str] | None, quiet: bool, asked: dict[str, Any]
 ) -> DatasetScore:
-    """Score files by Dask; exit status 1 where some of them are bad."""
+    """Score files with Dask; exit with status 1 if some of them are bad."""
     from anls_eval.cluster.run import BadPartsError, known_rows, score_dataset
     from anls_eval.submission.passes import counted
 
@@ -416,8 +415,7 @@ def compare(
             System(name=name, scored=own, clusters=found.clusters, seed=seed) for name, own in found.systems.items()
         ]
         write_report(report, *pair)
-    for note in found.notes:
-        _show_note(note)
+    _show_notes(found.notes)
     if as_json:
         _print_json({**ranking_as_json(ranking), "signature": found.signature})
     else:
@@ -475,14 +473,14 @@ def leaderboard(
     else:
         _print_table(tables.ranking_table(ranking))
         _say(f"\n{found.signature}")
-    for note in found.notes if not quiet else ():
-        _show_note(note)
+    if not quiet:
+        _show_notes(found.notes)
     for path, why in skipped.items():
         _say(f"skipped: {path}: {why}", err)
 
 
 def _systems_in(folder: str, references: list[str]) -> list[str]:
-    """The files and folders in a folder, except hidden ones and the references."""
+    """List the files and folders in a folder, except hidden ones and the references."""
     if glob.has_magic(folder) and not Path(folder).exists():
         raise ValueError(
             "A quoted pattern is one system. Remove the quotes to rank each file: "
@@ -498,7 +496,7 @@ def _systems_in(folder: str, references: list[str]) -> list[str]:
 
 
 def _is_same(path: Path, other: str) -> bool:
-    """Whether two names are of one file; a link that leads nowhere is of none."""
+    """Return whether two names refer to the same file; a broken link refers to none."""
     try:
         return path.samefile(other)
     except (OSError, ValueError):
@@ -506,7 +504,7 @@ def _is_same(path: Path, other: str) -> bool:
 
 
 def _check_output(path: Path | None, *inputs: str | None) -> None:
-    """Refuse to write over what is read, or into a folder that does not exist, before any work is done."""
+    """Refuse, before any work is done, to overwrite an input file or to write to a folder that does not exist."""
     from anls_eval.files.many import file_paths
 
     if path is None:
@@ -544,8 +542,7 @@ def diagnose(
     from anls_eval.submission.score import read_questions
 
     questions = read_questions(*_open_both(predictions, references, format_name, columns, quiet or as_json))
-    for note in questions.notes:
-        _show_note(note)
+    _show_notes(questions.notes)
     found = find_causes(questions.predictions, questions.answers, reported, question_ids=questions.question_ids)
     if as_json:
         _print_json(tables.diagnosis_as_json(found))
@@ -608,7 +605,7 @@ def _open_both(
     columns: list[str] | None,
     quiet: bool,
 ) -> tuple[Reader, Reader]:
-    """Open both sides of a submission; without references, the files of predictions hold them."""
+    """Open both sides of a submission; without references, the prediction files contain them."""
     of_predictions = _open("predictions", predictions, format_name, columns, quiet, alone=not references)
     if not references and not of_predictions.detected.has_references:
         raise ValueError(f"{of_predictions.detected.path} has no accepted answers; name the file that has them with -r")
@@ -619,7 +616,7 @@ def _open_both(
 def _open(
     side: str, paths: list[str], format_name: str | None, columns: list[str] | None, quiet: bool, alone: bool = False
 ) -> Reader:
-    """Open one side and show how it is read; the column of the other side is in these files if they come alone."""
+    """Open one side and show how it is read; files that come `alone` have the column of the other side, too."""
     from anls_eval.files import open_predictions, open_references
 
     open_side, other = (open_predictions, "answers") if side == "predictions" else (open_references, "prediction")
@@ -635,12 +632,12 @@ def _open(
 
 
 def _one_or_list(paths: list[str]) -> str | list[str]:
-    """What was given, by itself if it is one: messages then call several files as the user did."""
+    """Return a single path by itself, so that messages name it as the user did."""
     return paths[0] if len(paths) == 1 else paths
 
 
 def _roles(columns: list[str] | None) -> dict[str, str]:
-    """Return the names of --columns by role."""
+    """Return the column names in --columns by role."""
     from anls_eval.files.columns import ROLES
 
     roles = {}

@@ -1,4 +1,4 @@
-"""What ``anls protocols`` prints."""
+"""The output of ``anls protocols``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anls_eval.rules.words import in_words
 
 
 def protocol_table() -> Table:
-    """Return all protocols, one in a line."""
+    """Return a table with one row per protocol."""
     table = plain_table("protocol", "also", "scores", "keeps", "used by")
     for name, rules in PROTOCOLS.items():
         scores = "trees" if rules.tree else "texts"
@@ -31,7 +31,7 @@ def protocol_table() -> Table:
 
 
 def protocol_text(name: str) -> str:
-    """Return all of one protocol."""
+    """Return the full description of one protocol."""
     rules = get_rules(name)
     lines = [rules.name]
     if rules.aliases:
@@ -45,7 +45,7 @@ def protocol_text(name: str) -> str:
 
 
 def protocols_as_json(name: str | None) -> Any:
-    """Return one protocol, or all by their names, as plain JSON values."""
+    """Return one protocol, or all of them by name, as plain JSON values."""
     if name is not None:
         return _plain(get_rules(name))
     return {own: _plain(get_rules(own)) for own in (*PROTOCOLS, *LEADERBOARDS)}

@@ -1,4 +1,4 @@
-"""Errors in the words of the command line: ``--missing zero`` for ``missing="zero"``."""
+"""Errors as the command line words them: ``--missing zero`` for ``missing="zero"``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of click, or of 
 
 
 def in_options(error: BaseException | None) -> str:
-    """Return the message of an error, with its options as the command line takes them."""
+    """Return the message of an error with its options as the command line takes them."""
     return error.told(_words) if isinstance(error, Explained) else str(error or "")
 
 
@@ -33,7 +33,7 @@ def _quoted(text: str) -> str:
 
 
 class Commands(TyperGroup):
-    """Commands whose wrong usage is a ValueError, so that it reads like every other error."""
+    """A group of commands that raises ValueError on wrong usage, so that it is reported like any other error."""
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         """Parse the options before the command."""
@@ -65,7 +65,7 @@ def _usage(error: Any) -> str:
 
 
 def whole_number(minimum: int) -> Any:
-    """Return a parser of whole numbers that are not less than a minimum."""
+    """Return a parser of whole numbers of at least `minimum`."""
 
     def parse(text: str) -> int:
         try:

@@ -23,7 +23,7 @@ _FILE = b"file"  # in the metadata of the schema: the file that the rows are fro
 
 
 def write_buckets(path: Path, reader: Reader, side: str, scorer: Scorer, names: Sequence[str], buckets: int) -> None:
-    """Write the rows of a file to an Arrow file, each run of rows as one batch per bucket."""
+    """Write the rows of a file to an Arrow file, bucket by bucket, with one batch per bucket."""
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with whole_file(path) as unfinished:
         cuts = (_cut(rows, buckets, reader) for rows in _held(stored_rows(reader, side, scorer, names)))
@@ -36,7 +36,7 @@ def write_buckets(path: Path, reader: Reader, side: str, scorer: Scorer, names: 
 
 
 def _held(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Join tables until they hold about `_HELD` bytes."""
+    """Join tables until they have about `_HELD` bytes."""
     held: list[pa.Table] = []
     size = 0
     for table in tables:
@@ -50,9 +50,10 @@ def _held(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _cut(rows: pa.Table, buckets: int, reader: Reader) -> list[pa.RecordBatch]:
-    """The rows of each bucket."""
+    """Return the rows of each bucket."""
     if rows["question_id"].null_count:
         raise FormatError(reader.detected.path, "no question_ids. Expected them in every file or in none.")
+    # Both sides of a question fall into the same bucket, and so do repeats of an id.
     own = (fingerprints_of(rows["question_id"]) % np.uint64(buckets)).astype(np.min_scalar_type(buckets))
     order = number_array(np.argsort(own, kind="stable"))  # 16 bits and fewer are sorted by their digits, in no time
     [batch] = rows.combine_chunks().take(order).combine_chunks().to_batches()
@@ -61,19 +62,20 @@ def _cut(rows: pa.Table, buckets: int, reader: Reader) -> list[pa.RecordBatch]:
 
 
 class BucketSide(Side):
-    """The rows of one side that fall into one of `buckets` buckets, from the files that `write_buckets` wrote."""
+    """The rows of one side in one bucket, from the files that `write_buckets` wrote."""
 
     def __init__(self, paths: Sequence[Path], bucket: int, buckets: int) -> None:
         super().__init__()
         self._paths, self._bucket, self._buckets = paths, bucket, buckets
 
     def tables(self) -> Iterator[pa.Table]:
-        """Read the rows, as one table."""
+        """Read the rows as one table."""
         batches: list[pa.RecordBatch] = []
         self.files.clear()
         self.rows.clear()
         for path in self._paths:
             with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+                # A file too large to be ordered at once has the batches of all buckets several times over.
                 numbers = range(self._bucket, reader.num_record_batches, self._buckets)
                 own = [reader.get_batch(number) for number in numbers]
                 self.files.append(os.fsdecode(reader.schema.metadata[_FILE]))

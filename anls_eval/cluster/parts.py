@@ -1,4 +1,4 @@
-"""One part of a data set is scored to one file and its totals, whole or not at all, so that a run can continue."""
+"""A part of a data set is scored to one file and its totals, whole or not at all, so that a run can be continued."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VALUES = "prediction", "answers"
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What all tasks have in common; pairs are of the predictions and the references."""
+    """What all tasks have in common; pairs are for the predictions and the references."""
 
     out: Path  # the folder of the work and of the results, which every worker can read and write
     keep_rows: bool  # whether the rows of the parts are results
@@ -39,12 +39,12 @@ class Job:
 
     @property
     def work(self) -> Path:
-        """The folder of what is not a result."""
+        """The folder of everything that is not a result."""
         return self.out / "_work"  # tools that read a folder of Parquet files leave such names out
 
     @property
     def rows(self) -> Path:
-        """The folder of the rows that were matched by id across files, if they were."""
+        """The folder of the rows that are matched by id across files; absent if files are paired."""
         return self.work / "rows"
 
     def open(self, side: str, piece: Piece) -> Reader:
@@ -72,7 +72,7 @@ class Piece:
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """The name of the piece in messages."""
         if self.rows is not None:
             return f"{self.paths[0]}, rows {self.rows[0]} to {self.rows[1] - 1}"
         return self.paths[0] + (f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else "")
@@ -84,20 +84,24 @@ class UnpairedError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """One task of scoring: its number, and a hash of what goes into it. If that changes, the part is scored again."""
+    """One scoring task: its number and a hash of its inputs; if the hash changes, the part is scored again."""
 
     number: int
     identity: str
 
     @property
     def name(self) -> str:
-        """The name of its files in the folder of the results."""
+        """The name of its files in the output folder."""
         return f"part-{self.number:05d}"
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """The name of the part in messages."""
         return self.name
+
+    def record(self, job: Job) -> Path:
+        """Return the path of the totals, which are written last: with them, the part is finished."""
+        return job.work / f"{self.name}.json"
 
     def sides(self, job: Job) -> Sides:
         """Open both sides."""
@@ -114,7 +118,7 @@ class FilePart(Part):
 
     @property
     def label(self) -> str:
-        """What messages call it: the file of predictions."""
+        """The name of the part in messages: its prediction file."""
         return self.predictions.label
 
     def sides(self, job: Job) -> Sides:
@@ -124,13 +128,13 @@ class FilePart(Part):
 
 @dataclasses.dataclass(frozen=True)
 class BucketPart(Part):
-    """The rows of all files whose ids fall into one of `buckets`; `pieces` are the numbers of pieces on both sides."""
+    """The rows of all files whose ids fall into one of `buckets`; `pieces` is the number of pieces of each side."""
 
     buckets: int
     pieces: tuple[int, int]
 
     def sides(self, job: Job) -> Sides:
-        """The rows of the bucket in all files that could be read."""
+        """Open the rows of the bucket in all files that could be read."""
         paths = (
             [path for number in range(pieces) if (path := rows_path(job, side, number)).exists()]
             for side, pieces in zip(SIDES, self.pieces, strict=True)
@@ -141,7 +145,7 @@ class BucketPart(Part):
 
 @dataclasses.dataclass(frozen=True)
 class ShuffledPiece:
-    """A piece, by its side and its number on that side, whose rows are put into buckets."""
+    """A piece whose rows are put into buckets, identified by its side and its number on that side."""
 
     side: str
     number: int
@@ -151,12 +155,16 @@ class ShuffledPiece:
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """The name of the piece in messages."""
         return self.piece.label
+
+    def record(self, job: Job) -> Path:
+        """Return the path of totals with the notes, which are written last; the rows are removed once scored."""
+        return rows_path(job, self.side, self.number).with_suffix(".json")
 
 
 def rows_path(job: Job, side: str, number: int) -> Path:
-    """Where the rows of one piece are, in buckets."""
+    """Return the path of the rows of one piece, in buckets."""
     return job.rows / f"{side}-{number:05d}.arrow"
 
 
@@ -185,48 +193,39 @@ def score_part(part: Part, job: Job) -> int:
         raise UnpairedError(part.label)
     with whole_file(job.work / f"{part.name}.npy") as path, path.open("wb") as stream:
         np.save(stream, run.fingerprints)
-    _finish(job.work / f"{part.name}.json", part.identity, run.totals)
+    _finish(part, job, run.totals)
     return run.totals.n
 
 
-def totals_of(part: Part, job: Job) -> Totals | None:
-    """The totals of a part that is finished."""
-    return _finished(job.work / f"{part.name}.json", part.identity)
+def _finish(task: Part | ShuffledPiece, job: Job, totals: Totals) -> None:
+    with whole_file(task.record(job)) as unfinished:
+        unfinished.write_text(json.dumps({"identity": task.identity, "totals": totals.to_json()}), encoding="utf-8")
+
+
+def totals_of(task: Part | ShuffledPiece, job: Job) -> Totals | None:
+    """Return the totals of a part or shuffled piece, or None if it is not finished."""
+    try:
+        own = json.loads(task.record(job).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return Totals.from_json(own["totals"]) if own["identity"] == task.identity else None
 
 
 def shuffle_piece(file: ShuffledPiece, job: Job) -> None:
     """Put the rows of a piece into buckets by their ids, unless that is done."""
     path = rows_path(job, file.side, file.number)
-    if not (path.exists() and shuffled_totals(file, job)):
+    if not (path.exists() and totals_of(file, job)):
         reader = job.open(file.side, file.piece)
         write_buckets(path, reader, file.side, job.options.scorer(), job.options.by, file.buckets)
-        _finish(path.with_suffix(".json"), file.identity, Totals(notes=dict.fromkeys(reader.detected.notes)))
-
-
-def shuffled_totals(file: ShuffledPiece, job: Job) -> Totals | None:
-    """The notes of a piece whose rows were put into buckets, which are removed when these are scored."""
-    return _finished(rows_path(job, file.side, file.number).with_suffix(".json"), file.identity)
+        _finish(file, job, Totals(notes=dict.fromkeys(reader.detected.notes)))
 
 
 def has_repeats(names: Sequence[str], share: tuple[int, int], job: Job) -> bool:
-    """Whether a question_id seems to be in two of these parts, by the fingerprints from `share[0]` to `share[1]`."""
+    """Return whether two parts seem to share a question_id with a fingerprint from `share[0]` up to `share[1]`."""
     every = [np.load(job.work / f"{name}.npy", mmap_mode="r") for name in names]
     return come_twice([own[_below(own, share[0]) : _below(own, share[1])] for own in every])
 
 
 def _below(ordered: npt.NDArray[np.uint64], bound: int) -> int:
-    """How many are less than the bound, which can be 2**64."""
+    """Return how many fingerprints are below the bound, which can be 2**64."""
     return int(np.searchsorted(ordered, np.uint64(bound - 1), side="right")) if bound else 0
-
-
-def _finish(path: Path, identity: str, totals: Totals) -> None:
-    with whole_file(path) as unfinished:
-        unfinished.write_text(json.dumps({"identity": identity, "totals": totals.to_json()}), encoding="utf-8")
-
-
-def _finished(path: Path, identity: str) -> Totals | None:
-    try:
-        own = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    return Totals.from_json(own["totals"]) if own["identity"] == identity else None

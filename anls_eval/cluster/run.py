@@ -45,7 +45,6 @@ from anls_eval.cluster.parts import (
     rows_path,
     score_part,
     shuffle_piece,
-    shuffled_totals,
     totals_of,
 )
 from anls_eval.errors import AnlsError, Explained, Remedy, located
@@ -87,7 +86,7 @@ class DatasetScore:
 
 
 class BadPartsError(FilesError):
-    """Some parts cannot be read or scored. The others are finished, and stay finished in `out`, if that is kept."""
+    """Some parts cannot be read or scored; the others are finished, and are kept in `out` if it was given."""
 
     def __init__(self, errors: Mapping[str, AnlsError], out: Path | None) -> None:
         resume = [Remedy("resume", True, "continue once these are fixed")]
@@ -100,16 +99,16 @@ class BadPartsError(FilesError):
 
     @property
     def bad(self) -> dict[str, str]:
-        """The parts, with the reason."""
+        """The reason for each bad part."""
         return {part: str(error) for part, error in self.errors.items()}
 
 
 class LostWorkersError(Explained, ChildProcessError):
-    """The workers or the cluster failed. What they finished is kept."""
+    """The workers or the cluster failed; what they finished is kept."""
 
 
 class InterruptedRunError(Explained, KeyboardInterrupt):
-    """Ctrl-C. What was finished is kept."""
+    """The run was interrupted with Ctrl-C; what was finished is kept."""
 
 
 _RESUME = Remedy("resume", True, "continue")
@@ -234,7 +233,7 @@ def score_dataset(
 
 
 def _folder(out: str | os.PathLike[str] | None, client: Client | str | None, stack: contextlib.ExitStack) -> Path:
-    """The folder of the results, or a temporary one, which workers on other machines may see in the current folder."""
+    """Return the output folder, or a temporary one: the current folder may be visible to workers on other machines."""
     if out is not None:
         return Path(out).absolute()
     where = None if client is None else Path.cwd()
@@ -242,7 +241,7 @@ def _folder(out: str | os.PathLike[str] | None, client: Client | str | None, sta
 
 
 def known_rows(given: Paths) -> int | None:
-    """The rows of all files, if they are Parquet, which says it before they are read."""
+    """Return the number of rows in Parquet files from their metadata; None for other formats."""
     paths = part_paths(given)
     if not all(path.endswith(".parquet") for path in paths):
         return None
@@ -258,14 +257,14 @@ def _are(n: int) -> str:
 
 
 def part_paths(given: Paths, format_name: str | None = None) -> list[str]:
-    """List the files of `files.many.file_paths` by names that are valid in every process on this machine."""
+    """List the files as `files.many.file_paths` does, by names that are valid in every process on this machine."""
     paths = file_paths(given, format_name)
     return [str(Path(path).absolute()) if Path(path).exists() else path for path in paths]
 
 
 @contextlib.contextmanager
 def local_client(workers: int | None = None, memory_limit: str | int = "auto") -> Iterator[Client]:
-    """Start workers on this machine, by default one per processor, each a process with one thread; end them at exit."""
+    """Start workers on this machine, by default one per processor, with one thread each; end them at exit."""
     # Tasks hold no data that could be spilled, and a worker that pauses for lack of memory would wait forever.
     settings: dict[str, Any] = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
     if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker that imports the script again
@@ -291,7 +290,7 @@ def local_client(workers: int | None = None, memory_limit: str | int = "auto") -
 
 @contextlib.contextmanager
 def _interrupted_afterwards() -> Iterator[None]:
-    """Delay Ctrl-C until all workers have started: before, Dask cannot close them, and prints tracebacks."""
+    """Delay Ctrl-C until all workers have started: Dask cannot close them earlier, and prints tracebacks."""
     if sys.platform == "win32":
         yield
         return
@@ -343,7 +342,7 @@ _Pair = tuple[Piece, Piece]
 
 
 def _looked_at(job: Job, files: _Files, given: tuple[Paths, Paths | None]) -> tuple[Job, bool]:
-    """The job with what the first files turned out to be, and whether they have question_ids."""
+    """Return the job with what the first file of each side is like, and whether both sides have question_ids."""
     predictions, references = given[0], given[0] if given[1] is None else given[1]
     of_documents = [
         is_several(own, job.format) and are_documents(paths, value, job.format, columns)
@@ -386,7 +385,7 @@ def _prepare(job: Job, resume: bool) -> None:
 
 
 def _tidy(job: Job, parts: Sequence[Part]) -> None:
-    """Remove what earlier runs left that is no part any more, and the unfinished files of workers that died."""
+    """Remove files of parts that no longer exist, and unfinished files of workers that died."""
     names = {part.name for part in parts}
     for folder in (job.out, job.work):
         for path in (*folder.glob("part-*"), *folder.glob(".part-*")):
@@ -395,7 +394,7 @@ def _tidy(job: Job, parts: Sequence[Part]) -> None:
 
 
 def _identity(job: Job, pieces: Sequence[Piece], buckets: int = 0) -> str:
-    """What tells whether the same was scored before: the options, and which files these are."""
+    """Return a hash of the options and of the state of the files, which changes if either does."""
     rules = job.options.scorer().signature(0, "error")
     choices = [FINGERPRINTS, rules, job.options.by, job.read_by, job.format, job.columns, buckets]
     states = [(piece.rows, list(map(_state, piece.paths))) for piece in pieces]
@@ -415,7 +414,7 @@ def _state(path: str) -> tuple[str, int, int] | tuple[str]:
 
 
 class _Found(NamedTuple):
-    """The finished parts, and what is known of the others."""
+    """The finished parts, and what is known about the others."""
 
     parts: Sequence[Part]
     resumed: int
@@ -424,7 +423,7 @@ class _Found(NamedTuple):
 
 
 def _pairs(job: Job, files: _Files) -> list[_Pair] | None:
-    """Return the pieces to pair: files by their order, large ones in parts; None if their numbers differ."""
+    """Pair files in their order, large ones in pieces; None if their numbers differ."""
     if any(job.documents):
         predictions, references = (_pieces(job, side, paths) for side, paths in zip(SIDES, files, strict=True))
         return list(zip(predictions, references, strict=True)) if len(predictions) == len(references) else None
@@ -434,7 +433,7 @@ def _pairs(job: Job, files: _Files) -> list[_Pair] | None:
 
 
 def _divided(job: Job, paths: tuple[str, str]) -> list[_Pair]:
-    """Two paired files, divided where the one with the larger row groups can be."""
+    """Pair two files piece by piece, divided at the row groups of the one with the larger ones."""
     cuts = [_cuts(job, side, path) for side, path in zip(SIDES, paths, strict=True)]
     if not all(cuts) or cuts[0][-1] != cuts[1][-1]:
         return [(Piece((paths[0],)), Piece((paths[1],)))]
@@ -443,7 +442,7 @@ def _divided(job: Job, paths: tuple[str, str]) -> list[_Pair]:
 
 
 def _pieces(job: Job, side: str, paths: Sequence[str]) -> list[Piece]:
-    """The files of one side: documents some at a time, large files in parts."""
+    """Divide the files of one side into pieces: large files by rows, documents into groups of files."""
     if job.documents[SIDES.index(side)]:
         ordered = sorted(paths, key=document_id)
         return [Piece(tuple(ordered[start : start + _DOCUMENTS])) for start in range(0, len(paths), _DOCUMENTS)]
@@ -451,7 +450,7 @@ def _pieces(job: Job, side: str, paths: Sequence[str]) -> list[Piece]:
 
 
 def _cuts(job: Job, side: str, path: str) -> tuple[int, ...]:
-    """The rows at which a large file can be divided; none where it cannot, or cannot be read."""
+    """Return the rows at which a large file can be divided; empty if it cannot be divided or read."""
     try:
         return job.open(side, Piece((path,))).cuts if Path(path).stat().st_size >= _LARGE_BYTES else ()
     except (OSError, ValueError):
@@ -459,7 +458,7 @@ def _cuts(job: Job, side: str, path: str) -> tuple[int, ...]:
 
 
 def _stretches(cuts: Sequence[int]) -> list[tuple[int, int] | None]:
-    """The first and last but one row of each part of a file with these cuts; None stands for the whole file."""
+    """Return the range of rows of each piece of a file with these cuts; None stands for the whole file."""
     bounds = [0]
     for cut in cuts:
         if cut - bounds[-1] >= _PIECE_ROWS:
@@ -488,7 +487,7 @@ def _paired(engine: _Engine, pairs: Sequence[_Pair], has_ids: bool, skip_bad: bo
 
 
 def _have_repeats(engine: _Engine, parts: Sequence[Part]) -> bool:
-    """Whether an id seems to be in two parts, in shares of all fingerprints that fit in memory."""
+    """Return whether an id seems to be in two parts, checked in shares of all fingerprints that fit in memory."""
     identity = _hash([part.identity for part in parts])
     checked = engine.job.work / "without_repeats"
     if checked.exists() and checked.read_text() == identity:  # by an earlier run
@@ -510,7 +509,7 @@ def _have_repeats(engine: _Engine, parts: Sequence[Part]) -> bool:
 
 
 def _shuffled(engine: _Engine, files: _Files, pairs: Sequence[_Pair] | None, skip_bad: bool) -> _Found:
-    """Bring the rows of all files together by their ids, and score them."""
+    """Match the rows of all files by id, and score them."""
     job = engine.job
     if not job.rows.exists():
         for path in job.work.glob("part-*"):  # of files that were paired by mistake
@@ -527,7 +526,7 @@ def _shuffled(engine: _Engine, files: _Files, pairs: Sequence[_Pair] | None, ski
         for side, own in zip(SIDES, pieces, strict=True)
         for number, piece in enumerate(own)
     ]
-    errors = engine.each(shuffle_piece, [file for file in all_files if not shuffled_totals(file, job)])
+    errors = engine.each(shuffle_piece, [file for file in all_files if not totals_of(file, job)])
     for file in errors:
         rows_path(job, file.side, file.number).unlink(missing_ok=True)  # of an earlier run, before it was damaged
     good = [file for file in all_files if file not in errors]
@@ -541,7 +540,7 @@ def _shuffled(engine: _Engine, files: _Files, pairs: Sequence[_Pair] | None, ski
     resumed, unscored = engine.score(parts)
     if unscored:
         raise next(iter(unscored.values()))  # an error of the ids, not of a part
-    notes = dict.fromkeys(note for file in good for note in (shuffled_totals(file, job) or Totals()).notes)
+    notes = dict.fromkeys(note for file in good for note in (totals_of(file, job) or Totals()).notes)
     for path in job.rows.iterdir():
         if path.suffix != ".json":
             path.unlink()
@@ -549,7 +548,7 @@ def _shuffled(engine: _Engine, files: _Files, pairs: Sequence[_Pair] | None, ski
 
 
 def _left_out(errors: Mapping[Any, Exception], job: Job, skip_bad: bool) -> dict[str, str]:
-    """Return what is left out with the reasons, or raise them."""
+    """Return the reason for each item that is left out, or raise them."""
     if errors and not skip_bad:
         raise BadPartsError(
             {item.label: located("", error) for item, error in errors.items()}, job.out if job.keep_rows else None
@@ -567,7 +566,7 @@ def _first_of(bad: Mapping[str, str]) -> str:
 
 
 def _blamed_on(bad: Mapping[str, str], error: ValueError, keep_rows: bool) -> AnlsError:
-    """Return the error of ids on one side only, which may have been in files that are left out."""
+    """Return the error of unmatched ids, with the files that were left out and may have held them."""
     found = located("", error)
     are = f"{counted(len(bad), 'file')} {_are(len(bad))}"
     resume = [Remedy("resume", True, "continue once they are fixed")] if keep_rows else []
@@ -580,7 +579,7 @@ _Value = TypeVar("_Value")
 
 
 class _Engine:
-    """Runs the tasks of one job on the workers, which `start` provides with the first task: there may be none."""
+    """Runs the tasks of one job on workers, which are started with the first task, if there is one."""
 
     def __init__(self, start: Callable[[], Client], job: Job, on_progress: Callable[[int], None] | None = None) -> None:
         self._start, self.job, self._on_progress = start, job, on_progress
@@ -592,12 +591,12 @@ class _Engine:
         return self._start()
 
     def score(self, parts: Sequence[Part]) -> tuple[int, dict[Part, Exception]]:
-        """Score the unfinished parts; return how many were finished, and the errors of bad parts."""
+        """Score the unfinished parts; return the number of parts finished before, and the errors of bad parts."""
         finished = {part: own.n for part in parts if (own := totals_of(part, self.job)) is not None}
         self.scored = 0
         self._advance(sum(finished.values()))
         unfinished = [part for part in parts if part not in finished]
-        outdated = sum((self.job.work / f"{part.name}.json").exists() for part in unfinished)
+        outdated = sum(part.record(self.job).exists() for part in unfinished)
         if outdated:
             note = (
                 f"{counted(outdated, 'part')} that an earlier run finished {_are(outdated)} scored again, because the "
@@ -613,7 +612,7 @@ class _Engine:
         items: Sequence[_Item],
         on_value: Callable[[_Value], object] = lambda value: None,
     ) -> dict[_Item, Exception]:
-        """Call a function with each item, in any order; return the items at fault with their errors."""
+        """Call a function with each item, in any order; return the items that failed with their errors."""
         if not items:
             return {}
         futures = dict(zip(self.client.map(function, items, job=self.job, pure=False), items, strict=True))
@@ -653,5 +652,5 @@ class _Engine:
 
 
 def _is_busy(keys: set[str], dask_worker: Worker) -> bool:
-    """Whether a worker runs one of these tasks, which may have been cancelled."""
+    """Return whether a worker still runs one of these tasks, which may have been cancelled."""
     return any(task.key in keys for task in dask_worker.state.executing)

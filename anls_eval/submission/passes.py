@@ -44,7 +44,7 @@ SIDES = "predictions", "references"
 
 
 class Side:
-    """The rows of one side, in one file or several, as `questions.stream.Alignment` takes them."""
+    """The rows of one side, in one file or several, as `questions.stream.Alignment` reads them."""
 
     def __init__(self, files: Sequence[str] = (), notes: tuple[str, ...] = ()) -> None:
         self.files, self.notes = list(files), notes
@@ -79,7 +79,7 @@ class OptionWords(TypedDict, total=False):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Options:
-    """How a submission is scored, as the arguments of `score_submission` say, with every option checked."""
+    """The options of `score_submission`, checked."""
 
     protocol: str | Protocol = "standard"
     threshold: Threshold = None
@@ -103,7 +103,7 @@ class Options:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns to read beside the usual ones."""
+        """The columns to read besides those with a role."""
         clusters = [] if self.cluster_by is None else [self.cluster_by]
         return tuple(dict.fromkeys((*self.by, *self.columns, *clusters)))
 
@@ -113,11 +113,12 @@ ScoredRows = tuple[pa.Table, npt.NDArray[np.float64], Any]
 
 
 class Pass:
-    """One pass over both sides: scores the questions, adds up their `totals`, and keeps questions if asked to."""
+    """One pass over both sides, which scores the questions block by block and adds up their `totals`."""
 
     def __init__(
         self, sides: Sides, options: Options, whole: bool, *, keep: bool = False, measure: bool = False
     ) -> None:
+        # As a `whole`, sides can drop repeated ids. `keep` keeps all questions, not only their documents if named.
         self.scorer, self.totals = options.scorer(), Totals(notes=dict.fromkeys((*sides[0].notes, *sides[1].notes)))
         self.measures = measure and isinstance(self.scorer, TextScorer)
         self._options, self._keep = options, keep
@@ -137,11 +138,11 @@ class Pass:
 
     @property
     def fingerprints(self) -> npt.NDArray[np.uint64]:
-        """Afterwards, those of the questions, in order."""
+        """The fingerprints of the questions in order, once all are read."""
         return self._alignment.fingerprints
 
     def questions(self) -> Iterator[pa.Table]:
-        """The questions, block by block."""
+        """Yield the questions block by block."""
         yield from self._alignment
         self.totals.note("missing", *first_ids(self._alignment.missing))
         self.totals.note("unknown", *first_ids(self._alignment.unknown))
@@ -169,7 +170,7 @@ class Pass:
             yield questions, scores, found
 
     def rows(self, detailed: bool, on_progress: Callable[[int], None] | None = None) -> Iterator[pa.RecordBatch]:
-        """Score block by block, and return the rows for a file."""
+        """Score block by block, and yield the rows for a file."""
         for questions, scores, found in self.scored(detailed, on_progress):
             details = self.scorer.columns(questions, found) if detailed else {}
             ids = decode_texts(questions["question_id"].combine_chunks(), TEXTS)
@@ -182,17 +183,17 @@ class Pass:
 
     @property
     def scores(self) -> npt.NDArray[np.float64]:
-        """Afterwards, the scores of the questions in `kept`."""
+        """The scores of the questions in `kept`, once all are scored."""
         return np.concatenate([scores for _, scores, _ in self.kept])
 
     @property
     def kept_questions(self) -> pa.Table:
-        """Afterwards, the questions in `kept`."""
+        """The questions in `kept`, once all are scored."""
         return pa.concat_tables([questions for questions, *_ in self.kept]).combine_chunks()
 
 
 class FileSide(Side):
-    """The rows of one side in files; `names` are columns to keep if the reader reads them."""
+    """The rows of one side in files, with the columns in `names` that the reader reads."""
 
     def __init__(self, reader: Reader, side: str, scorer: Scorer, names: Sequence[str]) -> None:
         super().__init__([part.detected.path for part in reader.parts], reader.detected.notes)
@@ -200,7 +201,7 @@ class FileSide(Side):
         self._tables = [functools.partial(stored_rows, part, side, scorer, names) for part in reader.parts]
 
     def tables(self) -> Iterator[pa.Table]:
-        """Read the rows from the start, and compare the lengths of files that are paired without ids."""
+        """Read the rows from the start; without ids, check that paired files have the same number of rows."""
         self.rows.clear()
         for tables in self._tables:
             n, has_ids = 0, True
@@ -214,7 +215,7 @@ class FileSide(Side):
 
 
 def _check_lengths(own: FileSide, other: FileSide) -> None:
-    """Refuse a file whose counterpart has another number of rows, once both have been read."""
+    """Refuse a file whose counterpart has a different number of rows, once both have been read."""
     at = len(own.rows) - 1
     if len(other.rows) > at and own.rows[at] != other.rows[at]:
         order = ": files without ids are paired by the natural order of their names" if len(own.files) > 1 else ""
@@ -253,7 +254,7 @@ def counted(n: int, noun: str) -> str:
 
 
 def stored_rows(reader: Reader, side: str, scorer: Scorer, names: Sequence[str]) -> Iterator[pa.Table]:
-    """Read the rows of one file, checked and stored as the scorer takes them; an error names its row."""
+    """Read the rows of one file, checked and in the form that the scorer stores; an error names its row."""
     for batch in reader.batches():
         given = batch.question_ids
         ids = pa.nulls(len(batch)) if given is None else given
@@ -276,7 +277,7 @@ def _place(reader: Reader, batch: Batch, side: str) -> Callable[[int], str]:
 
 
 def _labels(column: Any) -> pa.Array:
-    """The values of a column as lists of texts, most of them of one."""
+    """Return the values of a column as lists of texts, mostly of one text each."""
     if isinstance(column, pa.Array) and not pa.types.is_nested(column.type):
         with contextlib.suppress(pa.ArrowException):  # durations, bytes and others, of which Python makes texts
             texts = column.cast(pa.large_string())
@@ -297,7 +298,7 @@ def _check_documents(questions: pa.Table, name: str) -> None:
 
 
 def _grouped(labels: pa.Array, scores: Any) -> Iterator[tuple[str, dict[float, int]]]:
-    """The number of questions by label and score."""
+    """Count the questions by label and score."""
     names = labels.flatten().dictionary_encode()
     # Complex numbers are sorted by label, then by score. Arrow's group_by would import pyarrow.dataset and pandas.
     pairs = as_ints(names.indices) + 1j * scores[as_ints(pc.list_parent_indices(labels))]

@@ -256,7 +256,7 @@ _Result = TypeVar("_Result")
 
 
 def in_a_stream_or_whole(read: Callable[[bool], _Result]) -> _Result:
-    """Read the files in a stream, or where an id seems to come twice, once more as a whole."""
+    """Read the files in a stream, and once more as a whole if an id seems to repeat."""
     try:
         return read(False)
     except RepeatedIdError:
@@ -264,7 +264,7 @@ def in_a_stream_or_whole(read: Callable[[bool], _Result]) -> _Result:
 
 
 def sides_with(predictions: Reader, references: Reader, options: Options) -> tuple[Reader, Reader]:
-    """Return both readers, such that each column of the options is read from one of them."""
+    """Return readers of both sides, each of which reads the columns of the options that it has."""
     references = options.scorer().open_references(references)
     of_references = [name for name in options.names if name in references.names]
     of_predictions = [name for name in options.names if name not in references.names and name in predictions.names]
@@ -279,7 +279,7 @@ def sides_with(predictions: Reader, references: Reader, options: Options) -> tup
 
 
 def _noted(references: Reader, options: Options) -> Reader:
-    """Add a note where one document seems to have been read as a table of its keys."""
+    """Add a note if a single document seems to have been read as a table of its keys."""
     own = references.detected
     if options.scorer().metric != "anls_star_score" or own.container != "json" or own.columns.get("question_id") != KEY:
         return references
@@ -338,6 +338,6 @@ def _notes(totals: Totals, n: int, options: Options) -> list[str]:
 
 
 def _id_texts(table: pa.Table) -> list[str]:
-    """The ids, or else the numbers of the rows."""
+    """Return the ids, or the row numbers if there are none."""
     ids = decode_texts(table["question_id"].combine_chunks(), TEXTS)
     return [str(row) if own is None else own for row, own in enumerate(as_list(ids))]

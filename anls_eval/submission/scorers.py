@@ -1,4 +1,4 @@
-"""How questions are stored and scored: as texts, as trees, or as a leaderboard does."""
+"""How questions are stored and scored: as texts, as trees, or by the rules of a leaderboard."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _Where = Callable[[int], str]
 
 
 class Scorer:
-    """Scores blocks of questions, held as JSON text unless `stored` and `read` do it otherwise."""
+    """Scores questions block by block; stores them as JSON text unless a subclass stores them otherwise."""
 
     metric = "anls_score"
 
@@ -127,7 +127,7 @@ class TextScorer(Scorer):
         return texts, decode_texts(questions["answers"].combine_chunks(), TEXT_LISTS)
 
     def score(self, questions: pa.Table, detailed: bool, totals: Totals) -> tuple[_Floats, Measured | None]:
-        """Score texts; what explains the scores is `Measured`."""
+        """Score texts; the details are `Measured`."""
         scored = score_columns(*self.read(questions), self.rules, detailed)
         _note_rows(totals, "unanswered", scored.unanswered, questions)
         if scored.padding_gains:
@@ -136,7 +136,7 @@ class TextScorer(Scorer):
         return scored.scores, scored.measured
 
     def columns(self, questions: pa.Table, found: Measured) -> dict[str, pa.Array]:
-        """The closest answer, how far it is, and the class of loss."""
+        """Return the closest answer, its distance, and the class of loss."""
         texts, options = self.read(questions)
         closest, nowhere = closest_answers(options, found), found.closest < 0
         similarities = np.asarray(compute_similarity(found.distances, found.lengths, self.rules), dtype=np.float64)
@@ -150,7 +150,7 @@ class TextScorer(Scorer):
         }
 
     def notes(self, totals: Totals) -> list[str]:
-        """Warn of predictions that are None, and of padding that raised the score."""
+        """Warn about predictions that are None, and about whitespace that raised the score."""
         unanswered = noted(*totals.noted("unanswered"))
         padded, gain = totals.counts["padded"], float(totals.at("padding gain").total)
         return text_sentences(totals.n, unanswered, padded, totals.scores.mean, gain, self.rules)
@@ -161,7 +161,7 @@ def _missing(questions: pa.Table) -> npt.NDArray[np.bool_]:
 
 
 def _note_rows(totals: Totals, what: str, rows: list[int], questions: pa.Table) -> None:
-    """Count these rows of a block that are not missing, and keep the ids of the first ones."""
+    """Count these rows of a block, except missing ones, and keep the ids of the first ones."""
     missing = _missing(questions)
     rows = [row for row in rows if not missing[row]]
     if rows:
@@ -221,7 +221,7 @@ class TreeScorer(Scorer):
         }
 
     def notes(self, totals: Totals) -> list[str]:
-        """Warn of references read as alternatives, and of predictions that are JSON text."""
+        """Warn about references read as alternatives, and about predictions that are JSON text."""
         return sentences(totals.n, {what: noted(*totals.noted(what)) for what in SENTENCES})
 
     def key_scores(self, totals: Totals) -> dict[str, KeyMean]:
@@ -240,12 +240,12 @@ def _json(value: Any) -> str:
 
 
 class LeaderboardScorer(Scorer):
-    """Scores as a leaderboard does; the answer types are a column of the questions."""
+    """Scores questions by the rules of a leaderboard, with their answer types from a column."""
 
     rules: Leaderboard
 
     def open_references(self, references: Reader) -> Reader:
-        """Return a reader without variants of the answers, which the scripts of leaderboards ignore."""
+        """Return a reader without variants of the answers, which leaderboard scripts ignore."""
         return references.without_variants()
 
     def score(self, questions: pa.Table, detailed: bool, totals: Totals) -> tuple[_Floats, dict[str, pa.Array]]:

@@ -1,4 +1,4 @@
-"""Several submissions to the same questions: their scores side by side, ranked."""
+"""Several submissions to the same questions, scored and ranked."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def score_systems(
 
 
 def _different_names(paths: Sequence[str]) -> list[str]:
-    """The names of the systems; where those of files are the same, with their endings, or the folders before them."""
+    """Name each system after its file; if names clash, with extensions, then with the folder before."""
     names = list(map(system_name, paths))
     for longer in (lambda path: path.name, lambda path: str(Path(path.parent.name, path.name)), str):
         counts = collections.Counter(names)

@@ -37,7 +37,7 @@ class Totals:
         return self.scores.n
 
     def at(self, *path: str) -> Tally:
-        """The tally at a path; an empty one where nothing was counted."""
+        """Return the tally at a path, which is empty if nothing was counted there."""
         return self.tallies.get(path, Tally())
 
     def tally(self, path: Path, scores: npt.ArrayLike) -> None:
@@ -49,7 +49,7 @@ class Totals:
         self.tallies.setdefault(path, Tally()).counts.update(counts)
 
     def note(self, what: str, number: int, names: Iterable[str]) -> None:
-        """Count something to warn of, and keep the names of the first questions."""
+        """Count something to warn about, and keep the names of the first questions."""
         self.counts[what] += number
         own = self.first.setdefault(what, [])
         own += list(names)[: _FIRST - len(own)]

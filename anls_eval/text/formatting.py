@@ -1,8 +1,4 @@
-"""What two answers have in common apart from the way they are written: case, punctuation, articles, numbers, dates.
-
-A text has one or more readings, in which nothing is left of its formatting. Two texts are the same but for formatting
-if they share a reading. The rules look at characters and words, never at the meaning.
-"""
+"""Compare two answers apart from their formatting: they are the same if they share a reading without it."""
 
 import re
 import unicodedata
@@ -65,6 +61,9 @@ def _plain(text: str) -> str:
 
 def compare_wording(left: str, right: str) -> str:
     """Return ``"same"`` for texts that differ in formatting only, ``"contained"``, or ``"different"``."""
+    # Formatting is case, compatible characters, punctuation, articles, a currency that only one text names, thousands
+    # signs, decimal commas, zeros that do not change a number, and the way a date is written. Spaces between words, a
+    # percent sign, a minus before the first number and every other symbol count, and so does spelling.
     texts = _folded(left), _folded(right)
     readings = _readings(texts[0]), _readings(texts[1])
     if readings[0] & readings[1]:
@@ -120,7 +119,7 @@ _UNPUNCTUATED = _Unpunctuated()
 
 
 def _readings(text: str) -> set[str]:
-    """The folded text as plain words and numbers, with a decimal comma or not, words parted by punctuation or not."""
+    """Return the text as plain words and numbers, with and without a decimal comma and in-word punctuation."""
     texts = {text, _DECIMAL_COMMA.sub(lambda number: number[0].replace(".", "").replace(",", "."), text)}
     plain = {_SIGN.sub(rf"\1{_MINUS}", _CODE.sub(" ", _ARTICLE.sub("", each))) for each in texts}
     numbered = {_NUMBER.sub(_plain_number, each) for each in plain}
@@ -160,7 +159,7 @@ _Date = tuple[int, int, int]  # year, month, day; 0 where the text has none
 
 
 def _dates(text: str) -> set[_Date]:
-    """Every date that the whole folded text can be read as: 01/02/20 is one of two days in one of two centuries."""
+    """Return every date that the whole text can be read as: 01/02/20 is one of two days in one of two centuries."""
     numbers = _OF_NUMBERS.fullmatch(text)
     if numbers:
         first, _, second, third = numbers.groups()
@@ -178,7 +177,7 @@ def _dates(text: str) -> set[_Date]:
 
 
 def _valid(year: str, month: int, day: str) -> list[_Date]:
-    """The dates that these are, in both centuries if the year has two digits; none if they cannot be one."""
+    """Return these dates, in both centuries if the year has two digits; none if they are not valid."""
     if len(year) not in (0, 2, 4) or not 1 <= month <= 12 or len(day) > 2 or (day and not 1 <= int(day) <= 31):
         return []
     years = [1900 + int(year), 2000 + int(year)] if len(year) == 2 else [int(year or 0)]

@@ -1,4 +1,4 @@
-"""Measure a block of questions under many protocols: once for all that compare the same two texts."""
+"""Measure a block of questions under many protocols; a distance is measured once for all that compare equal texts."""
 
 import dataclasses
 import functools
@@ -73,7 +73,7 @@ def _taken(rows: Rows, mask: Bools) -> Rows:
 
 
 def _where(rows: Rows, has: Callable[[pa.LargeStringArray], pa.BooleanArray]) -> Bools:
-    """The questions whose prediction and answers all have a property."""
+    """Return the questions whose prediction and answers all have a property."""
     _, texts, options = rows
     if not len(texts):
         return np.zeros(0, dtype=bool)
@@ -89,7 +89,7 @@ def _counts(options: pa.LargeListArray) -> Ints:
 
 
 def _settled(block: Block, protocols: Sequence[Protocol]) -> Bools:
-    """The questions whose prediction is plain text and, as it is, one of the answers: every protocol finds it equal."""
+    """Return the questions whose prediction is plain text and equals an answer as it is, under every protocol."""
     counts = _counts(block.options)
     settled = np.zeros(len(counts), dtype=bool)
     if any(len(set(_steps(_on_plain_text(rules)))) > 1 for rules in protocols):  # capitals on one side only
@@ -105,7 +105,7 @@ def _settled(block: Block, protocols: Sequence[Protocol]) -> Bools:
 
 
 def _equal_part(rows: Ints, protocols: Sequence[Protocol]) -> Part:
-    """Questions whose prediction equals an answer; only their scores are right."""
+    """Return the scores of questions whose prediction equals an answer; only the scores are right."""
     zeros = np.zeros(len(rows), dtype=np.int64)
     by_score = {
         score: Measured(np.full(len(rows), score), zeros, zeros, zeros + 1, zeros > 0)
@@ -119,13 +119,13 @@ def _equal_part(rows: Ints, protocols: Sequence[Protocol]) -> Part:
 
 @functools.lru_cache(maxsize=1024)
 def _on_any_text(protocol: Protocol) -> Protocol:
-    """The same rules under one name, so that protocols that measure the same are equal."""
+    """Return the same rules under one name, so that protocols that measure the same are equal."""
     return dataclasses.replace(protocol, name="any")
 
 
 @functools.lru_cache(maxsize=1024)
 def _on_ascii_text(protocol: Protocol) -> Protocol:
-    """The simplest protocol that measures the same on ASCII, where case changes no length and composing nothing."""
+    """Return the simplest protocol that measures the same on ASCII, where case never changes a length."""
     steps = [tuple(step for step in own if step not in ("nfc", "nfkc")) for own in _steps(protocol)]
     if all("upper" in own and "lower" not in own for own in steps) and not protocol.zero_predictions:
         steps = [tuple("lower" if step == "upper" else step for step in own) for own in steps]
@@ -134,7 +134,7 @@ def _on_ascii_text(protocol: Protocol) -> Protocol:
 
 @functools.lru_cache(maxsize=1024)
 def _on_plain_text(protocol: Protocol) -> Protocol:
-    """The simplest protocol that measures the same on plain text."""
+    """Return the simplest protocol that measures the same on plain text."""
     simple = _on_ascii_text(protocol)
     steps = [tuple(step for step in own if step in ("lower", "upper")) for own in _steps(simple)]
     return _simplified(simple, "plain", steps, ["compared", "compared"])
@@ -215,7 +215,7 @@ def _length_kinds(rules: Protocol) -> tuple[str, str]:
 
 
 def _laxest(protocols: list[Protocol], lengths: Iterable[Ints]) -> tuple[Ints, Protocol]:
-    """What the laxest rules cannot keep even at the maximum length, no other can."""
+    """Return the laxest rules and the maximum lengths: what they cannot keep, no other protocol can."""
     laxest = min(protocols, key=lambda rules: (rules.exact_threshold, rules.keep == ">"))
     return functools.reduce(np.maximum, lengths), laxest
 
@@ -223,7 +223,7 @@ def _laxest(protocols: list[Protocol], lengths: Iterable[Ints]) -> tuple[Ints, P
 def _on_equal_texts(
     known: tuple[PreparedTexts, PreparedTexts, Distances], left: PreparedTexts, right: PreparedTexts, owner: Ints
 ) -> Distances:
-    """The known distances of the pairs that have the same two texts here."""
+    """Return the known distances of the pairs that have the same two texts here."""
     other_left, other_right, (distances, is_exact) = known
     same_left = as_bools(pc.equal(left.compared, other_left.compared))
     same_right = as_bools(pc.equal(right.compared, other_right.compared))

@@ -1,4 +1,4 @@
-"""Measure columns of texts: the one batch engine. Whatever needs a distance reads `Measured` and measures nothing."""
+"""Measure columns of texts. Whatever needs a distance reads `Measured` and measures nothing itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BLOCK_ROWS = 16_384  # questions measured at once: bounds the memory, and stays 
 
 
 class Measured(NamedTuple):
-    """What was measured of each question, as columns: the only source of whatever explains or changes its score."""
+    """What was measured of each question, as columns: the only source for scores and explanations."""
 
     scores: Floats  # from 0 to 1
     closest: Ints  # the index of the closest answer; -1 without a prediction
@@ -134,7 +134,7 @@ class _Pairs(NamedTuple):
 def _prepare_pairs(
     texts: pa.LargeStringArray, answers: pa.LargeStringArray, owner: Ints, is_open: Bools, rules: Protocol
 ) -> _Pairs:
-    """Keep only the questions that are open, and prepare their texts."""
+    """Keep only the open questions, and prepare their texts."""
     of_open = is_open[owner]
     owner = (np.cumsum(is_open) - 1)[owner[of_open]]
     left = prepare_texts(texts.filter(number_array(is_open)), rules.prediction_steps, rules.prediction_length)
@@ -158,7 +158,7 @@ def _measure_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules
 
 
 def _score_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: Protocol) -> Floats:
-    """Score a block, and measure only what that takes: most predictions equal an answer before any step is applied."""
+    """Score a block; most predictions equal an answer before any step is applied, and are not measured."""
     scores = np.zeros(len(texts))
     flat, owner = options.flatten(), as_ints(pc.list_parent_indices(options))
     is_open = as_bools(texts.is_valid())
@@ -181,7 +181,7 @@ def _score_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: 
 
 
 class Block(NamedTuple):
-    """Some thousand questions, as Arrow columns."""
+    """A few thousand questions as Arrow columns."""
 
     start: int  # the row of the first
     texts: pa.LargeStringArray
@@ -189,7 +189,7 @@ class Block(NamedTuple):
     stand_ins: dict[int, int]  # for lone surrogates: see `read_block`
 
     def rules(self, rules: Protocol) -> Protocol:
-        """Return the rules as they are for these texts."""
+        """Return the rules with stand-ins for lone surrogates."""
         return with_stand_ins(rules, self.stand_ins)
 
 
@@ -260,7 +260,7 @@ def closest_answers(options: Any, measured: Measured) -> list[str | None]:
 def padding_gains(
     texts: pa.LargeStringArray, options: pa.LargeListArray, scores: Floats, rules: Protocol
 ) -> list[float]:
-    """How far extra whitespace raised each score, in protocols that divide by raw lengths: around texts, or in runs."""
+    """Return how far extra whitespace raised each score, in protocols that divide by raw lengths."""
     if not _divides_by_raw_lengths(rules):
         return []
     partial = np.flatnonzero((scores > 0) & (scores < 1))  # whitespace cannot raise 0 to 0 or anything above 1
@@ -277,7 +277,7 @@ def padding_gains(
 
 
 def padding_gain_of_one(prediction: str | None, answers: list[str], score: float, rules: Protocol) -> list[float]:
-    """How far extra whitespace raised one score; empty if it did not."""
+    """Return how far extra whitespace raised one score; empty if it did not."""
     if prediction is None or not 0 < score < 1 or not _divides_by_raw_lengths(rules):
         return []
     strip = _strip_step(rules)
@@ -291,5 +291,5 @@ def _divides_by_raw_lengths(rules: Protocol) -> bool:
 
 
 def _strip_step(rules: Protocol) -> Callable[[str], str]:
-    """The step that removes whitespace which the protocol does not compare."""
+    """Return the step that removes whitespace that the protocol does not compare."""
     return STEPS["collapse" if "collapse" in rules.prediction_steps else "strip"]

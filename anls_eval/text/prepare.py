@@ -1,4 +1,4 @@
-"""Columns of texts made ready for comparison: in Arrow where text is ASCII, in Python where it is not."""
+"""Prepare columns of texts for comparison: in Arrow where text is ASCII, in Python where it is not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anls_eval.rules.steps import apply_steps, needed_steps
 
 
 class PreparedTexts(NamedTuple):
-    """A column of texts made ready for comparison."""
+    """A column of texts that are ready to be compared."""
 
     compared: pa.LargeStringArray
     sizes: npt.NDArray[np.int64]  # characters of the compared texts
@@ -91,7 +91,7 @@ def _collapsed(texts: pa.LargeStringArray) -> pa.LargeStringArray:
 
 
 def _is_ascii(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
-    """Whether each text is ASCII: faster than Arrow's way where few are not."""
+    """Return which texts are ASCII; faster than Arrow's function where few are not."""
     starts = text_starts(texts)
     wide = np.flatnonzero(text_bytes(texts) >= 0xC0) + starts[0]  # first bytes of characters beyond ASCII
     is_ascii = np.ones(len(texts), dtype=bool)
@@ -102,7 +102,7 @@ def _is_ascii(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
 def equal_answers(
     predictions: pa.LargeStringArray, answers: pa.LargeStringArray, owner: npt.NDArray[np.int64], fold: bool = False
 ) -> npt.NDArray[np.bool_]:
-    """Which answers equal their prediction, with `fold` whatever the case of ASCII letters."""
+    """Return which answers equal their prediction; with `fold`, the case of ASCII letters is ignored."""
     equal = np.zeros(len(owner), dtype=bool)
     same_size = np.flatnonzero(np.diff(text_starts(predictions))[owner] == np.diff(text_starts(answers)))
     # Only on what `take` made: Arrow's ASCII case kernels are wrong on a cast slice, whose offsets do not begin at 0.

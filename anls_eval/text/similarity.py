@@ -16,7 +16,7 @@ Numbers = Any  # an int or an int64 array: the formulas below are the same for b
 
 
 def compute_similarity(distance: Numbers, length: Numbers, rules: Protocol) -> Any:
-    """1 - distance / length; a length of 0 means two empty strings."""
+    """Return 1 - distance / length; a length of 0 means two empty strings."""
     if length.all() if isinstance(length, np.ndarray) else length:
         return 1 - distance / length
     empty = length == 0
@@ -24,7 +24,7 @@ def compute_similarity(distance: Numbers, length: Numbers, rules: Protocol) -> A
 
 
 def reaches_threshold(distance: Numbers, length: Numbers, rules: Protocol) -> Any:
-    """Whether the similarity reaches the threshold, compared in integers."""
+    """Return whether the similarity reaches the threshold, compared in integers."""
     exact = rules.exact_threshold
     length = np.maximum(length, 1) if isinstance(length, np.ndarray) else length or 1
     if isinstance(length, np.ndarray) and exact.denominator * int(length.max(initial=1)) >= 2**62:
@@ -34,7 +34,7 @@ def reaches_threshold(distance: Numbers, length: Numbers, rules: Protocol) -> An
 
 
 def max_kept_distance(length: int, rules: Protocol) -> int:
-    """The greatest distance that is kept for texts of up to this length: a search may give up beyond it."""
+    """Return the maximum distance that is kept for texts of this length: a search may give up beyond it."""
     exact = rules.exact_threshold
     return length * (exact.denominator - exact.numerator) // exact.denominator
 
@@ -47,7 +47,7 @@ def kept_similarity(distance: Numbers, length: Numbers, rules: Protocol) -> Any:
 
 
 def edit_costs(rules: Protocol) -> tuple[int, int, int]:
-    """Costs of inserting, deleting and replacing; replacing never costs more than deleting and inserting."""
+    """Return the costs of inserting, deleting and replacing; replacing never costs more than the other two."""
     return 1, 1, min(rules.substitution_cost, 2)
 
 
@@ -67,7 +67,7 @@ def measure_one(prediction: str | None, answers: Sequence[str], rules: Protocol)
 
 
 def compare_texts(prediction: str, left: str, answer: str, rules: Protocol) -> tuple[int, int]:
-    """The distance of a prediction, raw and after its steps, to an answer, and the length that it is divided by."""
+    """Return the distance of a prediction, raw and after its steps, to an answer, and the length to divide it by."""
     right = apply_steps(rules.answer_steps, answer)
     sides = LENGTHS[rules.prediction_length](prediction, left), LENGTHS[rules.answer_length](answer, right)
     return Levenshtein.distance(left, right, weights=edit_costs(rules)), max(map(len, sides))

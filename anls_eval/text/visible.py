@@ -1,4 +1,4 @@
-"""Characters that cannot be seen, or that a terminal obeys, in a form that can be seen."""
+"""Make characters visible that cannot be seen or that a terminal obeys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TERMINAL_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\
 
 
 def visible(text: str, *, spell_out: bool = False) -> str:
-    """Replace invisible characters by pictures or U+FFFD, or, with `spell_out`, by code points; then spaces too."""
+    """Replace invisible characters by pictures or U+FFFD; `spell_out` also spaces, and others by code points."""
 
     def sign(character: str) -> str:
         code = ord(character)
