@@ -57,21 +57,20 @@ def submission_table(result: SubmissionScore) -> Table:
         if getattr(result, name):
             table.add_row(name, f"{getattr(result, name):,}")
     columns = shortened(result.by)
-    for column, groups in result.by.items():
-        table.add_row("", "")
-        table.add_row(Text(f"by {columns[column]}"), "")
-        names = shortened(groups)
-        for value, group in groups.items():
-            table.add_row(Text(f"  {names[value]}"), f"{group.score:.6f}  of {group.n:,}")
+    sections = [
+        (columns[column], [(value, group.score, group.n) for value, group in groups.items()])
+        for column, groups in result.by.items()
+    ]
     if result.key_scores:
-        table.add_row("", "")
-        table.add_row("by key", "")
         nodes: dict[str, Any] = dict(result.key_scores)
         keys = walk_keys(nodes, lambda node: node["children"])
-        rows = [(".".join(path), node) for path, node in keys]
-        names = shortened(path for path, _ in rows)
-        for path, node in rows:
-            table.add_row(Text(f"  {names[path]}"), f"{node['anls_score']:.6f}  of {node['documents']:,}")
+        sections.append(("key", [(".".join(path), own["anls_score"], own["documents"]) for path, own in keys]))
+    for column, rows in sections:
+        table.add_row("", "")
+        table.add_row(Text(f"by {column}"), "")
+        names = shortened(name for name, *_ in rows)
+        for name, score, n in rows:
+            table.add_row(Text(f"  {names[name]}"), f"{score:.6f}  of {n:,}")
     return table
 
 
