@@ -269,39 +269,46 @@ def local_client(workers: int | None = None, memory_limit: str | int = "auto") -
     settings: dict[str, Any] = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
     if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker that imports the script again
         sys.exit(1)  # in silence: the first process says why
-    with dask.config.set(settings), contextlib.ExitStack() as stack:
+    with (
+        dask.config.set(settings),
+        # In a thread, where Ctrl-C does not break off the start or the end, which would leave processes behind.
+        ThreadPoolExecutor(1, initializer=_leave_interrupts_to_the_main_thread) as thread,
+    ):
+        starting = thread.submit(_start_workers, workers, memory_limit)
         try:
-            with _interrupted_afterwards():
-                cluster = LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    memory_limit=memory_limit,
-                    dashboard_address="127.0.0.1:0",  # for this machine only, at a port that is free
-                    silence_logs=logging.CRITICAL,  # a worker that dies is replaced, and what matters is in our errors
-                )
-                client = stack.enter_context(Client(stack.enter_context(cluster)))
-        except RuntimeError:
-            raise LostWorkersError(
-                "The workers could not start. Each worker imports the script that called score_dataset: put the call "
-                'under if __name__ == "__main__":.'
-            ) from None
-        yield client
+            yield starting.result()
+        finally:
+            if starting.exception() is None:
+                thread.submit(_end_workers, starting.result()).result()
 
 
-@contextlib.contextmanager
-def _interrupted_afterwards() -> Iterator[None]:
-    """Delay Ctrl-C until all workers have started: Dask cannot close them earlier, and prints tracebacks."""
-    if sys.platform == "win32":
-        yield
-        return
-    # Processes keep the signals that were blocked where they were started: Ctrl-C, which reaches every process of a
-    # terminal, is for this one to answer, by ending the workers.
-    resource_tracker.ensure_running()  # which would unblock it
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _leave_interrupts_to_the_main_thread() -> None:
+    """Block Ctrl-C in this thread and all that it starts: Ctrl-C reaches every process of a terminal."""
+    if sys.platform != "win32":
+        resource_tracker.ensure_running()  # else Python unblocks Ctrl-C again where it starts the first process
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+
+def _start_workers(workers: int | None, memory_limit: str | int) -> Client:
     try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        cluster = LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            memory_limit=memory_limit,
+            dashboard_address="127.0.0.1:0",  # for this machine only, at a port that is free
+            silence_logs=logging.CRITICAL,  # a worker that dies is replaced, and what matters is in our errors
+        )
+    except RuntimeError:
+        raise LostWorkersError(
+            "The workers could not start. Each worker imports the script that called score_dataset: put the call "
+            'under if __name__ == "__main__":.'
+        ) from None
+    return Client(cluster)
+
+
+def _end_workers(client: Client) -> None:
+    with client.cluster, client:
+        pass
 
 
 def _connect(workers: int | None, cluster: Client | str | None, stack: contextlib.ExitStack) -> Client:
