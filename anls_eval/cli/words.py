@@ -73,7 +73,7 @@ def whole_number(minimum: int) -> Any:
         except ValueError:
             number = minimum - 1
         if number < minimum:
-            raise typer.BadParameter(f"{text}: expected a whole number of at least {minimum}.")
+            raise typer.BadParameter(f"{_quoted(text)}: expected a whole number of at least {minimum}.")
         return number
 
     return parse
