@@ -1360,11 +1360,9 @@ def compare_pairs(
     known: Distances | None = None,
     settle: bool = True,
 ) -> Distances:
-    """Measure each answer against its prediction, `owner` being the prediction's row, where the distance is needed.
-
-    It is not where the texts are equal or one is empty, where it is `known`, with `settle` where another answer is
-    equal, and with a `limit` (lengths, and rules) where the two sizes alone rule out any score.
-    """
+    """Measure each answer against its prediction, which is in row `owner`, where the distance is needed."""
+    # It is not where the texts are equal or one is empty, where it is `known`, with `settle` where another answer is
+    # equal, and with a `limit` (lengths, and rules) where the two sizes alone rule out any score.
     left_sizes = left.sizes[owner]
     distances = np.abs(left_sizes - right.sizes)
     is_exact = equal_answers(left.compared, right.compared, owner) | (left_sizes == 0) | (right.sizes == 0)
