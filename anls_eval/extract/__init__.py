@@ -1,0 +1,1 @@
+"""Take the answer out of what a model writes."""
