@@ -576,7 +576,7 @@ Unknown: TypeAlias = Literal["error", "ignore"]
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/registry.py
-# What a user passes as a protocol becomes its rules; signatures record every choice behind a score.
+# Protocols by name or alias, and signatures, which record every choice behind a score.
 # ---------------------------------------------------------------------------------------------------
 
 if TYPE_CHECKING:
@@ -603,8 +603,8 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
         The rules.
 
     Raises:
-        ValueError: The name is unknown (the message lists the known ones), or it is that of a leaderboard, which needs
-            more than texts (the message says what to use instead).
+        ValueError: The name is unknown, or it is that of a leaderboard, which needs more than texts; the message says
+            what to use instead.
 
     Example:
         >>> get_protocol("docvqa").name
@@ -629,7 +629,7 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
 
 
 def resolve_rules(protocol: str | Protocol, threshold: Threshold, of_trees: bool | None) -> Protocol:
-    """Return a protocol for texts or trees, or (None) either, with its threshold."""
+    """Return a protocol for texts (False), trees (True) or either (None), with this threshold."""
     rules = get_protocol(protocol)
     if of_trees is not None and of_trees != bool(rules.tree):
         names = ", ".join(repr(name) for name, row in PROTOCOLS.items() if bool(row.tree) == of_trees)
@@ -639,7 +639,7 @@ def resolve_rules(protocol: str | Protocol, threshold: Threshold, of_trees: bool
 
 
 def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderboard:
-    """Return the rules for a name, an alias, a `Protocol` or a `Leaderboard`, with its threshold."""
+    """Return the rules for a name, an alias, a `Protocol` or a `Leaderboard`, with this threshold."""
     if isinstance(protocol, Rules):
         return cast("Protocol | Leaderboard", protocol).with_threshold(threshold)
     key = name_key(protocol)
@@ -667,14 +667,14 @@ def signature(
         protocol: A name or alias of a protocol, leaderboards included, or a `Protocol`.
         threshold: Minimum similarity that counts. Defaults to the protocol's.
         n: The number of questions scored.
-        missing: How a question without a prediction was treated: ``"error"`` or ``"zero"``.
+        missing: How questions without a prediction were treated: ``"error"`` or ``"zero"``.
 
     Returns:
-        Fields ``key:value`` joined by ``|``. A ``*`` after the protocol's name says that its rules were changed.
-        ``unicode`` is the version by which this Python lower-cases text.
+        Fields ``key:value`` joined by ``|``. A ``*`` after the name of the protocol says that its rules were changed.
+        ``unicode`` is the Unicode version by which this Python lower-cases text.
 
     Raises:
-        ValueError: The protocol is unknown, the threshold is not between 0 and 1, or `n` is not a number of questions.
+        ValueError: The protocol is unknown, the threshold is outside [0, 1], or `n` is not a number of questions.
 
     Example:
         >>> print(signature("rrc", n=5349).split("|version")[0])
@@ -709,10 +709,8 @@ def protocol_from_signature(text: str) -> Protocol:
         ValueError: The text is not a signature, or a field is missing.
 
     Example:
-        >>> protocol_from_signature(signature("due", threshold=0.8)) == dataclasses.replace(
-        ...     get_protocol("due"), threshold=0.8
-        ... )
-        True
+        >>> protocol_from_signature(signature("due", threshold=0.8)).threshold
+        0.8
     """
     head, *pairs = text.strip().split("|") if isinstance(text, str) else [""]
     fields = dict(pair.split(":", 1) for pair in pairs if ":" in pair)
@@ -3099,7 +3097,7 @@ def explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explan
         distance, length = measured
         similarity = float(compute_similarity(distance, length, rules))
         by_rule = apply_steps(rules.prediction_steps, text) in rules.zero_predictions
-        reason = "" if score else _ZERO_BY_RULE if by_rule else BELOW_THRESHOLD
+        reason = "" if score else "scores 0 by rule" if by_rule else BELOW_THRESHOLD
     match = Match(
         reference_path=f"$[{best}]",
         prediction_path=None if text is None else "$",
@@ -3114,9 +3112,6 @@ def explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explan
     )
     explanation = Explanation(score, 1, None if text is None else options[best], {}, [match], signature(rules, n=1))
     return explanation, text_notes_of_one(text, options, score, rules)
-
-
-_ZERO_BY_RULE = "scores 0 by rule"
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -3327,8 +3322,8 @@ def anls_score(
         The similarity to the closest answer, from 0 to 1; 0 if it does not reach the threshold.
 
     Raises:
-        ValueError: If the prediction or an answer is not text, there is no answer, the protocol is unknown or scores
-            trees, or the threshold is outside 0 to 1.
+        ValueError: The prediction or an answer is not text, there is no answer, the protocol is unknown or scores trees,
+            or the threshold is outside [0, 1].
 
     Example:
         >>> anls_score("CocaCola", ["Coca Cola", "Coca Cola Company"])
@@ -3369,22 +3364,24 @@ def anls_scores(
         A float64 array of shape (n,) with values from 0 to 1.
 
     Raises:
-        ValueError: If `anls_score` would raise for a question, whose row the message names, or the columns differ in
-            length.
+        ValueError: As for `anls_score`, with the row of the question, or the columns differ in length.
 
     Example:
         >>> anls_scores(["Denver Broncos", "12/15/89"], [["Denver Broncos"], ["12/15/88"]])
         array([1.   , 0.875])
-
-    Source: Biten et al., "Scene Text Visual Question Answering", ICCV 2019, section 3; https://arxiv.org/abs/1905.13648.
     """
     rules = resolve_rules(protocol, threshold, of_trees=False)
+    return score_texts(predictions, answers, rules).scores
+
+
+def score_texts(predictions: Texts, answers: Texts, rules: Protocol, *, detailed: bool = False) -> Scored:
+    """Score a column of texts for a public function, whose caller gets the warnings."""
     left, right = read_column(predictions, "predictions", TEXTS), read_column(answers, "answers", TEXT_LISTS)
     check_same_length(left, right, "answers")
-    scored = score_columns(left, right, rules)
+    scored = score_columns(left, right, rules, detailed=detailed)
     for note in text_notes(scored, rules):
-        warnings.warn(note, UserWarning, stacklevel=2)
-    return scored.scores
+        warnings.warn(note, UserWarning, stacklevel=3)
+    return scored
 
 
 def anls_star_score(
@@ -3397,13 +3394,13 @@ def anls_star_score(
     """Compute ANLS* for one tree, such as JSON extracted from a document.
 
     Dicts are compared key by key, lists by their best matching in any order, leaves as texts. All leaves have equal
-    weight; missing and invented ones lower the score. The order of list elements, alternatives and dict keys does not
-    change a single bit of it.
+    weight; missing and hallucinated leaves lower the score. The order of list elements, alternatives and dict keys does
+    not change a single bit of it.
 
     Args:
         prediction: A tree of dicts, lists, strings, numbers, bools and None. Decimal, date, time, Enum and NumPy
-            scalars are converted to the text a person would write; NaN counts as None. Keys are texts, too: None and
-            bools as in JSON, an Enum by its value.
+            scalars are converted to the text a person would write; NaN counts as None. Keys are converted to texts as
+            well: None and bools as in JSON, an Enum by its value.
         reference: The correct tree, with the same types. A tuple, `one_of` or ``{"$one_of": [...]}`` holds
             alternatives, of which the closest counts; ``{"$literal": {...}}`` is a dict that really has such a key.
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
@@ -3413,9 +3410,9 @@ def anls_star_score(
         The sum of the similarities of the leaves divided by their number, from 0 to 1.
 
     Raises:
-        TypeError: If an object cannot be part of a tree; the message names its path and how to convert it.
-        ValueError: If the prediction has a tuple, the reference a tuple without alternatives, or one contains itself,
-            the protocol is unknown or scores texts, or the threshold is outside 0 to 1.
+        TypeError: An object cannot be part of a tree; the message names its path and how to convert it.
+        ValueError: The prediction has a tuple, the reference has a tuple without alternatives, one of them contains
+            itself, the protocol is unknown or scores texts, or the threshold is outside [0, 1].
 
     Example:
         >>> anls_star_score({"total": "17.9", "items": ["pen", "ink"]}, {"total": "17.99", "items": ["ink", "pen"]})
@@ -3449,15 +3446,12 @@ def anls_star_scores(
         A float64 array of shape (n,) with values from 0 to 1.
 
     Raises:
-        TypeError: If `anls_star_score` would raise it for a tree, whose row the message names.
-        ValueError: If `anls_star_score` would raise it for a tree, or both sides differ in length.
+        TypeError: As for `anls_star_score`, with the row of the tree.
+        ValueError: As for `anls_star_score`, with the row of the tree, or both sides differ in length.
 
     Example:
         >>> anls_star_scores([{"a": "x"}, ["y"]], [{"a": "x", "b": "z"}, ["y"]])
         array([0.5, 1. ])
-
-    Source: Peer et al., "ANLS* - A Universal Document Processing Metric for Generative Large Language Models",
-    https://arxiv.org/abs/2402.03848, equations 3 to 6.
     """
     rules = resolve_rules(protocol, threshold, of_trees=True)
     given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
@@ -3486,8 +3480,8 @@ def explain(
         The score with the closest reference, the key scores and one row for each leaf. ``str()`` gives a table.
 
     Raises:
-        TypeError: If `anls_star_score` would raise it.
-        ValueError: If `anls_star_score`, or with a protocol for texts `anls_score`, would raise it.
+        TypeError: As for `anls_star_score`.
+        ValueError: As for `anls_star_score`, or with a protocol for texts as for `anls_score`.
 
     Example:
         >>> print(explain({"date": "2024-01-03"}, {"date": "2024-01-02", "total": "17.99"}))  # doctest: +ELLIPSIS

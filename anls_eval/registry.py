@@ -1,4 +1,4 @@
-"""What a user passes as a protocol becomes its rules; signatures record every choice behind a score."""
+"""Protocols by name or alias, and signatures, which record every choice behind a score."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
         The rules.
 
     Raises:
-        ValueError: The name is unknown (the message lists the known ones), or it is that of a leaderboard, which needs
-            more than texts (the message says what to use instead).
+        ValueError: The name is unknown, or it is that of a leaderboard, which needs more than texts; the message says
+            what to use instead.
 
     Example:
         >>> get_protocol("docvqa").name
@@ -65,7 +65,7 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
 
 
 def resolve_rules(protocol: str | Protocol, threshold: Threshold, of_trees: bool | None) -> Protocol:
-    """Return a protocol for texts or trees, or (None) either, with its threshold."""
+    """Return a protocol for texts (False), trees (True) or either (None), with this threshold."""
     rules = get_protocol(protocol)
     if of_trees is not None and of_trees != bool(rules.tree):
         names = ", ".join(repr(name) for name, row in PROTOCOLS.items() if bool(row.tree) == of_trees)
@@ -75,7 +75,7 @@ def resolve_rules(protocol: str | Protocol, threshold: Threshold, of_trees: bool
 
 
 def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderboard:
-    """Return the rules for a name, an alias, a `Protocol` or a `Leaderboard`, with its threshold."""
+    """Return the rules for a name, an alias, a `Protocol` or a `Leaderboard`, with this threshold."""
     if isinstance(protocol, Rules):
         return cast("Protocol | Leaderboard", protocol).with_threshold(threshold)
     key = name_key(protocol)
@@ -103,14 +103,14 @@ def signature(
         protocol: A name or alias of a protocol, leaderboards included, or a `Protocol`.
         threshold: Minimum similarity that counts. Defaults to the protocol's.
         n: The number of questions scored.
-        missing: How a question without a prediction was treated: ``"error"`` or ``"zero"``.
+        missing: How questions without a prediction were treated: ``"error"`` or ``"zero"``.
 
     Returns:
-        Fields ``key:value`` joined by ``|``. A ``*`` after the protocol's name says that its rules were changed.
-        ``unicode`` is the version by which this Python lower-cases text.
+        Fields ``key:value`` joined by ``|``. A ``*`` after the name of the protocol says that its rules were changed.
+        ``unicode`` is the Unicode version by which this Python lower-cases text.
 
     Raises:
-        ValueError: The protocol is unknown, the threshold is not between 0 and 1, or `n` is not a number of questions.
+        ValueError: The protocol is unknown, the threshold is outside [0, 1], or `n` is not a number of questions.
 
     Example:
         >>> print(signature("rrc", n=5349).split("|version")[0])
@@ -145,10 +145,8 @@ def protocol_from_signature(text: str) -> Protocol:
         ValueError: The text is not a signature, or a field is missing.
 
     Example:
-        >>> protocol_from_signature(signature("due", threshold=0.8)) == dataclasses.replace(
-        ...     get_protocol("due"), threshold=0.8
-        ... )
-        True
+        >>> protocol_from_signature(signature("due", threshold=0.8)).threshold
+        0.8
     """
     head, *pairs = text.strip().split("|") if isinstance(text, str) else [""]
     fields = dict(pair.split(":", 1) for pair in pairs if ":" in pair)

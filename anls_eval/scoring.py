@@ -14,7 +14,7 @@ from anls_eval.inputs.values import to_answers, to_text
 from anls_eval.notes import text_notes, text_notes_of_one, tree_notes
 from anls_eval.registry import resolve_rules
 from anls_eval.rules.protocol import Protocol, Threshold
-from anls_eval.text.measure import score_columns
+from anls_eval.text.measure import Scored, score_columns
 from anls_eval.text.similarity import measure_one
 from anls_eval.tree.documents import score_tree, score_trees
 from anls_eval.types import Texts, Tree
@@ -40,8 +40,8 @@ def anls_score(
         The similarity to the closest answer, from 0 to 1; 0 if it does not reach the threshold.
 
     Raises:
-        ValueError: If the prediction or an answer is not text, there is no answer, the protocol is unknown or scores
-            trees, or the threshold is outside 0 to 1.
+        ValueError: The prediction or an answer is not text, there is no answer, the protocol is unknown or scores
+            trees, or the threshold is outside [0, 1].
 
     Example:
         >>> anls_score("CocaCola", ["Coca Cola", "Coca Cola Company"])
@@ -82,22 +82,24 @@ def anls_scores(
         A float64 array of shape (n,) with values from 0 to 1.
 
     Raises:
-        ValueError: If `anls_score` would raise for a question, whose row the message names, or the columns differ in
-            length.
+        ValueError: As for `anls_score`, with the row of the question, or the columns differ in length.
 
     Example:
         >>> anls_scores(["Denver Broncos", "12/15/89"], [["Denver Broncos"], ["12/15/88"]])
         array([1.   , 0.875])
-
-    Source: Biten et al., "Scene Text Visual Question Answering", ICCV 2019, section 3; https://arxiv.org/abs/1905.13648.
     """
     rules = resolve_rules(protocol, threshold, of_trees=False)
+    return score_texts(predictions, answers, rules).scores
+
+
+def score_texts(predictions: Texts, answers: Texts, rules: Protocol, *, detailed: bool = False) -> Scored:
+    """Score a column of texts for a public function, whose caller gets the warnings."""
     left, right = read_column(predictions, "predictions", TEXTS), read_column(answers, "answers", TEXT_LISTS)
     check_same_length(left, right, "answers")
-    scored = score_columns(left, right, rules)
+    scored = score_columns(left, right, rules, detailed=detailed)
     for note in text_notes(scored, rules):
-        warnings.warn(note, UserWarning, stacklevel=2)
-    return scored.scores
+        warnings.warn(note, UserWarning, stacklevel=3)
+    return scored
 
 
 def anls_star_score(
@@ -110,13 +112,13 @@ def anls_star_score(
     """Compute ANLS* for one tree, such as JSON extracted from a document.
 
     Dicts are compared key by key, lists by their best matching in any order, leaves as texts. All leaves have equal
-    weight; missing and invented ones lower the score. The order of list elements, alternatives and dict keys does not
-    change a single bit of it.
+    weight; missing and hallucinated leaves lower the score. The order of list elements, alternatives and dict keys does
+    not change a single bit of it.
 
     Args:
         prediction: A tree of dicts, lists, strings, numbers, bools and None. Decimal, date, time, Enum and NumPy
-            scalars are converted to the text a person would write; NaN counts as None. Keys are texts, too: None and
-            bools as in JSON, an Enum by its value.
+            scalars are converted to the text a person would write; NaN counts as None. Keys are converted to texts as
+            well: None and bools as in JSON, an Enum by its value.
         reference: The correct tree, with the same types. A tuple, `one_of` or ``{"$one_of": [...]}`` holds
             alternatives, of which the closest counts; ``{"$literal": {...}}`` is a dict that really has such a key.
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
@@ -126,9 +128,9 @@ def anls_star_score(
         The sum of the similarities of the leaves divided by their number, from 0 to 1.
 
     Raises:
-        TypeError: If an object cannot be part of a tree; the message names its path and how to convert it.
-        ValueError: If the prediction has a tuple, the reference a tuple without alternatives, or one contains itself,
-            the protocol is unknown or scores texts, or the threshold is outside 0 to 1.
+        TypeError: An object cannot be part of a tree; the message names its path and how to convert it.
+        ValueError: The prediction has a tuple, the reference has a tuple without alternatives, one of them contains
+            itself, the protocol is unknown or scores texts, or the threshold is outside [0, 1].
 
     Example:
         >>> anls_star_score({"total": "17.9", "items": ["pen", "ink"]}, {"total": "17.99", "items": ["ink", "pen"]})
@@ -162,15 +164,12 @@ def anls_star_scores(
         A float64 array of shape (n,) with values from 0 to 1.
 
     Raises:
-        TypeError: If `anls_star_score` would raise it for a tree, whose row the message names.
-        ValueError: If `anls_star_score` would raise it for a tree, or both sides differ in length.
+        TypeError: As for `anls_star_score`, with the row of the tree.
+        ValueError: As for `anls_star_score`, with the row of the tree, or both sides differ in length.
 
     Example:
         >>> anls_star_scores([{"a": "x"}, ["y"]], [{"a": "x", "b": "z"}, ["y"]])
         array([0.5, 1. ])
-
-    Source: Peer et al., "ANLS* - A Universal Document Processing Metric for Generative Large Language Models",
-    https://arxiv.org/abs/2402.03848, equations 3 to 6.
     """
     rules = resolve_rules(protocol, threshold, of_trees=True)
     given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
@@ -199,8 +198,8 @@ def explain(
         The score with the closest reference, the key scores and one row for each leaf. ``str()`` gives a table.
 
     Raises:
-        TypeError: If `anls_star_score` would raise it.
-        ValueError: If `anls_star_score`, or with a protocol for texts `anls_score`, would raise it.
+        TypeError: As for `anls_star_score`.
+        ValueError: As for `anls_star_score`, or with a protocol for texts as for `anls_score`.
 
     Example:
         >>> print(explain({"date": "2024-01-03"}, {"date": "2024-01-02", "total": "17.99"}))  # doctest: +ELLIPSIS

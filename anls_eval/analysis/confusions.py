@@ -16,12 +16,12 @@ _EXAMPLES = 5
 
 @dataclasses.dataclass(frozen=True)
 class Confusion:
-    """One run of characters that was read as another.
+    """A run of characters that was read as another.
 
     Attributes:
-        expected: The characters of the answer, empty where the prediction inserts some.
-        given: The characters of the prediction in their place, empty where it leaves some out.
-        count: How often this happened, over all misread questions.
+        expected: The characters in the answer; empty where the prediction inserts some.
+        given: The characters in the prediction in their place; empty where it omits some.
+        count: Number of times it happened, over all misread questions.
         points_lost: What it cost: the points that a question lost are split over its confusions by their edits.
         examples: The first rows in which it happened, at most 5.
     """
@@ -42,25 +42,24 @@ class Confusion:
 def character_confusions(report: LossReport) -> list[Confusion]:
     """Compare the texts of all ``misread`` questions character by character, as the protocol compared them.
 
-    The edits of an optimal alignment that touch one another are one confusion: "rn" read as "m" is not a replaced and a
-    lost character but ``rn→m``. So are an insertion and a deletion with one equal character between them, a swap such
-    as ``ei→ie``. Replacements with an equal character between them are two confusions.
+    Adjacent edits of an optimal alignment are one confusion: "rn" read as "m" is not a replaced and a lost character
+    but ``rn→m``. So are an insertion and a deletion with one equal character between them, a swap such as ``ei→ie``.
+    Replacements with an equal character between them are two confusions.
 
     Args:
-        report: What `anls_eval.analysis.losses.classify_losses` gives.
+        report: From `anls_eval.analysis.losses.classify_losses`.
 
     Returns:
-        The confusions, most frequent first; among equals the one that cost more first, then in the order of the
-        texts. Their points sum to those of the class ``misread``, but for the rounding of each.
+        The confusions, most frequent first, then by points lost, then by their texts. Their points add up to those of
+        the class ``misread``, apart from rounding.
 
     Example:
         >>> from anls_eval.analysis.losses import classify_losses
-        >>> predictions, answers = ["modem", "b0x 1O", "CocaCola"], [["modern"], ["box 10"], ["Coca Cola"]]
+        >>> predictions, answers = ["modem", "b0x", "CocaCola"], [["modern"], ["box"], ["Coca Cola"]]
         >>> for row in character_confusions(classify_losses(predictions, answers)):
         ...     print(row.label, row.count, round(row.points_lost, 4), row.examples)
+        o→0 1 0.3333 (1,)
         rn→m 1 0.3333 (0,)
-        0→o 1 0.1667 (1,)
-        o→0 1 0.1667 (1,)
         ␠→∅ 1 0.1111 (2,)
     """
     rows = collections.defaultdict(list)  # the rows of each distinct pair, which is aligned once
@@ -90,7 +89,7 @@ def character_confusions(report: LossReport) -> list[Confusion]:
 
 
 class _Block(NamedTuple):
-    """Where one confusion stands in both texts, and how many edits it takes."""
+    """The place of a confusion in both texts, and its number of edits."""
 
     start: int
     end: int
@@ -100,7 +99,7 @@ class _Block(NamedTuple):
 
 
 def _blocks(expected: str, given: str) -> list[_Block]:
-    """The differences of two texts, merged as `character_confusions` says."""
+    """Return the differences of two texts, merged as described in `character_confusions`."""
     blocks: list[_Block] = []
     for opcode in Levenshtein.opcodes(expected, given):
         if opcode.tag != "equal":

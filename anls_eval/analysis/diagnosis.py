@@ -1,4 +1,4 @@
-"""Which number is right: all protocols side by side, and which of them gave a number that somebody reported."""
+"""Which number is right: all protocols side by side, and which of them gave a reported number."""
 
 import collections
 import dataclasses
@@ -31,7 +31,6 @@ from anls_eval.text.prepare import prepare_texts
 from anls_eval.text.similarity import kept_similarity, reaches_threshold
 from anls_eval.types import Texts
 
-_Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
 
 _STANDARD = PROTOCOLS["standard"]
@@ -41,9 +40,7 @@ def _mean(units: int, n: int) -> float:
     return units / UNIT / n
 
 
-# ---------------------------------------------------------------------------------------------------
 # All protocols side by side
-# ---------------------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -51,10 +48,10 @@ class Disagreement:
     """A question that protocols score differently.
 
     Attributes:
-        row: Its number in the input.
+        row: Its row in the input.
         prediction: The predicted text.
         answers: The accepted answers.
-        scores: Its score by the name of each protocol.
+        scores: Its score by name of protocol.
         spread: The difference between its highest and lowest score.
     """
 
@@ -67,12 +64,12 @@ class Disagreement:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ProtocolComparison:
-    """The same predictions scored by several protocols.
+    """The same predictions scored under several protocols.
 
     Attributes:
-        n: The number of questions.
-        means: The ANLS by the name of each protocol, equal to the mean of `anls_scores` to the last bit.
-        differences: Each mean minus the ANLS by ``standard``.
+        n: Number of questions.
+        means: ANLS by name of protocol, equal to the mean of `anls_scores` to the last bit.
+        differences: Each mean minus the ANLS under ``standard``.
         disagreements: The questions with the largest spread, largest first, then in the order of the input.
     """
 
@@ -85,20 +82,20 @@ class ProtocolComparison:
 def compare_protocols(
     predictions: Any, answers: Any, *, protocols: Iterable[str | Protocol] | None = None, most: int = 5
 ) -> ProtocolComparison:
-    """Score the same predictions by several protocols, in one pass of distances.
+    """Score the same predictions under several protocols, measuring each distance once.
 
     Args:
         predictions: n texts; None means that no answer was given, which scores 0.
         answers: n lists of accepted answers.
-        protocols: Names, aliases or protocols, all of texts; by default every protocol of texts in `PROTOCOLS`.
-        most: How many of the questions to return on which the protocols disagree most.
+        protocols: Names, aliases or protocols for texts. Defaults to all protocols for texts in `PROTOCOLS`.
+        most: Maximum number of disagreements to return.
 
     Returns:
-        The mean of each protocol and the questions that make the difference.
+        The mean under each protocol, and the questions on which the protocols disagree most.
 
     Raises:
-        ValueError: If `anls_scores` would raise; there are no questions or no protocols; two protocols have one name;
-            or `most` is below 0.
+        ValueError: As for `anls_scores`; there are no questions or no protocols; two protocols have the same name; or
+            `most` is negative.
 
     Example:
         >>> compared = compare_protocols(["ab", "Rome"], [["ac"], ["Rome"]], protocols=["standard", "paper"])
@@ -106,8 +103,6 @@ def compare_protocols(
         {'standard': 0.75, 'paper': 0.5}
         >>> compared.disagreements[0].scores
         {'standard': 0.5, 'paper': 0.0}
-
-    Source: the protocols' own, in `PROTOCOLS`.
     """
     rules = _named_protocols(protocols)
     if isinstance(most, bool) or not isinstance(most, int) or most < 0:
@@ -149,6 +144,13 @@ def compare_rules(
     )
 
 
+def _disagreement(predictions: Any, answers: Any, row: int, scores: dict[str, float], spread: float) -> Disagreement:
+    own = slice(row, row + 1)
+    [prediction] = each_prediction(as_list(predictions[own]), str)
+    [options] = each_answers(as_list(answers[own]), str)
+    return Disagreement(row=row, prediction=prediction or "", answers=tuple(options), scores=scores, spread=spread)
+
+
 def _read_questions(predictions: Any, answers: Any, question_ids: Sequence[Any] | None = None) -> Iterator[Block]:
     """Read at least one question, block by block."""
     left, right = read_column(predictions, "predictions", TEXTS), read_column(answers, "answers", TEXT_LISTS)
@@ -169,63 +171,54 @@ def _greatest(values: _Floats, count: int) -> list[int]:
 
 
 def _named_protocols(protocols: Iterable[str | Protocol] | None) -> list[Protocol]:
-    """The protocols of texts that are asked for, by default all."""
+    """Return the requested protocols for texts, all by default."""
     given = [own for own in PROTOCOLS.values() if not own.tree] if protocols is None else list(protocols)
     rules = [resolve_rules(own, None, of_trees=False) for own in given]
     names = [own.name for own in rules]
     twice = [name for name, count in collections.Counter(names).items() if count > 1]
     if twice or not names:
-        found = f"{twice[0]!r} is there twice" if twice else "there is none"
+        found = f"{twice[0]!r} occurs more than once" if twice else "there are none"
         raise ValueError(
-            f"protocols: {found}; expected protocols of different names, an alias counting as its protocol"
+            f"protocols: {found}; expected protocols with different names (an alias counts as its protocol)"
         )
     return rules
 
 
-def _disagreement(predictions: Any, answers: Any, row: int, scores: dict[str, float], spread: float) -> Disagreement:
-    own = slice(row, row + 1)
-    [prediction] = each_prediction(as_list(predictions[own]), str)
-    [options] = each_answers(as_list(answers[own]), str)
-    return Disagreement(row=row, prediction=prediction or "", answers=tuple(options), scores=scores, spread=spread)
-
-
-# ---------------------------------------------------------------------------------------------------
 # Which of them gave a number
-# ---------------------------------------------------------------------------------------------------
+
 
 COMMON_THRESHOLDS = (0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""The thresholds that are tried beside a protocol's own."""
+"""Thresholds that are tried beside a protocol's own."""
 
+# Fewer than `formatting.REFUSALS`: "none" and "n/a" are what some documents really say.
 NOT_ANSWERABLE = (*sorted(formatting.NOT_ANSWERABLE), "")
-"""Answers by which data sets say that a question has none, stripped and in small letters, without a final dot.
-
-Fewer than `formatting.REFUSALS`: "none" and "n/a" are what some documents really say."""
+"""Answers by which data sets mark a question without an answer, stripped, in lower case and without a final dot."""
 
 _MOST_HABITS = 3  # with more, something gives almost any number
-_CLOSEST = 5  # causes to give where none fits
-_SLACK = 1e-12  # what another order of summing, or one on a scale of 100, does to the last digits
+_CLOSEST = 5  # causes to return if none fits
+_SLACK = 1e-12  # the effect of another order of summing, or of a scale of 100, on the last digits
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Cause:
-    """One way to come to the reported number, or near it.
+    """One way to arrive at the reported number, or near it.
 
     Attributes:
-        protocol: The name of the protocol.
-        also: Other protocols that give the very same value in this way.
+        protocol: Name of the protocol.
+        also: Other protocols that give the same value in this way.
         keep: ``">="`` or ``">"``.
-        threshold: Minimum similarity that counts; 1 in exact match.
+        threshold: Minimum similarity that counts; 1 for exact match.
         scoring: ``"similarity"``, ``"kept as 1"`` (a similarity that counts is taken as 1) or ``"exact match"``.
         answers: ``"all"``, or ``"first"`` if only the first answer of each question was compared.
         left_out: The questions left out of the mean: ``"missing"`` are those without a prediction, ``"not answerable"``
             those whose answers are all in `NOT_ANSWERABLE`.
         scale: 1, or 100 if the number is a percentage.
         rounding: ``"rounded"`` or ``"cut off"``, to the decimals of the reported number.
-        n: The number of questions in the mean.
-        value: The number that comes out, on that scale and not rounded.
+        n: Number of questions in the mean.
+        value: The resulting number, on that scale and not rounded.
         difference: `value` minus the reported number.
-        fits: Whether `value` gives the reported number in all its decimals.
-        habits: How many things are done differently from the plain protocol.
+        fits: Whether `value` gives the reported number to all its decimals.
+        habits: Number of deviations from the plain protocol.
         reason: What would have to be true, in words.
     """
 
@@ -252,14 +245,13 @@ class Diagnosis:
 
     Attributes:
         reported: The number.
-        decimals: To how many decimals it is known.
-        n: The number of questions.
-        standard: The ANLS of the same predictions by ``standard``, from 0 to 1.
-        tried: How many ways to come to a number were tried.
+        decimals: Number of decimals that are known.
+        n: Number of questions.
+        standard: ANLS of the same predictions under ``standard``, from 0 to 1.
+        tried: Number of ways that were tried.
         fits: Whether one of them gives the reported number.
-        causes: All that fit, the simplest first. If none does, the closest few that do at most one thing differently
-            from a plain protocol, the closest first.
-        conclusion: The result in one sentence.
+        causes: All that fit, simplest first; if none does, the closest few with at most one deviation, closest first.
+        conclusion: The result in words.
     """
 
     reported: float
@@ -282,23 +274,23 @@ def diagnose(
 ) -> Diagnosis:
     """Find how a reported score may have been computed from these predictions.
 
-    It tries all protocols, with their own and other common thresholds, exclusive and inclusive; the first answer only;
-    questions without a prediction or without an answer left out; exact match; similarities counted as 0 or 1; scales of
-    1 and 100; rounding and truncation; and up to three of these at once.
+    It tries all protocols for texts, and up to three deviations at once: other common thresholds, exclusive or
+    inclusive; only the first answer; questions without a prediction or without an answer left out; exact match;
+    similarities counted as 0 or 1; a scale of 100; truncation.
 
     Args:
         predictions: n texts; None where a question has no prediction.
         answers: n lists of accepted answers, in the same order.
-        reported: The number, from 0 to 1 or to 100. As a string it keeps its last zeros: ``"0.760"``.
+        reported: The number, from 0 to 1 or to 100. A string keeps trailing zeros: ``"0.760"``.
         question_ids: n ids, to name the questions in errors.
         decimals: Number of decimals that are known. Defaults to those written.
 
     Returns:
-        The causes, the simplest first.
+        The causes, simplest first.
 
     Raises:
-        ValueError: `reported` is not a number from 0 to 100, `decimals` is not an integer from 0 to 17, or
-            `anls_scores` would raise; the message names the row and the id.
+        ValueError: `reported` is not a number from 0 to 100, `decimals` is not an integer from 0 to 17, or as for
+            `anls_scores`; the message names the row and the id.
 
     Example:
         >>> found = diagnose(["ab", "Rome "], [["ac"], ["Rome"]], "0.50")
@@ -306,13 +298,10 @@ def diagnose(
         ('paper', 0.5)
         >>> found.causes[0].reason
         'It is 0.5000 if the protocol is paper: a similarity counts only above 0.5; exactly 0.5 gives 0.'
-
-    Source: the protocols' own, in `PROTOCOLS`.
     """
     number, known = _read_reported(reported, decimals)
-    protocols = [own for own in PROTOCOLS.values() if not own.tree]
-    tallied = _tally(predictions, answers, question_ids, protocols)
-    candidates = [own for own in _candidates(tallied, protocols, number) if own.habits <= _MOST_HABITS]
+    tallied = _tally(predictions, answers, question_ids)
+    candidates = [own for own in _candidates(tallied, number) if own.habits <= _MOST_HABITS]
     fitting = [own for own in candidates if _fits(own, number, known)]
     if fitting:
         shown = sorted(fitting, key=lambda own: own.habits)
@@ -320,7 +309,7 @@ def diagnose(
         near = [own for own in candidates if own.habits <= 1 and own.way.rounding == "rounded"]
         shown = sorted(near, key=lambda own: (abs(own.value - number), own.habits))
     groups = itertools.islice(_grouped(shown), None if fitting else _CLOSEST)
-    causes = tuple(_cause(group, protocols, tallied, number, known, bool(fitting)) for group in groups)
+    causes = tuple(_cause(group, tallied, number, known, bool(fitting)) for group in groups)
     plain = candidates[0]
     return Diagnosis(
         reported=number,
@@ -335,7 +324,7 @@ def diagnose(
 
 
 def _read_reported(reported: object, decimals: int | None) -> tuple[float, int]:
-    """The reported number, and to how many decimals it is known."""
+    """Return the reported number, and to how many decimals it is known."""
     given = isinstance(reported, (str, Decimal, numbers.Real)) and not isinstance(reported, bool)
     try:
         number = Decimal(str(reported).strip()) if given else Decimal("nan")
@@ -355,19 +344,16 @@ def _read_reported(reported: object, decimals: int | None) -> tuple[float, int]:
 
 # What was measured, counted
 
-
-class _Tally(NamedTuple):
-    """The different outcomes of a protocol, and how many questions have each."""
-
-    distances: _Ints
-    lengths: _Ints
-    is_answerable: npt.NDArray[np.bool_]
-    counts: _Ints
+_LEFT_OUT = {
+    "missing": ("without a prediction", " instead of scoring 0"),
+    "not answerable": ("that have no answer", ""),
+}
 
 
 class _Tallied(NamedTuple):
-    questions: dict[tuple[bool, bool], int]  # how many are (missing, answerable)
-    tallies: list[dict[str, _Tally]]  # of each protocol: of "all" answers and of the "first"
+    questions: collections.Counter[tuple[bool, bool]]  # how many are (missing, answerable)
+    # For each protocol: how many questions have each outcome, by "all" answers and by the "first".
+    outcomes: list[tuple[Protocol, dict[str, collections.Counter[int]]]]
 
     def n(self, left_out: tuple[str, ...]) -> int:
         return sum(
@@ -377,10 +363,9 @@ class _Tallied(NamedTuple):
         )
 
 
-def _tally(
-    predictions: Any, answers: Any, question_ids: Sequence[object] | None, protocols: Sequence[Protocol]
-) -> _Tallied:
-    """Measure everything once, and keep of it only what can change a mean: how often each outcome occurs."""
+def _tally(predictions: Any, answers: Any, question_ids: Sequence[object] | None) -> _Tallied:
+    """Measure everything once, and keep only what can change a mean: how often each outcome occurs."""
+    protocols = [own for own in PROTOCOLS.values() if not own.tree]
     unlimited = [dataclasses.replace(own, threshold=0, keep=">=") for own in protocols]
     counters: list[dict[str, collections.Counter[int]]] = [
         {"all": collections.Counter(), "first": collections.Counter()} for _ in protocols
@@ -398,11 +383,11 @@ def _tally(
                 counts = {key: _count(measured, rules, own) for key, (measured, rules) in different.items()}
                 for counter, measured in zip(counters, columns, strict=True):
                     counter[kind].update(counts[id(measured)])
-    return _Tallied(dict(questions), [{kind: _unpacked(own) for kind, own in counter.items()} for counter in counters])
+    return _Tallied(questions, list(zip(protocols, counters, strict=True)))
 
 
 def _answerable(options: pa.LargeListArray) -> npt.NDArray[np.bool_]:
-    """Which questions have an answer that does not say that there is none."""
+    """Return which questions have an answer that does not say that there is none."""
     said = prepare_texts(options.flatten(), ("strip", "lower", "no-final-dot"), "compared").compared
     counts = as_ints(pc.list_value_length(options))
     answerable = ~as_bools(pc.is_in(said, value_set=text_array(NOT_ANSWERABLE)))
@@ -413,29 +398,18 @@ _SIZE_BITS = 31  # of a distance and of a length
 
 
 def _count(measured: Measured, rules: Protocol, answerable: npt.NDArray[np.bool_]) -> dict[int, int]:
-    """How often each outcome occurs, packed into one integer."""
+    """Return how often each outcome occurs: distance, length and whether there is an answer, packed in an integer."""
     distances, lengths = deciding_ratios(measured, rules)
     packed = (distances << _SIZE_BITS | lengths) << 1 | answerable
     return dict(zip(*(own.tolist() for own in np.unique(packed, return_counts=True)), strict=True))
 
 
-def _unpacked(counter: collections.Counter[int]) -> _Tally:
-    packed = np.array(list(counter), dtype=np.int64)
-    return _Tally(
-        distances=packed >> (_SIZE_BITS + 1),
-        lengths=packed >> 1 & (2**_SIZE_BITS - 1),
-        is_answerable=(packed & 1).astype(bool),
-        counts=np.array(list(counter.values()), dtype=np.int64),
-    )
-
-
-# What it can have been made into
+# What it can have become
 
 
 class _Way(NamedTuple):
-    """What can be done differently, whatever the protocol."""
+    """What can be done differently, whatever the protocol; the fields are those of `Cause`."""
 
-    limit: Protocol | None  # whose threshold is taken in place of the protocol's own
     scoring: str
     answers: str
     left_out: tuple[str, ...]
@@ -444,36 +418,37 @@ class _Way(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    protocol: int
+    rules: Protocol
+    limit: Protocol | None  # whose threshold is taken in place of the protocol's
     way: _Way
     habits: int
     n: int
     value: float
 
 
-def _candidates(tallied: _Tallied, protocols: Sequence[Protocol], reported: float) -> Iterator[_Candidate]:
-    """Every number that can come out, the first being the plain ``standard``."""
+def _candidates(tallied: _Tallied, reported: float) -> Iterator[_Candidate]:
+    """Yield every possible result, the plain ``standard`` first."""
     subsets = [own for own in _subsets(tallied) if tallied.n(own)]
     readings = [
         (scale, rounding, (scale == 100 and reported <= 1) + (rounding == "cut off"))
         for scale in ((1, 100) if reported <= 1 else (100,))
         for rounding in ("rounded", "cut off")
     ]
-    for number, (rules, tallies) in enumerate(zip(protocols, tallied.tallies, strict=True)):
-        for (answers, tally), (limit, scoring, done) in itertools.product(tallies.items(), _scorings(rules)):
-            units = _units_of(tally, limit or rules, scoring)
+    for rules, counters in tallied.outcomes:
+        for (answers, counter), (limit, scoring, done) in itertools.product(counters.items(), _scorings(rules)):
+            units = _units_of(counter, limit or rules, scoring)
             for left_out, (scale, rounding, read) in itertools.product(subsets, readings):
                 total = units[True] + (0 if "not answerable" in left_out else units[False])
                 n = tallied.n(left_out)
-                way = _Way(limit, scoring, answers, left_out, scale, rounding)
+                way = _Way(scoring, answers, left_out, scale, rounding)
                 habits = done + (answers == "first") + len(left_out) + read
-                yield _Candidate(number, way, habits, n, _mean(total, n) * scale)
+                yield _Candidate(rules, limit, way, habits, n, _mean(total, n) * scale)
 
 
 def _subsets(tallied: _Tallied) -> list[tuple[str, ...]]:
-    """What can be left out: nothing, or questions of a kind that there is."""
+    """Return what can be left out: nothing, or questions of a kind that occurs."""
     everything = tallied.n(())
-    kinds = [kind for kind in ("missing", "not answerable") if tallied.n((kind,)) < everything]
+    kinds = [kind for kind in _LEFT_OUT if tallied.n((kind,)) < everything]
     return [own for size in range(len(kinds) + 1) for own in itertools.combinations(kinds, size)]
 
 
@@ -483,7 +458,7 @@ def _limit(threshold: float, keep: str) -> Protocol:
 
 
 def _scorings(rules: Protocol) -> list[tuple[Protocol | None, str, int]]:
-    """The limit and the scoring that can be used with a protocol, and how many habits that are."""
+    """Return each limit and scoring that can be used with a protocol, and how many habits it takes."""
     found: list[tuple[Protocol | None, str, int]] = [(None, "similarity", 0), (_limit(1, ">="), "exact match", 1)]
     if rules.exact_threshold:
         found.append((None, "kept as 1", 1))
@@ -498,9 +473,11 @@ def _scorings(rules: Protocol) -> list[tuple[Protocol | None, str, int]]:
     return found
 
 
-def _units_of(tally: _Tally, limit: Protocol, scoring: str) -> dict[bool, int]:
-    """The sums of the scores, of the questions that can be answered and of those that cannot."""
-    distances, lengths, is_answerable, counts = tally
+def _units_of(counter: collections.Counter[int], limit: Protocol, scoring: str) -> dict[bool, int]:
+    """Return the sums of the scores of answerable and unanswerable questions."""
+    packed, counts = (np.array(list(own), dtype=np.int64) for own in (counter, counter.values()))
+    distances, lengths = packed >> (_SIZE_BITS + 1), packed >> 1 & (2**_SIZE_BITS - 1)
+    is_answerable = (packed & 1).astype(bool)
     if scoring == "similarity":
         scores = kept_similarity(distances, lengths, limit)
     else:
@@ -520,71 +497,57 @@ def _fits(candidate: _Candidate, reported: float, decimals: int) -> bool:
 
 
 def _grouped(candidates: Iterable[_Candidate]) -> Iterator[list[_Candidate]]:
-    """Protocols that give the same value in the same way, together; a habit that changes no value is none."""
+    """Group protocols that give the same value in the same way; a habit that changes no value does not count."""
     fewest: dict[float, int] = {}
-    groups: dict[tuple[float, _Way], list[_Candidate]] = {}
+    groups: dict[tuple[float, Protocol | None, _Way], list[_Candidate]] = {}
     for own in candidates:
         if own.habits <= fewest.setdefault(own.value, own.habits):
-            groups.setdefault((own.value, own.way), []).append(own)
+            groups.setdefault((own.value, own.limit, own.way), []).append(own)
     yield from groups.values()
 
 
-def _cause(
-    group: list[_Candidate],
-    protocols: Sequence[Protocol],
-    tallied: _Tallied,
-    reported: float,
-    decimals: int,
-    fits: bool,
-) -> Cause:
-    first = group[0]
-    rules, way = protocols[first.protocol], first.way
-    limit = way.limit or rules
+def _cause(group: list[_Candidate], tallied: _Tallied, reported: float, decimals: int, fits: bool) -> Cause:
+    first, *others = group
+    limit = first.limit or first.rules
     value = f"{first.value:.{min(decimals + 2, 15)}f}"
     return Cause(
-        protocol=rules.name,
-        also=tuple(protocols[own.protocol].name for own in group[1:]),
+        protocol=first.rules.name,
+        also=tuple(own.rules.name for own in others),
         keep=limit.keep,
         threshold=cast(float, limit.threshold),  # or a fraction: a text is read when the rules are made
-        scoring=way.scoring,
-        answers=way.answers,
-        left_out=way.left_out,
-        scale=way.scale,
-        rounding=way.rounding,
+        **first.way._asdict(),
         n=first.n,
         value=first.value,
         difference=first.value - reported,
         fits=fits,
         habits=first.habits,
-        reason=f"It is {value} if {'; '.join(_conditions(rules, way, tallied, reported, decimals))}.",
+        reason=f"It is {value} if {'; '.join(_conditions(first, tallied, reported, decimals))}.",
     )
 
 
-def _conditions(rules: Protocol, way: _Way, tallied: _Tallied, reported: float, decimals: int) -> Iterator[str]:
-    """What would have to be true, in words."""
+def _conditions(candidate: _Candidate, tallied: _Tallied, reported: float, decimals: int) -> Iterator[str]:
+    """Yield what would have to be true, in words."""
+    rules, limit, way = candidate.rules, candidate.limit, candidate.way
     standard = in_words(_STANDARD)
     special = [
         words
         for topic, words in in_words(rules).items()
-        if words != standard.get(topic) and not (topic == "keep" and way.limit)
+        if words != standard.get(topic) and not (topic == "keep" and limit)
     ]
     yield ": ".join([f"the protocol is {rules.name}", *([", and ".join(special)] if special else [])])
     if way.scoring == "exact match":
         yield "only equal texts score, each 1: exact match reported as ANLS"
-    elif way.limit:
-        kind = "exclusive" if way.limit.keep == ">" else "inclusive"
-        yield f"the threshold is {way.limit.threshold} ({kind}) instead of the protocol's"
+    elif limit:
+        kind = "exclusive" if limit.keep == ">" else "inclusive"
+        yield f"the threshold is {limit.threshold} ({kind}) instead of the protocol's"
     if way.scoring == "kept as 1":
         yield "every similarity that counts scores 1"
     if way.answers == "first":
         yield "only the first answer of each question is compared"
     everything = tallied.n(())
-    if "missing" in way.left_out:
-        count = everything - tallied.n(("missing",))
-        yield f"the questions without a prediction, {count} of {everything}, are left out instead of scoring 0"
-    if "not answerable" in way.left_out:
-        count = everything - tallied.n(("not answerable",))
-        yield f"the questions that have no answer, {count} of {everything}, are left out"
+    for kind in way.left_out:
+        which, instead = _LEFT_OUT[kind]
+        yield f"the questions {which}, {everything - tallied.n((kind,))} of {everything}, are left out{instead}"
     if way.scale == 100 and reported <= 1:
         yield "it is reported on a scale of 0 to 100"
     if way.rounding == "cut off":

@@ -2,37 +2,34 @@
 
 import dataclasses
 import math
-import warnings
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_list
-from anls_eval.inputs.columns import check_same_length, each_prediction, read_column
-from anls_eval.notes import text_notes
+from anls_eval.arrow import TEXTS, Floats, as_list
+from anls_eval.inputs.columns import each_prediction, read_column
 from anls_eval.registry import resolve_rules
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.steps import apply_steps
+from anls_eval.scoring import score_texts
 from anls_eval.text import formatting
-from anls_eval.text.measure import score_columns
 
-LOSS_CLASSES = (
-    "exact",
-    "no_answer",
-    "refused",
-    "formatting",
-    "partial_or_verbose",
-    "false_answer",
-    "misread",
-    "wrong",
-)
-"""The classes in the order in which they are tried: the first that fits is the question's."""
+LOSS_CLASSES = {
+    "exact": "Nothing was lost.",
+    "no_answer": "No answer was given.",
+    "refused": "The prediction says that there is no answer, but there is one.",
+    "formatting": "Right to a human reader: only case, punctuation, symbols or the date format differ.",
+    "partial_or_verbose": "The prediction contains the answer, or the answer contains the prediction.",
+    "false_answer": "There is no answer, but the prediction gives one.",
+    "misread": "Different text, close enough to score.",
+    "wrong": "Different text, which scores 0.",
+}
+"""The classes, with their meaning, in the order in which they are tried: the first that applies is the question's."""
 
 
 @dataclasses.dataclass(frozen=True)
 class LossClass:
-    """One class of questions: how many there are and the points they lost, as the sum of 1 - score."""
+    """One class of questions: their number and the points they lost, the sum of 1 - score."""
 
     name: str
     count: int
@@ -41,27 +38,18 @@ class LossClass:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LossReport:
-    """Every question with its class, and the totals of the classes.
+    """Every question with its class, and the totals of the classes."""
 
-    Attributes:
-        classes: One row for each of `LOSS_CLASSES`, in that order, also for those without a question.
-        question_classes: The class of each question.
-        predictions: The predictions as text; None where no answer was given.
-        closest_answers: The accepted answer that each score comes from; None where no answer was given.
-        scores: A float64 array of shape (n,).
-        protocol: The rules of the scores, with the threshold that was used.
-    """
-
-    classes: tuple[LossClass, ...]
-    question_classes: list[str]
-    predictions: list[str | None]
-    closest_answers: list[str | None]
-    scores: npt.NDArray[np.float64]
-    protocol: Protocol
+    classes: tuple[LossClass, ...]  # one for each of `LOSS_CLASSES`, in that order, even without a question
+    question_classes: list[str]  # the class of each question
+    predictions: list[str | None]  # as text; None where no answer was given
+    closest_answers: list[str | None]  # the accepted answer behind each score; None where no answer was given
+    scores: Floats  # shape (n,)
+    protocol: Protocol  # with the threshold that was used
 
     @property
     def points_lost(self) -> float:
-        """The points that all questions lost: n minus the sum of the scores."""
+        """The points that all questions lost: their number minus the sum of the scores."""
         return math.fsum((1 - self.scores).tolist())
 
 
@@ -72,53 +60,34 @@ def classify_losses(
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
 ) -> LossReport:
-    """Put each question in the first of these classes that fits, comparing its prediction to the closest answer.
-
-    ====================== ======================================================================================
-    ``exact``              The score is 1: nothing was lost.
-    ``no_answer``          The prediction is None, whitespace, or a text that the protocol takes as no answer.
-    ``refused``            It is one of `formatting.REFUSALS` ("not answerable"), and there is an answer.
-    ``formatting``         Both differ only in case, punctuation, articles, currency and thousands signs or
-                           the way of writing a date (`formatting.compare_wording`): right to a person.
-    ``partial_or_verbose`` The words of one stand in the other: "Denver" for "Denver Broncos", "It is 12." for "12".
-    ``false_answer``       The answer is empty or one of `formatting.NOT_ANSWERABLE`: another text was predicted.
-    ``misread``            Another text, close enough to score above 0.
-    ``wrong``              Another text that scores 0.
-    ====================== ======================================================================================
+    """Put each question in the first of `LOSS_CLASSES` that applies, comparing its prediction to the closest answer.
 
     The classes look at characters and words, not at the meaning: "not stable" for "stable" is ``partial_or_verbose``.
 
     Args:
-        predictions: n predictions, as `anls_scores` takes them.
-        answers: n lists of accepted answers, as `anls_scores` takes them.
+        predictions: n predictions, as for `anls_scores`.
+        answers: n lists of accepted answers, as for `anls_scores`.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`, that scores texts.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
-        The totals of each class and the class, closest answer and score of each question. The points of a class are
-        the exact sum, rounded once, so they do not depend on the order of the questions.
+        The totals of each class, and the class, closest answer and score of each question. The points of a class do not
+        depend on the order of the questions.
 
     Raises:
-        ValueError: What `anls_scores` refuses.
+        ValueError: As for `anls_scores`.
 
     Example:
         >>> report = classify_losses(["Denver", "$1,234.00", "Bingol"], [["Denver Broncos"], ["1234"], ["Bingo!"]])
         >>> report.question_classes
         ['partial_or_verbose', 'formatting', 'misread']
-        >>> for row in report.classes:
-        ...     if row.count:
-        ...         print(row.name, row.count, round(row.points_lost, 4))
-        formatting 1 1.0
-        partial_or_verbose 1 1.0
-        misread 1 0.1667
+        >>> [(row.name, round(row.points_lost, 4)) for row in report.classes if row.count]
+        [('formatting', 1.0), ('partial_or_verbose', 1.0), ('misread', 0.1667)]
     """
     rules = resolve_rules(protocol, threshold, of_trees=False)
-    left, right = read_column(predictions, "predictions", TEXTS), read_column(answers, "answers", TEXT_LISTS)
-    check_same_length(left, right, "answers")
-    scored = score_columns(left, right, rules, detailed=True)
-    for note in text_notes(scored, rules):
-        warnings.warn(note, UserWarning, stacklevel=2)
-    texts = each_prediction(as_list(left), lambda row: f"predictions[{row}]")
+    column = read_column(predictions, "predictions", TEXTS)
+    scored = score_texts(column, answers, rules, detailed=True)
+    texts = each_prediction(as_list(column), lambda row: f"predictions[{row}]")
     return loss_report(texts, scored.closest, scored.scores, rules)
 
 
@@ -143,7 +112,7 @@ def loss_report(
 def question_classes(
     predictions: list[str | None], closest_answers: list[str | None], scores: Floats, rules: Protocol
 ) -> list[str]:
-    """Return the class of each question, by the table of `classify_losses`."""
+    """Return the class of each question, one of `LOSS_CLASSES`."""
     classes = ["exact"] * len(scores)
     known: dict[tuple[str | None, str | None], str] = {}
     for row in np.flatnonzero(scores < 1).tolist():

@@ -4,18 +4,15 @@ import bisect
 import collections
 import dataclasses
 import itertools
-import warnings
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from anls_eval.arrow import TEXT_LISTS, TEXTS
-from anls_eval.inputs.columns import check_same_length, read_column
-from anls_eval.notes import text_notes
 from anls_eval.registry import resolve_rules
 from anls_eval.rules.protocol import Protocol, read_threshold
-from anls_eval.text.measure import Ints, Measured, score_columns
+from anls_eval.scoring import score_texts
+from anls_eval.text.measure import Ints, Measured
 from anls_eval.text.similarity import compute_similarity
 from anls_eval.types import Texts
 
@@ -27,11 +24,10 @@ class ThresholdSweep:
     """A step function: the mean falls at each of `thresholds` and is constant between two of them.
 
     Attributes:
-        thresholds: The values from 0 to 1 at which the mean changes, ascending. They are the similarities that occur.
-        means: One more than `thresholds`: ``means[i]`` holds between ``thresholds[i - 1]`` and ``thresholds[i]``. At
-            exactly ``thresholds[i]`` the mean is still ``means[i]`` if the protocol keeps ``">="``, and already
-            ``means[i + 1]`` if it keeps ``">"``.
-        protocol: The rules of the scores. Its threshold plays no part.
+        thresholds: The values from 0 to 1 at which the mean changes, ascending: the similarities that occur.
+        means: ``means[i]`` holds between ``thresholds[i - 1]`` and ``thresholds[i]``. At exactly ``thresholds[i]`` the
+            mean is ``means[i]`` if the protocol keeps ``">="``, and ``means[i + 1]`` if it keeps ``">"``.
+        protocol: The rules of the scores. Its threshold does not matter.
         n: The number of questions.
     """
 
@@ -41,17 +37,7 @@ class ThresholdSweep:
     n: int
 
     def mean(self, threshold: float | Fraction | Decimal) -> float:
-        """Return the mean score at a threshold, equal to the last bit to that of `anls_scores`.
-
-        Args:
-            threshold: Minimum similarity that counts, from 0 to 1, as the decimal that is written: 0.8 is 4/5.
-
-        Returns:
-            The mean, from 0 to 1.
-
-        Raises:
-            ValueError: The threshold is not a number from 0 to 1.
-        """
+        """Return the mean score at a threshold from 0 to 1, equal to the last bit to that of `anls_scores`."""
         exact = read_threshold(threshold)
         find = bisect.bisect_right if self.protocol.keep == ">" else bisect.bisect_left
         return self.means[find(self.thresholds, exact)]
@@ -60,18 +46,16 @@ class ThresholdSweep:
 def threshold_sweep(predictions: Texts, answers: Texts, *, protocol: str | Protocol = "standard") -> ThresholdSweep:
     """Compute the mean score for every threshold, from the distance of each prediction to its closest answer.
 
-    The closest answer is the same at every threshold, so that one distance and length for each question suffice.
-
     Args:
-        predictions: n > 0 predictions, as `anls_scores` takes them.
-        answers: n lists of accepted answers, as `anls_scores` takes them.
+        predictions: n > 0 predictions, as for `anls_scores`.
+        answers: n lists of accepted answers, as for `anls_scores`.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`, that scores texts.
 
     Returns:
         The step function.
 
     Raises:
-        ValueError: If `anls_scores` would raise, or there are no questions.
+        ValueError: As for `anls_scores`, or there are no questions.
 
     Example:
         >>> sweep = threshold_sweep(["Denver Bronco", "12/15/89", "ab"], [["Denver Broncos"], ["12/15/88"], ["ac"]])
@@ -81,22 +65,18 @@ def threshold_sweep(predictions: Texts, answers: Texts, *, protocol: str | Proto
         [0.7679, 0.7679, 0.6012, 0.6012, 0.3095, 0.0]
     """
     rules = resolve_rules(protocol, None, of_trees=False)
-    left, right = read_column(predictions, "predictions", TEXTS), read_column(answers, "answers", TEXT_LISTS)
-    check_same_length(left, right, "answers")
-    scored = score_columns(left, right, rules, detailed=True)
+    scored = score_texts(predictions, answers, rules, detailed=True)
     if scored.measured is None or not len(scored.scores):
         raise ValueError("there are no predictions and no answers; expected at least one question, for a mean")
-    for note in text_notes(scored, rules):
-        warnings.warn(note, UserWarning, stacklevel=2)
     return sweep_measured(scored.measured, rules)
 
 
 def sweep_measured(measured: Measured, rules: Protocol) -> ThresholdSweep:
-    """Return the sweep of one or more questions that were measured under the rules."""
+    """Return the sweep of at least one question that was measured under the rules."""
     n = len(measured.scores)
     points = _points_by_similarity(measured, rules)
     thresholds = sorted(points)
-    # From the greatest similarity down, the sum of all that are kept: in integers it is exact, as math.fsum is.
+    # The sum of all that are kept, from the highest similarity down: in integers it is exact, as math.fsum is.
     totals = list(itertools.accumulate((points[each] for each in reversed(thresholds)), initial=0))[::-1]
     if rules.keep == ">=" and thresholds and thresholds[-1] == 1:  # no threshold is above it
         thresholds, totals = thresholds[:-1], totals[:-1]
@@ -104,7 +84,7 @@ def sweep_measured(measured: Measured, rules: Protocol) -> ThresholdSweep:
 
 
 def _points_by_similarity(measured: Measured, rules: Protocol) -> dict[Fraction, int]:
-    """For each similarity above 0, the sum of the scores that it gives, in 1 / `_UNIT`."""
+    """Return the sum of the scores with each similarity above 0, in units of 1 / `_UNIT`."""
     points: dict[Fraction, int] = collections.defaultdict(int)
     ratios = zip(*(column.tolist() for column in deciding_ratios(measured, rules)), strict=True)
     for (distance, length), count in collections.Counter(ratios).items():
@@ -115,7 +95,7 @@ def _points_by_similarity(measured: Measured, rules: Protocol) -> dict[Fraction,
 
 
 def deciding_ratios(measured: Measured, rules: Protocol) -> tuple[Ints, Ints]:
-    """Return distances and lengths that alone decide the score at any threshold, of two empty texts and zeros, too."""
+    """Return distances and lengths that alone decide each score at any threshold, even of empty texts and zeros."""
     is_empty = measured.lengths == 0
     distances = np.where(measured.is_zero, 1, measured.distances + is_empty * (1 - rules.both_empty))
     lengths = np.where(measured.is_zero | (distances == 0) | is_empty, 1, measured.lengths)

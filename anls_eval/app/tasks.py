@@ -20,7 +20,7 @@ from anls_eval.app.page import html
 from anls_eval.files import Reader, open_predictions, open_references, write_rows
 from anls_eval.report import System, read_system
 from anls_eval.report.content import collect
-from anls_eval.report.hub import eval_result, write_eval_result
+from anls_eval.report.hub import write_eval_result
 from anls_eval.report.render import render
 from anls_eval.submission.score import read_questions, score_submission
 from anls_eval.submission.systems import ScoredSystems, ranking_as_json, score_systems, system_name
@@ -123,7 +123,7 @@ def report(
         write_rows(target / "per_question.csv", table.read())
     files = [target / "per_question.csv", rows, target / "report.html"]
     if hub is not None:
-        files.append(write_eval_result(target, eval_result(score, dataset_id=hub[0], task_id=hub[1])))
+        files.append(write_eval_result(target, score, dataset_id=hub[0], task_id=hub[1]))
     report_progress(0.5, "looking for causes")
     page = render(collect(system, date=_today()))
     files[2].write_text(page, encoding="utf-8", newline="\n")

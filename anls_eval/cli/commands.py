@@ -335,8 +335,7 @@ def score(
     if eval_results is not None and dataset_id and task_id:
         from anls_eval.report import hub
 
-        entry = hub.eval_result(result, dataset_id=dataset_id, task_id=task_id)
-        path = hub.write_eval_result(eval_results, entry)
+        path = hub.write_eval_result(eval_results, result, dataset_id=dataset_id, task_id=task_id)
         if push is not None:
             _say(f"uploaded: {hub.push_eval_result(path, push)}", err)
     if as_json:

@@ -1,4 +1,4 @@
-"""One prediction beside each of its accepted answers: how far it is from each, and in which characters."""
+"""A prediction beside each of its accepted answers: how far it is from each, and in which characters."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 class AnswerComparison:
     """A prediction beside one accepted answer.
 
-    Args:
+    Attributes:
         answer: The answer as given.
         compared_answer: The answer after the steps of the protocol.
         compared_prediction: The prediction after the steps of the protocol.
-        distance: The edit distance between these two.
-        length: The length that the distance is divided by.
+        distance: Edit distance between these two.
+        length: The length by which the distance is divided.
         similarity: 1 - distance / length, before the threshold.
         score: The score for this answer, from 0 to 1.
         spans: The characters that differ.
@@ -50,10 +50,10 @@ class AnswerComparison:
 class AnswersExplanation:
     """Why a prediction has its score.
 
-    Args:
+    Attributes:
         score: From 0 to 1.
-        protocol: The name of the protocol.
-        closest: The index of the closest answer; None without a prediction, or if a leaderboard's rule gave the score.
+        protocol: Name of the protocol.
+        closest: Index of the closest answer; None without a prediction, or if a leaderboard's rule gave the score.
         comparisons: One for each answer, in order; empty if `closest` is None.
         rule: The rules of the leaderboard in words; empty for protocols for texts.
         signature: The signature of the score.
@@ -87,17 +87,17 @@ def explain_answers(
     """Compare a prediction with each of its answers.
 
     Args:
-        prediction: The predicted text, as in `anls_score`.
-        answers: The accepted answers, as in `anls_score`; for a leaderboard, as in `leaderboard_score`.
+        prediction: The predicted text, as for `anls_score`.
+        answers: The accepted answers, as for `anls_score`; for a leaderboard, as for `leaderboard_score`.
         protocol: A name or alias of a protocol for texts or of a leaderboard, or a `Protocol`.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
         answer_type: The answer type, for leaderboards that need one.
 
     Returns:
-        The score, with the comparison behind it for each answer.
+        The score, and the comparison with each answer.
 
     Raises:
-        ValueError: As in `anls_score` or `leaderboard_score`.
+        ValueError: As for `anls_score` or `leaderboard_score`.
 
     Example:
         >>> found = explain_answers("CocaCola", ["Coca Cola", "Pepsi"])
@@ -136,7 +136,7 @@ def _of_texts(prediction: Any, answers: Any, rules: Protocol) -> AnswersExplanat
 
 
 def compare_answer(prediction: str, answer: str, distance: int, length: int, rules: Protocol) -> AnswerComparison:
-    """Describe a prediction beside one answer, whose distance has been measured."""
+    """Describe a prediction beside one answer, given their distance."""
     left, right = apply_steps(rules.prediction_steps, prediction), apply_steps(rules.answer_steps, answer)
     similarity = float(compute_similarity(distance, length, rules))
     is_kept = left not in rules.zero_predictions and reaches_threshold(distance, length, rules)
@@ -155,7 +155,7 @@ def compare_answer(prediction: str, answer: str, distance: int, length: int, rul
 
 
 def _sentence(distance: int, length: int, similarity: float, score: float, text: str, rules: Protocol) -> str:
-    """Return the comparison in words, with enough digits to show which side of the threshold a similarity is on."""
+    """Return the comparison in words, with enough digits to show on which side of the threshold a similarity is."""
     if not length:
         return f"Both texts are empty, which this protocol counts {rules.both_empty}."
     is_kept = bool(reaches_threshold(distance, length, rules))

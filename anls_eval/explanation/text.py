@@ -24,7 +24,7 @@ def explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explan
         distance, length = measured
         similarity = float(compute_similarity(distance, length, rules))
         by_rule = apply_steps(rules.prediction_steps, text) in rules.zero_predictions
-        reason = "" if score else _ZERO_BY_RULE if by_rule else BELOW_THRESHOLD
+        reason = "" if score else "scores 0 by rule" if by_rule else BELOW_THRESHOLD
     match = Match(
         reference_path=f"$[{best}]",
         prediction_path=None if text is None else "$",
@@ -39,6 +39,3 @@ def explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explan
     )
     explanation = Explanation(score, 1, None if text is None else options[best], {}, [match], signature(rules, n=1))
     return explanation, text_notes_of_one(text, options, score, rules)
-
-
-_ZERO_BY_RULE = "scores 0 by rule"

@@ -46,7 +46,7 @@ def make_metric(
     def metric(example: Any, prediction: Any, trace: Any = None) -> float:
         expected = _field(example, answers_field, "the example", "answers_field")
         given = _field(prediction, prediction_field, "the prediction", "prediction_field")
-        return score_output(given, expected, protocol=rules)
+        return score_output(given, expected, rules)
 
     return metric
 

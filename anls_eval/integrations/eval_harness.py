@@ -53,7 +53,7 @@ def make_process_results(
                 f"the document has no field {answers!r}, only {', '.join(map(repr, doc))}; pass the name of the field "
                 "with the accepted answers: make_process_results(answers=...)"
             )
-        return {"anls": score_output(results[0], doc[answers], protocol=rules)}
+        return {"anls": score_output(results[0], doc[answers], rules)}
 
     return process_results
 
@@ -63,15 +63,9 @@ process_results = make_process_results()
 
 
 def mean(scores: Sequence[float]) -> float:
-    """Return the mean score, to the last bit as the metric in `evaluate` returns it.
+    """Return the mean of at least one score, to the last bit as the metric in `evaluate` returns it.
 
-    lm-evaluation-harness reports a standard error only for its own ``aggregation: mean``, whose last bit may differ.
-
-    Args:
-        scores: One score per document, at least one.
-
-    Returns:
-        The mean, from 0 to 1.
+    lm-evaluation-harness reports a standard error only for its ``aggregation: mean``, whose last bit may differ.
 
     Example:
         >>> mean([1.0, 0.875])

@@ -37,7 +37,7 @@ def anls(protocol: str | Protocol = "standard", threshold: Threshold = None) -> 
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
-        A scorer, whose explanation shows the closest answer and the characters that differ.
+        A scorer whose explanation shows the closest answer and the number of characters that differ.
 
     Raises:
         ValueError: The protocol is unknown or scores trees, or the threshold is outside [0, 1].
@@ -57,7 +57,7 @@ def anls_star(protocol: str | Protocol = "anls_star", threshold: Threshold = Non
         threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's.
 
     Returns:
-        A scorer, whose explanation shows where each point was lost.
+        A scorer whose explanation shows where each point was lost.
 
     Raises:
         ValueError: The protocol is unknown or scores texts, or the threshold is outside [0, 1].

@@ -36,14 +36,7 @@ def metrics(result: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
 
 
 def texts(result: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Return the texts of a result, such as its signature, for ``wandb.config.update`` and ``mlflow.log_params``.
-
-    Args:
-        result: As for `metrics`.
-        prefix: As for `metrics`.
-
-    Returns:
-        The texts by path.
+    """Return the texts of a result of `metrics` by path, for ``wandb.config.update`` and ``mlflow.log_params``.
 
     Example:
         >>> texts({"anls_score": 0.9, "signature": "anls|protocol:standard"}, prefix="val")

@@ -70,15 +70,7 @@ def greedy_ids(logits: Any, labels: Any) -> Any:
 
 
 def greedy_next_ids(logits: Any, labels: Any) -> Any:
-    """Return the most likely tokens of a decoder-only model, whose logits predict the label at the next position.
-
-    Args:
-        logits: As for `greedy_ids`.
-        labels: As for `greedy_ids`.
-
-    Returns:
-        As for `greedy_ids`.
-    """
+    """Return the most likely tokens of a decoder-only model, whose logits predict the label at the next position."""
     return greedy_ids(_first(logits).roll(1, 1), labels)
 
 

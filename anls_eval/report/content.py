@@ -1,4 +1,4 @@
-"""What a report says: every number and text in it, bounded, and nothing about how it looks."""
+"""The content of a report: every number and text in it, bounded, and nothing about how it looks."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ MOST_DOCUMENTS = 10
 MOST_LEAVES = 12
 MOST_KEYS = 60
 MOST_ROWS = 2_000
-_DIAGRAM_BINS = 15  # fewer than the calibration error takes: bins of a handful of questions show noise
+_DIAGRAM_BINS = 15  # fewer than for the calibration error: bins of a handful of questions show noise
 
 
 @dataclasses.dataclass(frozen=True)
 class Distribution:
-    """How many questions have which score."""
+    """The numbers of questions by score."""
 
     zero: int  # scores of exactly 0
     between: int  # scores between 0 and 1
@@ -79,7 +79,7 @@ class Breakdown:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """A prediction as a reader wants to see it."""
+    """A prediction with its score and the expected answer."""
 
     score: float  # from 0 to 1
     loss: str | None  # the class of loss, if the protocol is of texts
@@ -90,7 +90,7 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """A question with its answer, and that of another system where two are compared."""
+    """A question with its answer, and that of another system if two are compared."""
 
     question_id: str
     answer: Answer
@@ -99,7 +99,7 @@ class Question:
 
 @dataclasses.dataclass(frozen=True)
 class ProtocolMean:
-    """The same predictions by another protocol, and how far that is from the reported score."""
+    """The score of the same predictions under another protocol, and its difference from the reported score."""
 
     name: str
     mean: float
@@ -109,7 +109,7 @@ class ProtocolMean:
 
 @dataclasses.dataclass(frozen=True)
 class DisputedQuestion:
-    """A question on which protocols disagree: the scores, greatest first, with the protocols that give them."""
+    """A question on which protocols disagree: the scores, highest first, with the protocols that give them."""
 
     question_id: str
     prediction: str
@@ -119,7 +119,7 @@ class DisputedQuestion:
 
 @dataclasses.dataclass(frozen=True)
 class TextFindings:
-    """What can be said of texts."""
+    """The findings for protocols for texts."""
 
     losses: tuple[LossClass, ...]  # the classes of loss that have questions
     points_lost: float  # the points that all questions lost
@@ -144,7 +144,7 @@ class KeyScore:
 
 @dataclasses.dataclass(frozen=True)
 class Document:
-    """A document with its lost leaves, most lost first."""
+    """A document with its leaves that lost credit, the largest loss first."""
 
     question_id: str
     score: float  # from 0 to 1
@@ -156,7 +156,7 @@ class Document:
 
 @dataclasses.dataclass(frozen=True)
 class TreeFindings:
-    """What can be said of trees: the keys, and the documents with the lowest scores below 1."""
+    """The findings for protocols for trees: the keys, and the documents with the lowest scores below 1."""
 
     keys: tuple[KeyScore, ...]
     keys_left_out: int
@@ -165,7 +165,7 @@ class TreeFindings:
 
 @dataclasses.dataclass(frozen=True)
 class Confidences:
-    """Whether confidences mean what they say."""
+    """Whether confidences match scores."""
 
     calibration: Calibration  # of the questions that have a confidence
     diagram: tuple[ReliabilityPoint, ...]  # the bins of the reliability diagram
@@ -188,7 +188,7 @@ class Versus:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Report:
-    """All of a report."""
+    """The whole content of a report."""
 
     name: str
     date: datetime.date  # when it was made
@@ -205,11 +205,13 @@ class Report:
 
 
 def collect(system: System, other: System | None = None, *, date: datetime.date) -> Report:
-    """Return what the report of a system says, compared with another one on the same questions if there is one."""
+    """Return the content of the report of a system, compared with another one on the same questions if there is one."""
     scored = system.scored
-    texts = _texts(system)
-    rival = None if other is None else _aligned(other, system)
-    rival_texts = None if rival is None else _texts(rival)
+    ours = _Side(system, _texts(scored))
+    theirs = None
+    if other is not None:
+        other = _aligned(other, system)
+        theirs = _Side(other, _texts(other.scored))
     rows = np.argsort(scored.scores, kind="stable")[:MOST_ROWS].tolist()
     return Report(
         name=system.name,
@@ -218,24 +220,30 @@ def collect(system: System, other: System | None = None, *, date: datetime.date)
         detectable=minimum_detectable_difference(scored.submission.interval),
         distribution=_distribution(scored.scores),
         breakdowns=tuple(_breakdown(system, column) for column in scored.submission.by),
-        texts=None if texts is None else _text_findings(system, texts),
+        texts=None if ours.texts is None else _text_findings(ours, ours.texts),
         trees=None if scored.submission.key_scores is None else _tree_findings(scored),
         confidences=_confidences(system),
-        versus=None if rival is None else _versus((system, rival), (texts, rival_texts)),
-        rows=tuple(_question(row, (system, rival), (texts, rival_texts)) for row in rows),
+        versus=None if theirs is None else _versus(ours, theirs),
+        rows=tuple(_question(row, ours, theirs) for row in rows),
         rows_left_out=len(scored.scores) - len(rows),
     )
 
 
 class _Texts(NamedTuple):
-    """What was measured of a system, and its losses, if its protocol is of texts."""
+    """The texts of a system as they were measured, and its losses."""
 
     measured: Measured
     losses: LossReport
 
 
-def _texts(system: System) -> _Texts | None:
-    scored = system.scored
+class _Side(NamedTuple):
+    """A system, with its texts if its protocol is for texts."""
+
+    system: System
+    texts: _Texts | None
+
+
+def _texts(scored: ScoredQuestions) -> _Texts | None:
     if scored.protocol is None or scored.protocol.tree:
         return None
     measured = scored.measured
@@ -277,19 +285,14 @@ def _confidences(system: System) -> Confidences | None:
     return Confidences(calibration(scores, confidences), diagram, int(np.count_nonzero(~has)))
 
 
-def _question(
-    row: int, systems: tuple[System, System | None], texts: tuple[_Texts | None, _Texts | None], compared: bool = False
-) -> Question:
-    own, other = (
-        None if system is None else _answer(system.scored, found, row, compared)
-        for system, found in zip(systems, texts, strict=True)
-    )
-    assert own is not None  # noqa: S101 - the reported system is always there
-    return Question(systems[0].scored.question_ids[row], own, other)
+def _question(row: int, ours: _Side, theirs: _Side | None, compared: bool = False) -> Question:
+    other = None if theirs is None else _answer(row, theirs, compared)
+    return Question(ours.system.scored.question_ids[row], _answer(row, ours, compared), other)
 
 
-def _answer(scored: ScoredQuestions, texts: _Texts | None, row: int, compared: bool) -> Answer:
-    """One answer, compared with the closest accepted one character by character if asked for."""
+def _answer(row: int, side: _Side, compared: bool) -> Answer:
+    """Return an answer; if asked for, compare it with the closest accepted one character by character."""
+    scored, texts = side.system.scored, side.texts
     score = float(scored.scores[row])
     if texts is None:
         prediction = None if scored.is_missing[row] else _as_text(scored.predictions[row])
@@ -307,11 +310,11 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _text_findings(system: System, texts: _Texts) -> TextFindings:
-    losses, ids = texts.losses, system.scored.question_ids
+def _text_findings(side: _Side, texts: _Texts) -> TextFindings:
+    losses, ids = texts.losses, side.system.scored.question_ids
     confusions = character_confusions(losses)
     sweep = sweep_measured(texts.measured, losses.protocol)
-    protocols, disputed = _protocols(system.scored)
+    protocols, disputed = _protocols(side.system.scored)
     return TextFindings(
         losses=tuple(own for own in losses.classes if own.count),
         points_lost=losses.points_lost,
@@ -321,7 +324,7 @@ def _text_findings(system: System, texts: _Texts) -> TextFindings:
         at_thresholds=tuple((own, sweep.mean(own)) for own in COMMON_THRESHOLDS),
         protocols=protocols,
         disputed=disputed,
-        worst=tuple(_question(row, (system, None), (texts, None), True) for row in _worst(texts)),
+        worst=tuple(_question(row, side, None, True) for row in _worst(texts.measured)),
     )
 
 
@@ -331,7 +334,7 @@ def _protocols(scored: ScoredQuestions) -> tuple[tuple[ProtocolMean, ...], tuple
     if own is not None and own not in rules:
         own = dataclasses.replace(own, name=f"{own.name}-changed")
         rules.append(own)
-    # Those that tell capitals apart disagree with the others wherever there are some, and would hide all else.
+    # Case-sensitive protocols disagree with the others wherever the case differs, which would hide everything else.
     caseless = [protocol for protocol in rules if {"lower", "upper"} & set(protocol.prediction_steps)]
     found = compare_rules(scored.predictions, scored.answers, rules, caseless, MOST_DISAGREEMENTS)
     means, score = found.means, scored.submission.score
@@ -350,9 +353,9 @@ def _disputed(question: Disagreement, question_ids: list[str]) -> DisputedQuesti
     return DisputedQuestion(question_ids[question.row], question.prediction, question.answers, scores)
 
 
-def _worst(texts: _Texts) -> list[int]:
-    """The questions that lost most; among equals, those closest to an answer first, then in their order."""
-    scores, closest, distances, lengths, _ = texts.measured
+def _worst(measured: Measured) -> list[int]:
+    """Return the questions that lost most; among equals, those closest to an answer first, then in their order."""
+    scores, closest, distances, lengths, _ = measured
     lost = np.flatnonzero(scores < 1)
     similarities = np.where(closest < 0, 0, 1 - distances / np.maximum(lengths, 1))
     order = np.lexsort((lost, -similarities[lost], scores[lost]))
@@ -385,11 +388,11 @@ def _document(scored: ScoredQuestions, row: int) -> Document:
 
 
 def _aligned(other: System, system: System) -> System:
-    """The other system with its questions in the order of the first."""
+    """Return the other system with its questions in the order of the first."""
     ids, scored = system.scored.question_ids, other.scored
-    if scored.protocol != system.scored.protocol or _board(scored) != _board(system.scored):
+    if scored.protocol != system.scored.protocol or _rules(scored) != _rules(system.scored):
         raise ValueError(
-            f"{system.name} and {other.name} were scored by different rules; expected one protocol for both:\n"
+            f"{system.name} and {other.name} were scored under different rules; expected one protocol for both:\n"
             f"{system.scored.submission.signature}\n{scored.submission.signature}"
         )
     places = {question_id: row for row, question_id in enumerate(scored.question_ids)}
@@ -398,7 +401,7 @@ def _aligned(other: System, system: System) -> System:
         alone = alone or sorted(places.keys() - set(ids))
         raise ValueError(
             f"{system.name} has {len(ids)} questions and {other.name} has {len(places)}, and question_id {alone[0]!r} "
-            "is in one of them only; expected both scored on the same references"
+            "is in only one of them; expected both scored on the same references"
         )
     rows = [places[question_id] for question_id in ids]
     return dataclasses.replace(
@@ -415,8 +418,8 @@ def _aligned(other: System, system: System) -> System:
     )
 
 
-def _board(scored: ScoredQuestions) -> str:
-    """What the signature says of the rules of a leaderboard."""
+def _rules(scored: ScoredQuestions) -> str:
+    """Return the rules in the signature, which are all that is known of those of a leaderboard."""
     return scored.submission.signature.partition("|aggregate")[0]
 
 
@@ -426,25 +429,25 @@ def _taken(column: Any, rows: list[int]) -> Any:
     return column.take(number_array(np.array(rows, dtype=np.int64)))
 
 
-def _versus(systems: tuple[System, System], texts: tuple[_Texts | None, _Texts | None]) -> Versus:
-    own, other = (system.scored for system in systems)
-    clusters, seed = systems[0].clusters, systems[0].seed
+def _versus(ours: _Side, theirs: _Side) -> Versus:
+    own, other = ours.system.scored, theirs.system.scored
+    clusters, seed = ours.system.clusters, ours.system.seed
     comparison = paired_comparison(own.scores, other.scores, clusters=clusters, seed=seed)
     better, worse = (
         [row for row in np.argsort(-gains, kind="stable").tolist()[:MOST_DIFFERENCES] if gains[row] > 0]
         for gains in (own.scores - other.scores, other.scores - own.scores)
     )
     losses: list[tuple[LossClass, LossClass]] = []
-    if texts[0] is not None and texts[1] is not None:
-        both = zip(texts[0].losses.classes, texts[1].losses.classes, strict=True)
+    if ours.texts is not None and theirs.texts is not None:
+        both = zip(ours.texts.losses.classes, theirs.texts.losses.classes, strict=True)
         losses = [pair for pair in both if pair[0].count or pair[1].count]
     return Versus(
-        names=(systems[0].name, systems[1].name),
+        names=(ours.system.name, theirs.system.name),
         intervals=(own.submission.interval, confidence_interval(other.scores, clusters=clusters, seed=seed)),
         comparison=comparison,
         is_significant=comparison.p_value <= 1 - comparison.interval.level,
         detectable=minimum_detectable_difference(comparison),
         losses=tuple(losses),
-        better=tuple(_question(row, systems, texts, True) for row in better),
-        worse=tuple(_question(row, systems, texts, True) for row in worse),
+        better=tuple(_question(row, ours, theirs, True) for row in better),
+        worse=tuple(_question(row, ours, theirs, True) for row in worse),
     )

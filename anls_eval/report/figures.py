@@ -1,7 +1,6 @@
-"""The geometry of the figures: where bars, curves and ticks stand, in units of the picture.
+"""The geometry of the figures, in units of the picture: the template draws them as inline SVG.
 
-The template draws them as inline SVG. A plotting library would bring megabytes of script, or colours that cannot follow
-the scheme of the reader.
+A plotting library would bring megabytes of script, or colours that cannot follow the reader's colour scheme.
 """
 
 from __future__ import annotations
@@ -13,13 +12,6 @@ from typing import NamedTuple
 
 from anls_eval.analysis.thresholds import ThresholdSweep
 from anls_eval.statistics import ReliabilityPoint, RiskCoveragePoint
-
-
-class Tick(NamedTuple):
-    """A mark on an axis."""
-
-    position: float
-    label: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,32 +35,22 @@ class Plot:
 
     @property
     def bottom(self) -> float:
-        """Its lower end."""
+        """The lower end of the plotting area."""
         return self.height - 48
 
     def x(self, value: float) -> float:
-        """Where a value stands from left to right."""
+        """Return the horizontal position of a value."""
         low, high = self.x_range
         return round(self.left + (value - low) / (high - low) * (self.right - self.left), 2)
 
     def y(self, value: float) -> float:
-        """Where a value stands from top to bottom."""
+        """Return the vertical position of a value."""
         low, high = self.y_range
         return round(self.bottom - (value - low) / (high - low) * (self.bottom - self.top), 2)
 
-    @property
-    def x_ticks(self) -> list[Tick]:
-        """The marks of the horizontal axis."""
-        return [Tick(self.x(value), label) for value, label in self.x_labels]
-
-    @property
-    def y_ticks(self) -> list[Tick]:
-        """The marks of the vertical axis."""
-        return [Tick(self.y(value), label) for value, label in self.y_labels]
-
 
 class Bar(NamedTuple):
-    """A bar of a histogram, with what it stands for."""
+    """A bar of a histogram, with its meaning."""
 
     x: float
     y: float
@@ -85,7 +67,7 @@ class Histogram(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A curve as the path of an SVG, and one point on it that is marked."""
+    """A curve as the path of an SVG, with an optional marked point."""
 
     plot: Plot
     path: str
@@ -93,7 +75,7 @@ class Curve(NamedTuple):
 
 
 class Dot(NamedTuple):
-    """A point with a size that says how many questions it stands for."""
+    """A point whose size stands for its number of questions."""
 
     x: float
     y: float
@@ -102,7 +84,7 @@ class Dot(NamedTuple):
 
 
 class Dots(NamedTuple):
-    """Points beside the diagonal on which both axes agree."""
+    """Points beside the diagonal, on which both axes agree."""
 
     plot: Plot
     dots: tuple[Dot, ...]
@@ -113,12 +95,7 @@ _SQUARE = Plot(360, 340, (0, 1), (0, 1), _UNIT_LABELS, _UNIT_LABELS)
 
 
 def histogram(bins: Sequence[int]) -> Histogram:
-    """Draw how many questions fall in each bin of equal width between 0 and 1.
-
-    Example:
-        >>> histogram([3, 0, 6, 1]).bars[2].label
-        '0.5 to 0.75: 6'
-    """
+    """Draw how many questions fall in each bin of equal width between 0 and 1."""
     greatest = max(*bins, 1)
     ticks = nice_ticks(0, greatest)
     labels = tuple((value, f"{value:,.0f}") for value in ticks if value == int(value))
@@ -133,7 +110,7 @@ def histogram(bins: Sequence[int]) -> Histogram:
 
 
 def sweep_curve(sweep: ThresholdSweep) -> Curve:
-    """Draw the mean as the step function of the threshold that it is, and mark the threshold of the protocol."""
+    """Draw the mean as a step function of the threshold, and mark the threshold of the protocol."""
     ticks = nice_ticks(min(sweep.means), max(sweep.means))
     digits = max(0, -math.floor(math.log10(ticks[1] - ticks[0]) + 1e-9))
     labels = tuple((value, f"{value:.{digits}f}") for value in ticks)
@@ -147,7 +124,7 @@ def sweep_curve(sweep: ThresholdSweep) -> Curve:
 
 
 def _one_for_each_place(corners: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Leave out steps that end less than half a unit after the last: a million questions have thousands."""
+    """Omit steps that end less than half a unit after the last: a million questions have thousands."""
     kept: list[tuple[float, float]] = []
     for corner in corners:
         if kept and corner[0] - kept[-1][0] < 0.5 and len(kept) > 1:
@@ -172,7 +149,7 @@ def reliability_dots(points: Sequence[ReliabilityPoint]) -> Dots:
 
 
 def risk_curve(points: Sequence[RiskCoveragePoint]) -> Curve:
-    """Draw the risk of the surest answers against their share."""
+    """Draw the risk of the most confident answers against their share."""
     ticks = nice_ticks(0, max(point.risk for point in points))
     plot = dataclasses.replace(_SQUARE, y_range=(0, ticks[-1]), y_labels=tuple((tick, f"{tick:g}") for tick in ticks))
     path = "L".join(f"{plot.x(point.coverage):g} {plot.y(point.risk):g}" for point in points)
@@ -180,14 +157,7 @@ def risk_curve(points: Sequence[RiskCoveragePoint]) -> Curve:
 
 
 def nice_ticks(low: float, high: float) -> list[float]:
-    """Return round values, about five, of which the first is at most `low` and the last at least `high`.
-
-    Example:
-        >>> nice_ticks(0.823, 0.908)
-        [0.82, 0.84, 0.86, 0.88, 0.9, 0.92]
-        >>> nice_ticks(0, 37)
-        [0.0, 10.0, 20.0, 30.0, 40.0]
-    """
+    """Return about five round values, the first at most `low` and the last at least `high`."""
     scale = max(abs(high), 1)
     span = high - low if high - low > 1e-9 * scale else scale / 10
     power = 10.0 ** math.floor(math.log10(span / 5))

@@ -12,6 +12,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+from anls_eval.analysis.losses import LOSS_CLASSES
 from anls_eval.explanation.answers import AnswerComparison
 from anls_eval.files.write import whole_file
 from anls_eval.report import figures
@@ -22,17 +23,6 @@ from anls_eval.text.visible import visible
 _MAX_CHARACTERS = 400  # of a text; fewer in the table of questions
 _TEMPLATES = resources.files("anls_eval.report") / "templates"
 
-_LOSSES = {
-    "exact": "Nothing was lost.",
-    "no_answer": "No answer was given.",
-    "refused": "The prediction says that there is no answer, but there is one.",
-    "formatting": "Right to a human reader: only case, punctuation, symbols or the date format differ.",
-    "partial_or_verbose": "The prediction contains the answer, or the answer contains the prediction.",
-    "false_answer": "There is no answer, but the prediction gives one.",
-    "misread": "Different text, close enough to score.",
-    "wrong": "Different text, which scores 0.",
-}  # the classes of `analysis.losses.LOSS_CLASSES`
-
 _COMMON_SYMBOLS = str.maketrans("␠␉␊", "␣⇥↵")  # for common whitespace, symbols found in more fonts
 
 
@@ -41,11 +31,8 @@ def write_report(
 ) -> None:
     r"""Write a self-contained HTML report of one system, or a comparison of two.
 
-    The file is written under a temporary name and then renamed, so that an existing file stays intact until the new
-    one is complete.
-
     Args:
-        path: The file to write.
+        path: The file to write. An existing file stays intact until the new one is complete.
         system: From `read_system`.
         other: A system to compare with, scored under the same protocol on the same questions.
         date: Date to print. Defaults to today.
@@ -73,7 +60,7 @@ def write_report(
 
 
 def render_report(system: System, other: System | None = None, *, date: datetime.date | None = None) -> str:
-    """Return the report of `write_report` as HTML."""
+    """Return the HTML of `write_report`."""
     return render(collect(system, other, date=date or datetime.date.today()))
 
 
@@ -90,7 +77,7 @@ def render(report: Report) -> str:
         .render(
             report=report,
             figures=figures,
-            losses=_LOSSES,
+            losses=LOSS_CLASSES,
             policy=policy,
             style=Markup(style),  # noqa: S704 - our own file
             script=Markup(script),  # noqa: S704 - our own file
@@ -125,12 +112,7 @@ def environment() -> jinja2.Environment:
 
 
 def shown(text: str, most: int = _MAX_CHARACTERS) -> str:
-    r"""Truncate a long text and make all of its characters visible.
-
-    Example:
-        >>> shown("a" * 10, 4), shown("one\ttwo")
-        ('aaaa…', 'one⇥two')
-    """
+    """Truncate a long text and make all of its characters visible."""
     return visible(text[:most]).translate(_COMMON_SYMBOLS) + "…" * (len(text) > most)
 
 

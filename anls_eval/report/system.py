@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 CONFIDENCE_COLUMN = "answers_confidence"
-"""The column of confidences in submissions to DUDE, which is read where there is one."""
+"""The column of confidences in submissions to DUDE, which is read if there is one."""
 
-_NO_CONFIDENCE = -1.0  # what DUDE's evaluation takes as no confidence (github.com/Jordy-VL/DUDEeval)
+_NO_CONFIDENCE = -1.0  # in DUDE's evaluation (github.com/Jordy-VL/DUDEeval)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,36 +46,19 @@ def read_system(
     on_progress: Callable[[int], None] | None = None,
     **options: Unpack[OptionWords],
 ) -> System:
-    r"""Read and score a submission for a report.
+    """Read and score a submission for a report.
 
     Args:
         predictions: From `anls_eval.open_predictions`.
         references: From `anls_eval.open_references`.
         name: The name of the system in the report. Defaults to that of the file or folder.
-        confidence: The column of confidences, from 0 to 1; by default ``answers_confidence`` where there is one. Of
-            several confidences the first counts, and -1 is none, as in DUDE.
-        per_question: As in `score_submission`.
+        confidence: The column of confidences, from 0 to 1. Defaults to ``answers_confidence`` if there is one.
+        per_question: As for `score_submission`.
         on_progress: Called with the number of questions scored so far.
-        options: As in `score_submission`; the seed is that of all intervals and tests of the report.
-
-    Returns:
-        The system.
+        **options: As for `score_submission`; the seed is that of all intervals and tests of the report.
 
     Raises:
-        ValueError: As in `score_submission`, or a confidence is not a number from 0 to 1.
-
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from anls_eval.files import open_predictions, open_references
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> _ = (folder / "ours.csv").write_text("id,prediction,sure\n1,Lima,0.9\n2,Roma,0.5\n")
-        >>> _ = (folder / "references.csv").write_text("id,answer\n1,Lima\n2,Rome\n")
-        >>> system = read_system(
-        ...     open_predictions(folder / "ours.csv"), open_references(folder / "references.csv"), confidence="sure"
-        ... )
-        >>> system.name, system.confidences.tolist()
-        ('ours', [0.9, 0.5])
+        ValueError: As for `score_submission`, or a confidence is not a number from 0 to 1.
     """
     if confidence is None and CONFIDENCE_COLUMN in predictions.names:
         confidence = CONFIDENCE_COLUMN
@@ -99,7 +82,7 @@ def read_system(
 
 
 def _confidences(scored: ScoredQuestions, column: str) -> npt.NDArray[np.float64]:
-    found = np.full(len(scored.scores), np.nan)
+    found = np.full(len(scored.scores), np.nan)  # as for DUDE, the first of several confidences counts
     for row, values in enumerate(scored.columns[column]):
         if not values:
             continue
@@ -112,7 +95,7 @@ def _confidences(scored: ScoredQuestions, column: str) -> npt.NDArray[np.float64
         if not 0 <= value <= 1:
             raise ValueError(
                 f"{column} of question_id {scored.question_ids[row]!r} is {values[0]!r}; expected a confidence from 0 "
-                "to 1, or nothing where there is none"
+                "to 1, or no value if there is none"
             )
         found[row] = value
     return found

@@ -1,8 +1,4 @@
-"""Calibration: whether confidences match scores, and what is gained by leaving uncertain questions unanswered.
-
-Graded scores take the place of right and wrong: a system is calibrated if answers with confidence c have the mean
-score c. For right and wrong, pass ``scores >= 0.5``, as the evaluation of DUDE counts.
-"""
+"""Calibration: whether confidences match scores, and what is gained by leaving uncertain questions unanswered."""
 
 from __future__ import annotations
 
@@ -22,13 +18,7 @@ CURVE_POINTS = 200
 
 @dataclasses.dataclass(frozen=True)
 class ReliabilityPoint:
-    """One bin of the reliability diagram.
-
-    Attributes:
-        confidence: Mean confidence in the bin.
-        score: Mean score in the bin.
-        count: Number of questions.
-    """
+    """One bin of the reliability diagram: mean confidence, mean score and number of questions."""
 
     confidence: float
     score: float
@@ -72,19 +62,17 @@ class Calibration:
 
 
 def calibration(scores: npt.ArrayLike, confidences: npt.ArrayLike, *, bins: int = 100) -> Calibration:
-    """Measure how well confidences match scores. The order of the questions does not matter.
+    """Measure how well confidences match graded scores; for right and wrong as in DUDE, pass ``scores >= 0.5``.
 
     - ECE (Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning, 2015): the absolute difference
-      between mean score and mean confidence of a bin, averaged over the questions. Bins hold equally many questions;
-      there are fewer bins than questions, as in the evaluation of DUDE (github.com/Jordy-VL/DUDEeval @8bd6dea).
-      Questions with equal confidence stay together, in the bin of the middle one.
+      between the mean score and the mean confidence of a bin, averaged over the questions. Bins hold equal numbers of
+      questions, and there are fewer bins than questions, as in the evaluation of DUDE (github.com/Jordy-VL/DUDEeval
+      @8bd6dea), which however counts scores of at least 0.5 as 1 and takes the upper edge of a bin as its mean
+      confidence. Questions with equal confidence stay together, in the bin of the middle one.
     - Brier (Verification of Forecasts Expressed in Terms of Probability, 1950): the mean of (confidence - score)².
     - AURC (Geifman et al., Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers, 2019): the mean, over
-      k = 1 to n, of the risk (1 - score) of the k most confident answers. Ties in confidence count as in random order.
+      k = 1 to n, of the risk (1 - score) of the k most confident answers, with ties in random order.
     - E-AURC (same source): AURC minus the AURC of confidences in the order of the scores.
-
-    DUDE's own ECE is a different number: it counts scores of at least 0.5 as 1 and uses the upper edge of a bin as its
-    mean confidence.
 
     Args:
         scores: Shape (n,), in [0, 1].
@@ -92,18 +80,16 @@ def calibration(scores: npt.ArrayLike, confidences: npt.ArrayLike, *, bins: int 
         bins: Maximum number of bins, at least 1.
 
     Returns:
-        The measures, and the points of both diagrams.
+        The measures, and the points of both diagrams; they do not depend on the order of the questions.
 
     Raises:
-        ValueError: There are no questions; a score or confidence is missing or not in [0, 1]; the two differ in length;
-            or bins is below 1.
+        ValueError: There are no questions; a score or confidence is missing or outside [0, 1]; their numbers differ; or
+            bins is below 1.
 
     Example:
         >>> found = calibration([1.0, 1.0, 0.5, 0.0], [0.9, 0.8, 0.7, 0.4], bins=2)
         >>> round(found.ece, 6), round(found.brier, 6), round(found.aurc, 6), found.e_aurc
         (0.225, 0.0625, 0.135417, 0.0)
-        >>> found.reliability[0].score, found.risk_coverage[-1]
-        (0.25, RiskCoveragePoint(coverage=1.0, risk=0.375))
     """
     scored, confident = checked_scores(scores, "scores"), checked_scores(confidences, "confidences")
     check_lengths({"scores": scored, "confidences": confident})
@@ -144,7 +130,7 @@ def _reliability(scores: Floats, confidences: Floats, bins: int) -> tuple[Reliab
 
 
 def _risks(scores: Floats, confidences: npt.NDArray[Any]) -> Floats:
-    """Return the mean risk of the k most confident of n questions sorted by confidence, for k = 1 to n."""
+    """Return the mean risk of the k most confident of n questions sorted by confidence, for k from 1 to n."""
     starts, counts = _ties(confidences)
     expected = np.repeat(np.add.reduceat(1 - scores, starts) / counts, counts)
     risks: Floats = np.cumsum(expected[::-1]) / np.arange(1, len(scores) + 1)
@@ -152,6 +138,6 @@ def _risks(scores: Floats, confidences: npt.NDArray[Any]) -> Floats:
 
 
 def _ties(confidences: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return where each distinct confidence starts in a sorted array, and how often it occurs."""
+    """Return the start and the number of occurrences of each distinct confidence in a sorted array."""
     _, starts, counts = np.unique(confidences, return_index=True, return_counts=True)
     return starts, counts

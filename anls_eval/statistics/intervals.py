@@ -1,8 +1,6 @@
-"""Confidence intervals of a score and of the difference between two systems.
+"""Confidence intervals of a score and of the difference between two systems, from scores by question.
 
-Every function takes scores by question, as `anls_scores` returns them, and is deterministic: random numbers come from
-a seed, and the order of the questions does not matter. Questions about the same document are not independent: with
-``clusters``, the document of each question, whole documents are resampled.
+All results are deterministic: random numbers come from a seed, and the order of the questions does not matter.
 """
 
 from __future__ import annotations
@@ -28,15 +26,15 @@ class Interval:
     """A mean with its confidence interval.
 
     Attributes:
-        mean: The mean score, or the mean difference.
+        mean: Mean score or mean difference.
         low: Lower bound.
         high: Upper bound.
         level: Confidence level, such as 0.95.
         n: Number of questions.
-        clusters: Number of clusters, or None if questions were taken as independent.
-        standard_error: Standard error of the mean; 0 if all scores are equal, where it cannot be estimated.
+        clusters: Number of clusters, or None if questions were treated as independent.
+        standard_error: Standard error of the mean; 0 if all scores are equal, since it cannot be estimated then.
         method: ``"BCa bootstrap"``, or ``"Markov bound"`` if all scores are equal.
-        notes: Sentences to read before trusting the interval; usually empty.
+        notes: Reasons not to rely on the interval; usually empty.
     """
 
     mean: float
@@ -56,10 +54,11 @@ class Comparison:
 
     Attributes:
         difference: Mean score of the first minus that of the second.
-        p_value: Of the two-sided test that neither system is better.
+        p_value: Of the two-sided test of the hypothesis that the systems are equally good.
         wins: Number of questions on which the first scores higher.
         losses: Number of questions on which the second scores higher.
         ties: Number of questions on which both score the same.
+        interval: Confidence interval of the difference.
     """
 
     difference: float
@@ -71,7 +70,7 @@ class Comparison:
 
     @functools.cached_property
     def interval(self) -> Interval:
-        """The confidence interval of the difference, computed on first access since it takes most of the time."""
+        """The confidence interval of the difference, computed on first access because it takes most of the time."""
         return self._make_interval()
 
 
@@ -85,42 +84,41 @@ def confidence_interval(
 ) -> Interval:
     """Compute the confidence interval of the mean score by bootstrap.
 
-    Bias-corrected and accelerated (Efron, 1987), with the level expanded for few questions or clusters (Hesterberg,
-    2015). With clusters, the number of questions varies between resamples: the mean is the ratio of sum to number.
+    Bias-corrected and accelerated (Efron, 1987), with the level expanded for small numbers of questions or clusters
+    (Hesterberg, 2015). Questions about the same document are not independent: with clusters, whole documents are
+    resampled, and the mean is the ratio of sum to number, because the number of questions varies between resamples.
 
     If all questions, or all clusters, have the same mean c (a single question is the simplest case), all resamples are
     equal and a bootstrap says nothing about unseen scores. The bounds are then those of Markov's inequality: if the
     true mean were below p·c with p = ((1 - level) / 2)^(1/n), n scores of c or more would occur with a probability of
     at most (1 - level) / 2; the upper bound is symmetric. They hold for every distribution on [0, 1], and for c = 0 or
-    1 equal those of Clopper and Pearson (1934): 1,000 perfect answers give [0.9963, 1].
+    1 they equal those of Clopper and Pearson (1934): 1,000 perfect answers give [0.9963, 1].
 
     Args:
-        scores: Shape (n,), in [0, 1]; or their tally, if there are no clusters.
+        scores: Shape (n,), in [0, 1]; or, without clusters, their tally.
         clusters: Shape (n,), the document of each question.
         level: Confidence level, in (0, 1).
-        resamples: Number of resamples, at least 1,000. With 10,000, bounds vary between seeds by about 1 % of the
-            interval's width.
+        resamples: Number of resamples, at least 1,000. With 10,000, the bounds vary between seeds by about 1 % of the
+            width of the interval.
         seed: Seed of NumPy's random generator, at least 0.
 
     Returns:
-        The interval. Its notes say if all scores are equal, if there are fewer than 10 questions or clusters, or if a
-        few clusters hold most questions.
+        The interval. A note says if all scores are equal, if there are fewer than 10 questions or clusters, or if a few
+        clusters hold most of the questions.
 
     Raises:
-        ValueError: There are no scores; a score is not in [0, 1]; clusters have another length than the scores, lack a
+        ValueError: There are no scores; a score is outside [0, 1]; clusters differ in number from the scores, lack a
             name, or come with a tally; or an option is out of range.
 
     Example:
         >>> interval = confidence_interval([1.0] * 80 + [0.5] * 15 + [0.0] * 5)
         >>> interval.mean, round(interval.low, 2), round(interval.high, 2)
         (0.875, 0.81, 0.92)
-        >>> round(confidence_interval([1.0]).low, 3)
-        0.025
     """
     check_options(level, resamples, seed)
     if not isinstance(scores, Tally):
         values = checked_scores(scores, "scores")
-        codes = codes_of(clusters, len(values))
+        codes = resampling.cluster_codes(clusters, len(values))
         return interval_of_mean(exact_mean(values), values, codes, 0.0, level, resamples, seed)
     if clusters is not None:
         raise ValueError("clusters: a Tally does not know which score belongs to which question; pass all scores")
@@ -141,14 +139,14 @@ def paired_comparison(
 ) -> Comparison:
     """Compare two systems on the same questions.
 
-    The interval is the `confidence_interval` of the differences by question. The p-value is that of a permutation
-    test: if neither system is better, their answers to a question are exchangeable, which flips the sign of the
-    difference; for a cluster, all its signs at once. The p-value is the share of sign flips whose mean is at least as
+    The interval is the `confidence_interval` of the differences by question. The p-value comes from a permutation test:
+    if the systems are equally good, their answers to a question are exchangeable, which flips the sign of the
+    difference, or of all differences of a cluster at once. It is the share of sign flips whose mean is at least as
     extreme as the observed one, which counts as one of them (Phipson and Smyth, 2010).
 
     Args:
         scores_a: Shape (n,), in [0, 1], scores of the first system.
-        scores_b: Shape (n,), in [0, 1], scores of the second, in the same order.
+        scores_b: Shape (n,), in [0, 1], scores of the second system, in the same order.
         clusters: Shape (n,), the document of each question.
         level: Confidence level, in (0, 1).
         resamples: Number of resamples and of sign flips, at least 1,000; p-values are at least 1 / (resamples + 1).
@@ -164,50 +162,26 @@ def paired_comparison(
         >>> found = paired_comparison([1.0, 1.0, 0.9, 1.0] * 25, [1.0, 0.8, 0.9, 0.0] * 25)
         >>> round(found.difference, 6), found.wins, found.losses, found.ties
         (0.3, 50, 0, 50)
-        >>> found.p_value < 0.001
-        True
     """
     check_options(level, resamples, seed)
     a, b = checked_scores(scores_a, "scores_a"), checked_scores(scores_b, "scores_b")
     check_lengths({"scores_a": a, "scores_b": b})
-    return compare_scores(a, b, codes_of(clusters, len(a)), level, resamples, seed, flips=resamples)
+    return compare_scores(a, b, resampling.cluster_codes(clusters, len(a)), level, resamples, seed, flips=resamples)
 
 
 def minimum_detectable_difference(
     found: Comparison | Interval, *, power: float = 0.8, alpha: float = 0.05
 ) -> float | None:
-    """Estimate the smallest difference between two systems that the data set would detect.
-
-    It is (z(1 - alpha/2) + z(power)) times the standard error of the difference.
-
-    Args:
-        found: A comparison of two similar systems; or the interval of one system, in which case the other is assumed
-            to have the same standard error and independent errors, so that the difference has √2 times that error.
-            Most systems fail on the same hard questions and need less: the estimate is conservative.
-        power: Probability of detecting the difference, in (0, 1).
-        alpha: Significance level of the two-sided test, in (0, 1).
-
-    Returns:
-        The smallest detectable difference of the mean scores, or None if all scores are equal.
-
-    Raises:
-        ValueError: Power or alpha is outside (0, 1).
-
-    Example:
-        >>> interval = confidence_interval([1.0] * 900 + [0.0] * 100)
-        >>> round(minimum_detectable_difference(interval), 3)
-        0.038
-    """
-    from scipy.special import ndtri  # takes 0.1 s, which only reports need; differs from NormalDist in the last bit
+    """Estimate the smallest difference from another system that the questions detect; None if all scores are equal."""
+    from scipy.special import ndtri  # takes 0.1 s, which only reports need; NormalDist differs in the last bit
 
     for name, value in (("power", power), ("alpha", alpha)):
         if not 0 < value < 1:
             raise ValueError(f"{name}={value!r}: expected a number between 0 and 1")
+    # With one interval, the other system is taken to have the same standard error and independent errors. That is
+    # conservative: most systems fail on the same hard questions.
     error = found.interval.standard_error if isinstance(found, Comparison) else math.sqrt(2) * found.standard_error
     return float(ndtri(1 - alpha / 2) + ndtri(power)) * error or None
-
-
-# Shared with rankings: scores are checked, and clusters are numbered from 0 on
 
 
 def check_options(level: float, resamples: int, seed: int) -> None:
@@ -220,13 +194,8 @@ def check_options(level: float, resamples: int, seed: int) -> None:
         raise ValueError(f"seed={seed!r}: expected an integer of at least 0")
 
 
-def codes_of(clusters: npt.ArrayLike | None, n: int) -> Integers | None:
-    """Number the clusters of n questions, if there are clusters."""
-    return None if clusters is None else resampling.cluster_codes(clusters, n)
-
-
 def exact_mean(scores: Floats) -> float:
-    """Return the mean, whatever the order of the scores."""
+    """Return the mean, which does not depend on the order of the scores."""
     return resampling.exact_sum(scores) / len(scores)
 
 

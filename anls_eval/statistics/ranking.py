@@ -1,4 +1,4 @@
-"""Rankings of systems, with the groups that the questions can tell apart."""
+"""Rankings of systems, with groups of systems that the questions cannot tell apart."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from anls_eval.statistics.intervals import (
     Comparison,
     Interval,
     check_options,
-    codes_of,
     compare_scores,
     exact_mean,
     interval_of_mean,
 )
-from anls_eval.statistics.resampling import Floats
+from anls_eval.statistics.resampling import Floats, cluster_codes
 from anls_eval.statistics.tally import check_lengths, check_range, checked_scores
 
 
@@ -31,8 +30,8 @@ class RankedSystem:
         name: Name of the system.
         score: Mean score.
         interval: Confidence interval of the mean score.
-        rank: 1 for the best; systems with equal scores share a rank and the next one is skipped: 1, 2, 2, 4.
-        rank_group: Rank group, from 1: see `rank_systems`.
+        rank: 1 for the best. Systems with equal scores share a rank, and the next one is skipped: 1, 2, 2, 4.
+        rank_group: Rank group, from 1; see `rank_systems`.
     """
 
     name: str
@@ -75,24 +74,9 @@ class Ranking:
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:
-    """Adjust p-values for multiple comparisons.
-
-    The step-down method of Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979: the probability of
-    rejecting any true hypothesis is at most alpha, however the tests depend on one another.
-
-    Args:
-        p_values: Shape (m,), in [0, 1].
-
-    Returns:
-        The adjusted p-values, in the same order; shape (m,).
-
-    Raises:
-        ValueError: A p-value is not in [0, 1].
-
-    Example:
-        >>> holm([0.01, 0.04, 0.03]).tolist()
-        [0.03, 0.06, 0.06]
-    """
+    """Return p-values adjusted for multiple comparisons, in the same order."""
+    # The step-down method of Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979: the probability of
+    # rejecting any true hypothesis is at most alpha, however the tests depend on one another.
     values = np.asarray(p_values, dtype=np.float64)
     check_range(values, "p_values")
     order = np.argsort(values, kind="stable")
@@ -114,17 +98,17 @@ def rank_systems(
     """Rank systems and group those that the questions cannot tell apart.
 
     A rank group starts with the best system that is in no group yet. The systems after it join in turn, until one
-    differs significantly from that first system: its p-value in the paired test, adjusted by `holm` over all pairs, is
-    at most alpha. That system starts the next group. Two systems of different groups may therefore still be
+    differs significantly from that first system: its p-value in the paired test, adjusted by Holm's method over all
+    pairs, is at most alpha. That system starts the next group. Two systems of different groups may therefore still be
     indistinguishable; see the comparisons.
 
     Args:
-        scores_by_name: The scores of each system, shape (n,), in [0, 1], all in the same order of questions.
+        scores_by_name: The scores of each system, shape (n,), in [0, 1], with the questions in the same order.
         clusters: Shape (n,), the document of each question.
-        alpha: Probability of calling any two equal systems different, in (0, 1).
-        level: Confidence level of the intervals, in (0, 1); intervals are not adjusted for the number of systems.
-        resamples: Number of resamples, at least 1,000. Sign flips increase with the number of pairs, so that adjusted
-            p-values can become significant.
+        alpha: Probability of finding any difference where there is none, in (0, 1).
+        level: Confidence level of the intervals, in (0, 1). Intervals are not adjusted for the number of systems.
+        resamples: Number of resamples, at least 1,000. The number of sign flips grows with that of pairs, so that
+            adjusted p-values can become significant.
         seed: Seed of NumPy's random generator, at least 0.
 
     Returns:
@@ -149,7 +133,7 @@ def rank_systems(
         raise ValueError(f"alpha={alpha!r}: expected a number between 0 and 1, such as 0.05")
     checked = {name: checked_scores(scores, f"scores of {name!r}") for name, scores in scores_by_name.items()}
     check_lengths({f"scores of {name!r}": scores for name, scores in checked.items()})
-    codes = codes_of(clusters, len(next(iter(checked.values()))))
+    codes = cluster_codes(clusters, len(next(iter(checked.values()))))
     intervals = {
         name: interval_of_mean(exact_mean(scores), scores, codes, 0.0, level, resamples, seed)
         for name, scores in checked.items()

@@ -1,4 +1,4 @@
-"""Bootstrap and sign flips over the distribution of scores, so that their cost hardly grows with the questions.
+"""Bootstrap and sign flips over the distribution of scores, whose cost hardly grows with the number of questions.
 
 The mean of a resample depends only on how often each distinct score was drawn, and these counts are multinomial:
 drawing the counts gives exactly the distribution of the bootstrap. Likewise, the sign flips of all equal differences
@@ -31,19 +31,12 @@ NORMAL = NormalDist()
 
 @dataclasses.dataclass(frozen=True)
 class Units:
-    """What a resample draws, questions or whole clusters, grouped into k kinds of equal units.
+    """What a resample draws, questions or whole clusters, grouped into k kinds of equal units."""
 
-    Attributes:
-        mean: Mean score over all questions.
-        deviations: Shape (k,): the sum of score - mean over the questions of one unit.
-        sizes: Shape (k,): the number of questions in one unit.
-        counts: Shape (k,): the number of units of this kind.
-    """
-
-    mean: float
-    deviations: Floats
-    sizes: Floats
-    counts: Integers
+    mean: float  # over all questions
+    deviations: Floats  # shape (k,): the sum of score - mean over the questions of one unit
+    sizes: Floats  # shape (k,): the number of questions in one unit
+    counts: Integers  # shape (k,): the number of units of this kind
 
     @property
     def number(self) -> int:
@@ -89,12 +82,12 @@ def exact_sum(*arrays: Floats) -> float:
 
 
 def units_of_histogram(mean: float, values: Floats, counts: Integers) -> Units:
-    """Make each question a unit, from the distinct scores and how often each occurs."""
+    """Make each question a unit, from the distinct scores and the number of times each occurs."""
     return Units(mean, values - mean, np.ones_like(values), counts)
 
 
 def units_of_clusters(mean: float, values: Floats, codes: Integers) -> Units:
-    """Make each cluster a unit, from the scores and the number of each question's cluster, from 0 on."""
+    """Make each cluster a unit, from the scores and the number, from 0, of each question's cluster."""
     sums, sizes = cluster_sums(values, codes)
     # As complex numbers, pairs sort as they do in np.unique(..., axis=0), eight times as fast.
     kinds, counts = np.unique(sizes + 1j * sums, return_counts=True)
@@ -109,15 +102,18 @@ def cluster_sums(values: Floats, codes: Integers) -> tuple[Floats, Floats]:
     return np.add.reduceat(values[order], starts), sizes.astype(np.float64)
 
 
-def cluster_codes(clusters: npt.ArrayLike, n: int) -> Integers:
-    """Number the clusters of n questions from 0 on, or raise a ValueError if a name is missing."""
+def cluster_codes(clusters: npt.ArrayLike | None, n: int) -> Integers | None:
+    """Number the clusters of n questions from 0, if there are any, or raise a ValueError if a name is missing."""
+    if clusters is None:
+        return None
     names = clusters if isinstance(clusters, np.ndarray) else np.asarray(clusters, dtype=object)
     if names.shape != (n,):
         given = f"{len(names)} names" if names.ndim == 1 else f"an array of shape {names.shape}"
         raise ValueError(f"clusters: {given} for {n} scores; expected the document of each question")
     codes_by_name: dict[object, int] = collections.defaultdict(itertools.count().__next__)
     codes = np.fromiter(map(codes_by_name.__getitem__, names.tolist()), np.int64, n)
-    missing = [code for name, code in codes_by_name.items() if _is_missing(name)]
+    # None, NaN, and the NaT and NA of pandas
+    missing = [code for name, code in codes_by_name.items() if name is None or name != name or str(name) == "<NA>"]
     if missing:
         first, *others = np.flatnonzero(np.isin(codes, missing)).tolist()
         more = f" and {len(others)} more rows" if others else ""
@@ -128,20 +124,12 @@ def cluster_codes(clusters: npt.ArrayLike, n: int) -> Integers:
     return codes
 
 
-def _is_missing(name: object) -> bool:
-    """Return whether a name is None, NaN, or the NaT or NA of pandas."""
-    return name is None or name != name or str(name) == "<NA>"
-
-
 def pooled(values: Floats, sizes: Floats, counts: Integers) -> tuple[Floats, Floats, Integers]:
-    """Reduce kinds of units to at most `MAX_VALUES`, keeping the mean and variance of the resampled means.
-
-    The range of the values is cut into 250 cells of equal width. The values in a cell are replaced by two with the
-    same total count, mean and variance; skewness is kept up to the cube of the cell width. Sizes in a cell become
-    their mean.
-    """
+    """Reduce kinds of units to at most `MAX_VALUES`, keeping the mean and variance of the resampled means."""
     if len(values) <= MAX_VALUES:
         return values, sizes, counts
+    # The values in each of 250 cells of equal width are replaced by two with the same total count, mean and variance,
+    # which keeps the skewness up to the cube of the cell width. Sizes in a cell become their mean.
     lowest = values.min()
     width = (values.max() - lowest) / _CELLS
     _, cells = np.unique(np.minimum((values - lowest) // width, _CELLS - 1), return_inverse=True)
@@ -174,14 +162,12 @@ def bootstrap_deviations(units: Units, resamples: int, generator: np.random.Gene
 
 
 def bca_bounds(units: Units, deviations: Floats, level: float) -> tuple[float, float]:
-    """Return the bounds of the interval of the mean, from the resamples of two or more units that differ.
-
-    Bias-corrected and accelerated (BCa: Efron, Better Bootstrap Confidence Intervals, 1987). A bootstrap interval of
-    n units is too narrow by the factor sqrt((n - 1) / n) and by using the normal distribution in place of Student's t,
-    which matters for few clusters: the level is expanded accordingly (Hesterberg, What Teachers Should Know About the
-    Bootstrap, 2015, arXiv 1411.5279). For clusters of different sizes, n is the effective number (Carter, Schnepel
-    and Steigerwald, Asymptotic Behavior of a t-Test Robust to Cluster Heterogeneity, 2017).
-    """
+    """Return the BCa bounds of the mean, from the resamples of two or more units that differ."""
+    # Efron, Better Bootstrap Confidence Intervals, 1987. A bootstrap interval of n units is too narrow by the factor
+    # sqrt((n - 1) / n), and because it uses the normal distribution in place of Student's t: the level is expanded
+    # (Hesterberg, What Teachers Should Know About the Bootstrap, 2015, arXiv 1411.5279). For clusters of different
+    # sizes, n is the effective number (Carter, Schnepel and Steigerwald, Asymptotic Behavior of a t-Test Robust to
+    # Cluster Heterogeneity, 2017).
     n = units.effective_number
     wanted = math.sqrt(n / (n - 1)) * student_quantile((1 + level) / 2, n - 1)
     below = np.count_nonzero(deviations < -EQUAL_WITHIN) + np.count_nonzero(np.abs(deviations) <= EQUAL_WITHIN) / 2
@@ -195,15 +181,13 @@ def bca_bounds(units: Units, deviations: Floats, level: float) -> tuple[float, f
 
 
 def student_quantile(probability: float, freedom: float) -> float:
-    """Return the quantile of Student's t distribution.
-
-    For many degrees of freedom, by the series of Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5:
-    importing scipy.special takes 0.1 s, longer than scoring 1,000 questions.
-    """
+    """Return the quantile of Student's t distribution."""
     if freedom < _SERIES_FROM:
-        from scipy.special import stdtrit  # only here, for the reason above
+        # Takes 0.1 s, longer than scoring 1,000 questions; nothing lighter gives the same bits.
+        from scipy.special import stdtrit
 
         return float(stdtrit(freedom, probability))
+    # Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5
     x = NORMAL.inv_cdf(probability)
     s = x * x
     terms = (
@@ -216,11 +200,9 @@ def student_quantile(probability: float, freedom: float) -> float:
 
 
 def flipped_p_value(sums: Floats, flips: int, generator: np.random.Generator) -> float:
-    """Return the two-sided p-value, in (0, 1], of the test that differences are equally likely to have either sign.
-
-    The signs of all differences, one per question or cluster, are flipped at random. The observed signs count as one
-    of the flips, so that the p-value is never 0 (Phipson and Smyth, Permutation P-values Should Never Be Zero, 2010).
-    """
+    """Return the two-sided p-value, in (0, 1], of the test that differences are equally likely to have either sign."""
+    # The signs, one per question or cluster, are flipped at random. The observed signs count as one of the flips, so
+    # that the p-value is never 0 (Phipson and Smyth, Permutation P-values Should Never Be Zero, 2010).
     sizes, counts = np.unique(np.abs(sums), return_counts=True)
     sizes, _, counts = pooled(sizes, np.ones_like(sizes), counts)
     observed = abs(exact_sum(sums)) - EQUAL_WITHIN * len(sums)

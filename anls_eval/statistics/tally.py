@@ -16,7 +16,7 @@ UNIT = 1 << _SCALE
 
 
 def exact_units(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64] | int = 1) -> int:
-    """Return the exact sum of scores, each times its count, as a multiple of 1 / UNIT; their order does not matter."""
+    """Return the exact sum of scores, each times its count, in units of 1 / UNIT; their order does not matter."""
     mantissas, exponents = np.frexp(scores)
     whole = (mantissas * 2**53).astype(np.int64)
     high, low = (whole >> 27) * counts, (whole & (2**27 - 1)) * counts  # so that no sum overflows
@@ -29,21 +29,9 @@ def exact_units(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64] |
 
 @dataclasses.dataclass(frozen=True)
 class Tally:
-    """The number of questions with each score.
+    """The number of questions with each score; tallies of parts add up to that of the whole, to the last bit."""
 
-    Text scores take few values: a million DocVQA answers have about 200. Tallies of parts add up to the tally of the
-    whole, in any order, to the last bit.
-
-    Attributes:
-        counts: The number of questions by score.
-
-    Example:
-        >>> tally = Tally.of([1.0, 0.875]) + Tally.of([1.0])
-        >>> tally.n, tally.mean
-        (3, 0.9583333333333334)
-    """
-
-    counts: Counter[float] = dataclasses.field(default_factory=Counter)
+    counts: Counter[float] = dataclasses.field(default_factory=Counter)  # few: a million DocVQA answers take 200 values
 
     @classmethod
     def of(cls, scores: npt.ArrayLike) -> Tally:
@@ -67,11 +55,7 @@ class Tally:
 
     @property
     def mean(self) -> float:
-        """The mean score, to the last bit as `evaluate` returns it.
-
-        Raises:
-            ValueError: The tally is empty.
-        """
+        """The mean score, to the last bit as `evaluate` returns it; raise a ValueError if the tally is empty."""
         if not self.n:
             raise ValueError("nothing to score: there are no questions")
         return float(self.total) / self.n

@@ -119,8 +119,8 @@ class TestComparison:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"protocols": []}, "protocols: there is none"),
-            ({"protocols": ["rrc", "docvqa"]}, "'rrc' is there twice"),
+            ({"protocols": []}, "protocols: there are none"),
+            ({"protocols": ["rrc", "docvqa"]}, "'rrc' occurs more than once"),
             ({"protocols": ["anls_star"]}, "scores trees"),
             ({"protocols": ["rcc"]}, "Did you mean 'rrc'"),
             ({"most": -1}, "most=-1"),

@@ -173,15 +173,15 @@ def test_names_in_an_archive_are_no_paths(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../../escaped", "/etc/passwd", "a/../../b", "..", "x\0y"])
 def test_ids_and_names_in_a_file_make_no_paths(tmp_path: Path, name: str) -> None:
-    from anls_eval.report.hub import eval_result, write_eval_result
+    from anls_eval.report.hub import write_eval_result
     from anls_eval.submission.score import score_submission
 
     rows = write(tmp_path / "both.json", json.dumps([{"id": name, "prediction": name, "answers": [name]}]))
     result = score_submission(open_predictions(rows), open_references(rows), per_question=tmp_path / "rows.csv")
     assert result.score == 1
     folder = tmp_path / "model"
-    entry = eval_result(result, dataset_id="owner/name", task_id=name)
-    assert write_eval_result(folder, entry).resolve().parent == (folder / ".eval_results").resolve()
+    path = write_eval_result(folder, result, dataset_id="owner/name", task_id=name)
+    assert path.resolve().parent == (folder / ".eval_results").resolve()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["both.json", "model", "rows.csv"]
 
 

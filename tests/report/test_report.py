@@ -301,7 +301,7 @@ def test_trees_can_be_compared(tmp_path: Path) -> None:
 
 
 def test_systems_of_different_protocols_are_refused(system: System) -> None:
-    with pytest.raises(ValueError, match="were scored by different rules; expected one protocol for both"):
+    with pytest.raises(ValueError, match="were scored under different rules; expected one protocol for both"):
         render_report(system, docvqa(OTHER, protocol="rrc"))
     with pytest.raises(ValueError, match="different rules"):
         render_report(docvqa(RUN, protocol="icdar2026"), docvqa(OTHER, protocol="ocrbench_v2"))
