@@ -3322,8 +3322,8 @@ def anls_score(
         The similarity to the closest answer, from 0 to 1; 0 if it does not reach the threshold.
 
     Raises:
-        ValueError: The prediction or an answer is not text, there is no answer, the protocol is unknown or scores trees,
-            or the threshold is outside [0, 1].
+        ValueError: The prediction or an answer is not text, there is no answer, the protocol is unknown or scores
+            trees, or the threshold is outside [0, 1].
 
     Example:
         >>> anls_score("CocaCola", ["Coca Cola", "Coca Cola Company"])

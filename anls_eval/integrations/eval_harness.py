@@ -1,13 +1,4 @@
-"""Functions for the task YAML files of lm-evaluation-harness and lmms-eval.
-
-Both call ``process_results(doc, results)`` for each document and an aggregation over the values of all documents::
-
-    process_results: !function anls_eval.integrations.eval_harness.process_results
-    metric_list:
-      - metric: anls
-        aggregation: !function anls_eval.integrations.eval_harness.mean
-        higher_is_better: true
-"""
+"""``process_results`` and its aggregation for the task YAML files of lm-evaluation-harness and lmms-eval."""
 
 from __future__ import annotations
 

@@ -17,31 +17,27 @@ from torchmetrics.utilities.data import dim_zero_cat
 from anls_eval.registry import get_protocol, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.scoring import anls_scores, anls_star_scores
+from anls_eval.statistics.tally import UNIT, exact_units
 
 _Floats = npt.NDArray[np.float64]
 
 # Sums are integers, so that batches and processes do not change the last bit of the value.
-_WORD = 32  # bits: a word of the sum overflows after 2**31 questions
+_WORD = 32  # bits: a word of the sum overflows after 2**31 batches
 _WORDS = 36  # one before the binary point and 35 after it: all bits that a float64 can have
+_ONE = 1 << (_WORD * (_WORDS - 1))
 
 
 def _words(scores: _Floats) -> torch.Tensor:
     """Return the exact sum of scores as words of a fixed-point number, int64 of shape (_WORDS,)."""
-    words = np.zeros(_WORDS, dtype=np.int64)
-    rest = scores
-    for place in range(_WORDS):
-        whole = np.floor(rest)
-        words[place] = whole.astype(np.int64).sum()
-        rest = np.ldexp(rest - whole, _WORD)
-        if not rest.any():
-            break
-    return torch.from_numpy(words)
+    whole = exact_units(scores) * _ONE // UNIT  # without a remainder: a score is a multiple of 2**-1074
+    words = [whole >> (_WORD * place) for place in reversed(range(_WORDS))]
+    return torch.tensor([words[0], *(word % 2**_WORD for word in words[1:])])
 
 
 def _total(words: torch.Tensor) -> float:
     """Return the sum as the nearest float64, as `math.fsum` does."""
     whole = sum(word << (_WORD * (_WORDS - 1 - place)) for place, word in enumerate(words.tolist()))
-    return float(Fraction(whole, 1 << (_WORD * (_WORDS - 1))))
+    return float(Fraction(whole, _ONE))
 
 
 class _Scores(Metric):

@@ -49,8 +49,7 @@ MOST_ROWS = 2_000
 _DIAGRAM_BINS = 15  # fewer than for the calibration error: bins of a handful of questions show noise
 
 
-@dataclasses.dataclass(frozen=True)
-class Distribution:
+class Distribution(NamedTuple):
     """The numbers of questions by score."""
 
     zero: int  # scores of exactly 0
@@ -59,8 +58,7 @@ class Distribution:
     bins: tuple[int, ...]  # those between, in `BINS` bins of equal width
 
 
-@dataclasses.dataclass(frozen=True)
-class GroupScore:
+class GroupScore(NamedTuple):
     """The questions with one value of a column, and the interval of their mean score."""
 
     value: str
@@ -68,8 +66,7 @@ class GroupScore:
     interval: Interval
 
 
-@dataclasses.dataclass(frozen=True)
-class Breakdown:
+class Breakdown(NamedTuple):
     """The score by the values of a column."""
 
     column: str
@@ -77,8 +74,7 @@ class Breakdown:
     left_out: int  # how many groups are left out
 
 
-@dataclasses.dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """A prediction with its score and the expected answer."""
 
     score: float  # from 0 to 1
@@ -88,8 +84,7 @@ class Answer:
     comparison: AnswerComparison | None = None  # of the two, if both are texts
 
 
-@dataclasses.dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """A question with its answer, and that of another system if two are compared."""
 
     question_id: str
@@ -97,8 +92,7 @@ class Question:
     other: Answer | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class ProtocolMean:
+class ProtocolMean(NamedTuple):
     """The score of the same predictions under another protocol, and its difference from the reported score."""
 
     name: str
@@ -107,8 +101,7 @@ class ProtocolMean:
     is_own: bool
 
 
-@dataclasses.dataclass(frozen=True)
-class DisputedQuestion:
+class DisputedQuestion(NamedTuple):
     """A question on which protocols disagree: the scores, highest first, with the protocols that give them."""
 
     question_id: str
@@ -117,8 +110,7 @@ class DisputedQuestion:
     scores: tuple[tuple[float, tuple[str, ...]], ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class TextFindings:
+class TextFindings(NamedTuple):
     """The findings for protocols for texts."""
 
     losses: tuple[LossClass, ...]  # the classes of loss that have questions
@@ -133,8 +125,7 @@ class TextFindings:
     worst: tuple[Question, ...]  # the questions that lost most; among equals, those closest to an answer first
 
 
-@dataclasses.dataclass(frozen=True)
-class KeyScore:
+class KeyScore(NamedTuple):
     """The mean score of a key over the documents in which it was compared."""
 
     path: str
@@ -142,8 +133,7 @@ class KeyScore:
     documents: int
 
 
-@dataclasses.dataclass(frozen=True)
-class Document:
+class Document(NamedTuple):
     """A document with its leaves that lost credit, the largest loss first."""
 
     question_id: str
@@ -154,8 +144,7 @@ class Document:
     leaves: int  # the number of all leaves
 
 
-@dataclasses.dataclass(frozen=True)
-class TreeFindings:
+class TreeFindings(NamedTuple):
     """The findings for protocols for trees: the keys, and the documents with the lowest scores below 1."""
 
     keys: tuple[KeyScore, ...]
@@ -163,8 +152,7 @@ class TreeFindings:
     worst: tuple[Document, ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Confidences:
+class Confidences(NamedTuple):
     """Whether confidences match scores."""
 
     calibration: Calibration  # of the questions that have a confidence
@@ -172,8 +160,7 @@ class Confidences:
     without: int  # questions without a confidence
 
 
-@dataclasses.dataclass(frozen=True)
-class Versus:
+class Versus(NamedTuple):
     """Two systems on the same questions."""
 
     names: tuple[str, str]  # of the reported system and the other

@@ -1,7 +1,4 @@
-"""The geometry of the figures, in units of the picture: the template draws them as inline SVG.
-
-A plotting library would bring megabytes of script, or colours that cannot follow the reader's colour scheme.
-"""
+"""The geometry of the figures, which templates draw as SVG: a plotting library would add megabytes or fixed colours."""
 
 from __future__ import annotations
 
@@ -59,21 +56,6 @@ class Bar(NamedTuple):
     label: str
 
 
-class Histogram(NamedTuple):
-    """Bars over a range of scores."""
-
-    plot: Plot
-    bars: tuple[Bar, ...]
-
-
-class Curve(NamedTuple):
-    """A curve as the path of an SVG, with an optional marked point."""
-
-    plot: Plot
-    path: str
-    mark: tuple[float, float] | None = None
-
-
 class Dot(NamedTuple):
     """A point whose size stands for its number of questions."""
 
@@ -83,18 +65,21 @@ class Dot(NamedTuple):
     label: str
 
 
-class Dots(NamedTuple):
-    """Points beside the diagonal, on which both axes agree."""
+class Figure(NamedTuple):
+    """A plot with what is drawn on it."""
 
     plot: Plot
-    dots: tuple[Dot, ...]
+    bars: tuple[Bar, ...] = ()
+    dots: tuple[Dot, ...] = ()
+    path: str = ""  # of a curve, in SVG
+    mark: tuple[float, float] | None = None  # a point on it
 
 
 _UNIT_LABELS = tuple((step / 4, f"{step / 4:g}") for step in range(5))
 _SQUARE = Plot(360, 340, (0, 1), (0, 1), _UNIT_LABELS, _UNIT_LABELS)
 
 
-def histogram(bins: Sequence[int]) -> Histogram:
+def histogram(bins: Sequence[int]) -> Figure:
     """Draw how many questions fall in each bin of equal width between 0 and 1."""
     greatest = max(*bins, 1)
     ticks = nice_ticks(0, greatest)
@@ -106,10 +91,10 @@ def histogram(bins: Sequence[int]) -> Histogram:
         x, y = plot.x(start) + 1, plot.y(count)
         width, height = round(plot.x(end) - 1 - x, 2), round(plot.bottom - y, 2)
         bars.append(Bar(x, y, width, height, f"{start:.3g} to {end:.3g}: {count:,}"))
-    return Histogram(plot, tuple(bars))
+    return Figure(plot, bars=tuple(bars))
 
 
-def sweep_curve(sweep: ThresholdSweep) -> Curve:
+def sweep_curve(sweep: ThresholdSweep) -> Figure:
     """Draw the mean as a step function of the threshold, and mark the threshold of the protocol."""
     ticks = nice_ticks(min(sweep.means), max(sweep.means))
     digits = max(0, -math.floor(math.log10(ticks[1] - ticks[0]) + 1e-9))
@@ -120,7 +105,7 @@ def sweep_curve(sweep: ThresholdSweep) -> Curve:
     for x, y in _one_for_each_place(corners):
         path += f"V{y:g}H{x:g}"
     own = float(sweep.protocol.exact_threshold)
-    return Curve(plot, path, (plot.x(own), plot.y(sweep.mean(sweep.protocol.exact_threshold))))
+    return Figure(plot, path=path, mark=(plot.x(own), plot.y(sweep.mean(sweep.protocol.exact_threshold))))
 
 
 def _one_for_each_place(corners: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -133,7 +118,7 @@ def _one_for_each_place(corners: Iterable[tuple[float, float]]) -> list[tuple[fl
     return kept
 
 
-def reliability_dots(points: Sequence[ReliabilityPoint]) -> Dots:
+def reliability_dots(points: Sequence[ReliabilityPoint]) -> Figure:
     """Draw the mean score of each bin against its mean confidence."""
     greatest = max(point.count for point in points)
     dots = (
@@ -145,15 +130,15 @@ def reliability_dots(points: Sequence[ReliabilityPoint]) -> Dots:
         )
         for point in points
     )
-    return Dots(_SQUARE, tuple(dots))
+    return Figure(_SQUARE, dots=tuple(dots))
 
 
-def risk_curve(points: Sequence[RiskCoveragePoint]) -> Curve:
+def risk_curve(points: Sequence[RiskCoveragePoint]) -> Figure:
     """Draw the risk of the most confident answers against their share."""
     ticks = nice_ticks(0, max(point.risk for point in points))
     plot = dataclasses.replace(_SQUARE, y_range=(0, ticks[-1]), y_labels=tuple((tick, f"{tick:g}") for tick in ticks))
     path = "L".join(f"{plot.x(point.coverage):g} {plot.y(point.risk):g}" for point in points)
-    return Curve(plot, f"M{path}")
+    return Figure(plot, path=f"M{path}")
 
 
 def nice_ticks(low: float, high: float) -> list[float]:

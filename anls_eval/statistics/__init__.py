@@ -8,22 +8,17 @@ from anls_eval.statistics.intervals import (
     minimum_detectable_difference,
     paired_comparison,
 )
-from anls_eval.statistics.ranking import RankedPair, RankedSystem, Ranking, holm, rank_systems
-from anls_eval.statistics.tally import Tally
+from anls_eval.statistics.ranking import Ranking, rank_systems
 
 __all__ = [
     "Calibration",
     "Comparison",
     "Interval",
-    "RankedPair",
-    "RankedSystem",
     "Ranking",
     "ReliabilityPoint",
     "RiskCoveragePoint",
-    "Tally",
     "calibration",
     "confidence_interval",
-    "holm",
     "minimum_detectable_difference",
     "paired_comparison",
     "rank_systems",

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anls_eval.statistics.resampling import Floats
-from anls_eval.statistics.tally import check_lengths, checked_scores
+from anls_eval.statistics.tally import checked_columns
 
 CURVE_POINTS = 200
 
@@ -91,8 +91,7 @@ def calibration(scores: npt.ArrayLike, confidences: npt.ArrayLike, *, bins: int 
         >>> round(found.ece, 6), round(found.brier, 6), round(found.aurc, 6), found.e_aurc
         (0.225, 0.0625, 0.135417, 0.0)
     """
-    scored, confident = checked_scores(scores, "scores"), checked_scores(confidences, "confidences")
-    check_lengths({"scores": scored, "confidences": confident})
+    scored, confident = checked_columns({"scores": scores, "confidences": confidences})
     if bins < 1:
         raise ValueError(f"bins={bins!r}: expected at least 1")
     order = np.lexsort((scored, confident))

@@ -1,7 +1,4 @@
-"""Confidence intervals of a score and of the difference between two systems, from scores by question.
-
-All results are deterministic: random numbers come from a seed, and the order of the questions does not matter.
-"""
+"""Confidence intervals and paired tests: deterministic, with a seed, and independent of the order of the questions."""
 
 from __future__ import annotations
 
@@ -15,10 +12,11 @@ import numpy.typing as npt
 
 from anls_eval.statistics import resampling
 from anls_eval.statistics.resampling import Floats, Integers, Units
-from anls_eval.statistics.tally import Tally, check_lengths, checked_scores
+from anls_eval.statistics.tally import Tally, checked_columns, checked_scores
 
 _MIN_RESAMPLES = 1_000
 _FEW_UNITS = 10  # with fewer, no bootstrap keeps its level
+_DETECTABLE = 2.8015852181129683  # standard errors: z(0.975) + z(0.8), without the 0.1 s that importing scipy takes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,24 +162,16 @@ def paired_comparison(
         (0.3, 50, 0, 50)
     """
     check_options(level, resamples, seed)
-    a, b = checked_scores(scores_a, "scores_a"), checked_scores(scores_b, "scores_b")
-    check_lengths({"scores_a": a, "scores_b": b})
+    a, b = checked_columns({"scores_a": scores_a, "scores_b": scores_b})
     return compare_scores(a, b, resampling.cluster_codes(clusters, len(a)), level, resamples, seed, flips=resamples)
 
 
-def minimum_detectable_difference(
-    found: Comparison | Interval, *, power: float = 0.8, alpha: float = 0.05
-) -> float | None:
-    """Estimate the smallest difference from another system that the questions detect; None if all scores are equal."""
-    from scipy.special import ndtri  # takes 0.1 s, which only reports need; NormalDist differs in the last bit
-
-    for name, value in (("power", power), ("alpha", alpha)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name}={value!r}: expected a number between 0 and 1")
+def minimum_detectable_difference(found: Comparison | Interval) -> float | None:
+    """Estimate the difference that a test at 0.05 detects with power 0.8; None if all scores are equal."""
     # With one interval, the other system is taken to have the same standard error and independent errors. That is
     # conservative: most systems fail on the same hard questions.
     error = found.interval.standard_error if isinstance(found, Comparison) else math.sqrt(2) * found.standard_error
-    return float(ndtri(1 - alpha / 2) + ndtri(power)) * error or None
+    return _DETECTABLE * error or None
 
 
 def check_options(level: float, resamples: int, seed: int) -> None:

@@ -19,7 +19,7 @@ from anls_eval.statistics.intervals import (
     interval_of_mean,
 )
 from anls_eval.statistics.resampling import Floats, cluster_codes
-from anls_eval.statistics.tally import check_lengths, check_range, checked_scores
+from anls_eval.statistics.tally import check_range, checked_columns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,9 +131,9 @@ def rank_systems(
         raise ValueError("nothing to rank: there are no systems")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha={alpha!r}: expected a number between 0 and 1, such as 0.05")
-    checked = {name: checked_scores(scores, f"scores of {name!r}") for name, scores in scores_by_name.items()}
-    check_lengths({f"scores of {name!r}": scores for name, scores in checked.items()})
-    codes = cluster_codes(clusters, len(next(iter(checked.values()))))
+    columns = checked_columns({f"scores of {name!r}": scores for name, scores in scores_by_name.items()})
+    checked = dict(zip(scores_by_name, columns, strict=True))
+    codes = cluster_codes(clusters, len(columns[0]))
     intervals = {
         name: interval_of_mean(exact_mean(scores), scores, codes, 0.0, level, resamples, seed)
         for name, scores in checked.items()

@@ -11,7 +11,6 @@ import collections
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator
 from statistics import NormalDist
 
 import numpy as np
@@ -151,10 +150,11 @@ def bootstrap_deviations(units: Units, resamples: int, generator: np.random.Gene
     deviations, sizes, counts = pooled(units.deviations, units.sizes, units.counts)
     columns = np.column_stack([deviations, sizes])
     number = int(counts.sum())
+    most = max(1, _CHUNK // len(counts))  # resamples at a time
     sums: Floats = np.concatenate(
         [
-            generator.multinomial(number, counts / number, size=chunk).astype(np.float64) @ columns
-            for chunk in _chunks(resamples, len(counts))
+            generator.multinomial(number, counts / number, size=min(most, resamples - start)).astype(float) @ columns
+            for start in range(0, resamples, most)
         ]
     )
     means: Floats = sums[:, 0] / sums[:, 1]
@@ -211,10 +211,3 @@ def flipped_p_value(sums: Floats, flips: int, generator: np.random.Generator) ->
         flipped += size * (2 * generator.binomial(count, 0.5, flips) - count)
     as_extreme = int(np.count_nonzero(np.abs(flipped) >= observed))
     return (as_extreme + 1) / (flips + 1)
-
-
-def _chunks(resamples: int, values: int) -> Iterator[int]:
-    """Split the resamples into parts whose counts fit in memory."""
-    most = max(1, _CHUNK // values)
-    for start in range(0, resamples, most):
-        yield min(most, resamples - start)

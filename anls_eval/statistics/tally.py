@@ -61,6 +61,19 @@ class Tally:
         return float(self.total) / self.n
 
 
+def checked_columns(columns: Mapping[str, npt.ArrayLike]) -> list[npt.NDArray[np.float64]]:
+    """Return columns of scores as arrays, or raise a ValueError if one is bad or they differ in length."""
+    checked = [checked_scores(scores, name) for name, scores in columns.items()]
+    (first, expected), *others = zip(columns, map(len, checked), strict=True)
+    for name, length in others:
+        if length != expected:
+            raise ValueError(
+                f"{first} has length {expected}, but {name} has length {length}; expected one number per question in "
+                "each, in the same order"
+            )
+    return checked
+
+
 def checked_scores(scores: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
     """Return scores, one in [0, 1] per question, as an array, or raise a ValueError that begins with their name."""
     try:
@@ -81,14 +94,3 @@ def check_range(values: npt.NDArray[np.float64], name: str) -> None:
     if len(wrong):
         more = f", and {len(wrong) - 1} more rows" if len(wrong) > 1 else ""
         raise ValueError(f"{name}: {float(values[wrong[0]])!r} in row {wrong[0]}{more}; expected numbers in [0, 1]")
-
-
-def check_lengths(arrays: Mapping[str, npt.NDArray[np.float64]]) -> None:
-    """Raise a ValueError unless all arrays have the same length."""
-    (first, expected), *others = ((name, len(values)) for name, values in arrays.items())
-    for name, length in others:
-        if length != expected:
-            raise ValueError(
-                f"{first} has length {expected}, but {name} has length {length}; expected one number per question in "
-                "each, in the same order"
-            )

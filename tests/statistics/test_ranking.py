@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from docvqa_runs import docvqa_scores
 
-from anls_eval.statistics import confidence_interval, holm, paired_comparison, rank_systems
+from anls_eval.statistics import confidence_interval, paired_comparison, rank_systems
+from anls_eval.statistics.ranking import holm
 
 
 def test_the_six_runs_are_ranked() -> None:
