@@ -31,8 +31,6 @@ from anls_eval.text.prepare import prepare_texts
 from anls_eval.text.similarity import kept_similarity, reaches_threshold
 from anls_eval.types import Texts
 
-_Floats = npt.NDArray[np.float64]
-
 _STANDARD = PROTOCOLS["standard"]
 
 
@@ -127,7 +125,7 @@ def compare_rules(
             columns = [own.scores for each, own in zip(rules, part.closest, strict=False) if each in disputing]
             different = list({id(own): own for own in columns}.values())
             spread = np.maximum.reduce(different) - np.minimum.reduce(different)
-            for place in _greatest(spread, most):
+            for place in np.argsort(-spread, kind="stable")[:most].tolist():
                 row = block.start + int(part.rows[place])
                 disputed.append((-float(spread[place]), row, [float(own[place]) for own in columns]))
     *means, standard = (_mean(total, n) for total in totals)
@@ -160,14 +158,6 @@ def _read_questions(predictions: Any, answers: Any, question_ids: Sequence[Any] 
     if question_ids is not None and len(question_ids) != len(left):
         raise ValueError(f"{len(question_ids)} question_ids but {len(left)} predictions; expected one id for each")
     return read_blocks(left, right, question_ids, 4 * BLOCK_ROWS)
-
-
-def _greatest(values: _Floats, count: int) -> list[int]:
-    """Return the places of the largest values, the first of equal ones first."""
-    count = min(count, len(values))
-    least = np.partition(values, len(values) - count)[len(values) - count] if count else np.inf
-    places = np.flatnonzero(values >= least)
-    return cast(list[int], places[np.argsort(-values[places], kind="stable")][:count].tolist())
 
 
 def _named_protocols(protocols: Iterable[str | Protocol] | None) -> list[Protocol]:

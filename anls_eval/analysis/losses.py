@@ -38,14 +38,23 @@ class LossClass:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LossReport:
-    """Every question with its class, and the totals of the classes."""
+    """Every question with its class, and the totals of the classes.
 
-    classes: tuple[LossClass, ...]  # one for each of `LOSS_CLASSES`, in that order, even without a question
-    question_classes: list[str]  # the class of each question
-    predictions: list[str | None]  # as text; None where no answer was given
-    closest_answers: list[str | None]  # the accepted answer behind each score; None where no answer was given
-    scores: Floats  # shape (n,)
-    protocol: Protocol  # with the threshold that was used
+    Attributes:
+        classes: One for each of `LOSS_CLASSES`, in that order, even without a question.
+        question_classes: The class of each question.
+        predictions: The predictions as text; None where no answer was given.
+        closest_answers: The accepted answer behind each score; None where no answer was given.
+        scores: A float64 array of shape (n,).
+        protocol: The rules of the scores, with the threshold that was used.
+    """
+
+    classes: tuple[LossClass, ...]
+    question_classes: list[str]
+    predictions: list[str | None]
+    closest_answers: list[str | None]
+    scores: Floats
+    protocol: Protocol
 
     @property
     def points_lost(self) -> float:

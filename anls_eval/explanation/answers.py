@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import to_answers, to_text
@@ -14,9 +14,6 @@ from anls_eval.rules.steps import apply_steps
 from anls_eval.text.characters import Span, align_characters
 from anls_eval.text.similarity import compare_texts, compute_similarity, reaches_threshold
 from anls_eval.types import Texts
-
-if TYPE_CHECKING:
-    from anls_eval.leaderboards.base import Leaderboard  # which only its own answers need
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,16 +105,13 @@ def explain_answers(
     """
     rules = get_rules(protocol, threshold)
     if not isinstance(rules, Protocol):
-        return _of_leaderboard(prediction, answers, rules, answer_type)
+        score, found = rules.score_one(prediction, answers, answer_type)
+        line = signature(rules, n=1)
+        return AnswersExplanation(score, rules.name, None, (), rules.description, line, tuple(found))
     if answer_type is not None:
         problem = f"protocol {protocol!r} has no answer types; leave it out"
         raise AnlsError(problem, option="answer_type", value=answer_type)
     return _of_texts(prediction, answers, resolve_rules(rules, None, of_trees=False))
-
-
-def _of_leaderboard(prediction: Any, answers: Any, board: Leaderboard, answer_type: str | None) -> AnswersExplanation:
-    score, notes = board.score_one(prediction, answers, answer_type)
-    return AnswersExplanation(score, board.name, None, (), board.description, signature(board, n=1), tuple(notes))
 
 
 def _of_texts(prediction: Any, answers: Any, rules: Protocol) -> AnswersExplanation:

@@ -134,27 +134,18 @@ def _credit(pair: ComparedPair) -> float:
 
 def _rows(pair: ComparedPair, g_path: str, p_path: str) -> list[Match]:
     """Return the row of a pair, or one for each leaf of a node without a partner."""
+    why = cast(str, pair.why)
     if pair.g and pair.p:
-        is_compared = pair.g.kind == pair.p.kind == LEAF
-        return [
-            Match(
-                reference_path=g_path,
-                prediction_path=p_path,
-                reference=_given_text(pair.g),
-                prediction=_given_text(pair.p),
-                distance=pair.distance if is_compared else None,
-                length=pair.longest if is_compared else None,
-                similarity=1 - pair.distance / pair.longest if is_compared else None,
-                reason=cast(str, pair.why),
-                weight=pair.length,
-                credit=_credit(pair),
-            )
-        ]
+        measured: tuple[int | None, int | None, float | None] = None, None, None
+        if pair.g.kind == pair.p.kind == LEAF:
+            measured = pair.distance, pair.longest, 1 - pair.distance / pair.longest
+        g_text, p_text = _given_text(pair.g), _given_text(pair.p)
+        return [Match(g_path, p_path, g_text, p_text, *measured, why, pair.length, _credit(pair))]
     node, path = (pair.g, g_path) if pair.g else (cast(Node, pair.p), p_path)
     leaves = _leaves(node, path, pair.length, of_reference=pair.p is None)
     if pair.why == "" or not leaves or len(leaves) != pair.length:
         leaves = [(path, node)]
-    rest = None, None, None, cast(str, pair.why), pair.length // len(leaves), _credit(pair)
+    rest = None, None, None, why, pair.length // len(leaves), _credit(pair)
     if pair.g:
         return [Match(path, None, _given_text(leaf), None, *rest) for path, leaf in leaves]
     return [Match(None, path, None, _given_text(leaf), *rest) for path, leaf in leaves]

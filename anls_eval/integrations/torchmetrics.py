@@ -5,21 +5,17 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torchmetrics import Metric
 from torchmetrics.utilities.data import dim_zero_cat
 
+from anls_eval.arrow import Floats
 from anls_eval.registry import get_protocol, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.scoring import anls_scores, anls_star_scores
 from anls_eval.statistics.tally import UNIT, exact_units
-
-_Floats = npt.NDArray[np.float64]
 
 # Sums are integers, so that batches and processes do not change the last bit of the value.
 _WORD = 32  # bits: a word of the sum overflows after 2**31 batches
@@ -27,7 +23,7 @@ _WORDS = 36  # one before the binary point and 35 after it: all bits that a floa
 _ONE = 1 << (_WORD * (_WORDS - 1))
 
 
-def _words(scores: _Floats) -> torch.Tensor:
+def _words(scores: Floats) -> torch.Tensor:
     """Return the exact sum of scores as words of a fixed-point number, int64 of shape (_WORDS,)."""
     whole = exact_units(scores) * _ONE // UNIT  # without a remainder: a score is a multiple of 2**-1074
     words = [whole >> (_WORD * place) for place in reversed(range(_WORDS))]
@@ -37,7 +33,7 @@ def _words(scores: _Floats) -> torch.Tensor:
 def _total(words: torch.Tensor) -> float:
     """Return the sum as the nearest float64, as `math.fsum` does."""
     whole = sum(word << (_WORD * (_WORDS - 1 - place)) for place, word in enumerate(words.tolist()))
-    return float(Fraction(whole, _ONE))
+    return float(whole / _ONE)
 
 
 class _Scores(Metric):
@@ -67,7 +63,7 @@ class _Scores(Metric):
         digest = hashlib.sha256(signature(rules).encode()).digest()
         self.add_state("rules_id", default=torch.tensor(list(digest)), dist_reduce_fx="max")
 
-    def _add(self, scores: _Floats) -> None:
+    def _add(self, scores: Floats) -> None:
         if self._keeps_each:
             self.scores.append(torch.from_numpy(scores).to(self.device))
         else:

@@ -9,13 +9,12 @@ from collections import defaultdict
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from anls_eval.analysis.confusions import Confusion, character_confusions
 from anls_eval.analysis.diagnosis import COMMON_THRESHOLDS, Disagreement, compare_rules
 from anls_eval.analysis.losses import LossClass, LossReport, loss_report
 from anls_eval.analysis.thresholds import ThresholdSweep, sweep_measured
-from anls_eval.arrow import as_list, number_array
+from anls_eval.arrow import Floats, as_list, number_array
 from anls_eval.explanation.answers import AnswerComparison, compare_answer
 from anls_eval.explanation.result import Match, lost_matches, walk_keys
 from anls_eval.explanation.tree import explain_tree
@@ -33,8 +32,6 @@ from anls_eval.statistics import (
 )
 from anls_eval.submission.score import ScoredQuestions, SubmissionScore
 from anls_eval.text.measure import Measured, closest_answers, score_columns
-
-_Floats = npt.NDArray[np.float64]
 
 BINS = 20  # of the scores between 0 and 1
 MOST_GROUPS = 30
@@ -241,7 +238,7 @@ def _texts(scored: ScoredQuestions) -> _Texts | None:
     return _Texts(measured, loss_report(as_list(scored.predictions), closest, scored.scores, scored.protocol))
 
 
-def _distribution(scores: _Floats) -> Distribution:
+def _distribution(scores: Floats) -> Distribution:
     between = scores[(scores > 0) & (scores < 1)]
     bins = np.bincount((between * BINS).astype(np.int64), minlength=BINS)
     zero, one = (int(np.count_nonzero(scores == own)) for own in (0, 1))

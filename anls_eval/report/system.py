@@ -46,20 +46,7 @@ def read_system(
     on_progress: Callable[[int], None] | None = None,
     **options: Unpack[OptionWords],
 ) -> System:
-    """Read and score a submission for a report.
-
-    Args:
-        predictions: From `anls_eval.open_predictions`.
-        references: From `anls_eval.open_references`.
-        name: The name of the system in the report. Defaults to that of the file or folder.
-        confidence: The column of confidences, from 0 to 1. Defaults to ``answers_confidence`` if there is one.
-        per_question: As for `score_submission`.
-        on_progress: Called with the number of questions scored so far.
-        **options: As for `score_submission`; the seed is that of all intervals and tests of the report.
-
-    Raises:
-        ValueError: As for `score_submission`, or a confidence is not a number from 0 to 1.
-    """
+    """Read and score a submission for a report; the column of confidences defaults to DUDE's if there is one."""
     if confidence is None and CONFIDENCE_COLUMN in predictions.names:
         confidence = CONFIDENCE_COLUMN
     scored = score_questions(

@@ -56,7 +56,6 @@ class Comparison:
         wins: Number of questions on which the first scores higher.
         losses: Number of questions on which the second scores higher.
         ties: Number of questions on which both score the same.
-        interval: Confidence interval of the difference.
     """
 
     difference: float

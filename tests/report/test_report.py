@@ -311,7 +311,7 @@ def test_systems_on_different_questions_are_refused(tmp_path: Path) -> None:
     two = of_pairs(tmp_path, [("a", ["a"]), ("b", ["b"])], name="two")
     three = of_pairs(tmp_path, [("a", ["a"]), ("b", ["b"]), ("c", ["c"])], name="three")
     for pair in ((two, three), (three, two)):
-        with pytest.raises(ValueError, match="question_id '2' is in one of them only"):
+        with pytest.raises(ValueError, match="question_id '2' is in only one of them"):
             render_report(*pair)
 
 
@@ -545,6 +545,10 @@ def test_runs_join_to_what_was_compared(prediction: str, answer: str) -> None:
     for side, whole in (("answer", comparison.compared_answer), ("prediction", comparison.compared_prediction)):
         joined = "".join(text for _, text in runs(comparison, side))
         assert joined.replace("␣", " ") == shown(whole).replace("␣", " ")
+
+
+def test_long_texts_are_truncated_and_whitespace_is_visible() -> None:
+    assert (shown("a" * 10, 4), shown("one\ttwo")) == ("aaaa…", "one⇥two")
 
 
 # Figures
