@@ -599,9 +599,6 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
     Args:
         protocol: A name in `PROTOCOLS` or an alias, in lower or upper case, or a `Protocol`.
 
-    Returns:
-        The rules.
-
     Raises:
         ValueError: The name is unknown, or it is that of a leaderboard, which needs more than texts; the message says
             what to use instead.

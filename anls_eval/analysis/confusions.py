@@ -66,9 +66,7 @@ def character_confusions(report: LossReport) -> list[Confusion]:
     for row, name in enumerate(report.question_classes):
         if name == "misread":
             rows[report.predictions[row] or "", report.closest_answers[row] or ""].append(row)
-    counts: collections.Counter[tuple[str, str]] = collections.Counter()
-    lost: dict[tuple[str, str], Fraction] = collections.defaultdict(Fraction)
-    found_in: dict[tuple[str, str], set[int]] = collections.defaultdict(set)
+    found = collections.defaultdict(list)  # by confusion, the rows and the points that they lost to it
     for (prediction, answer), own in rows.items():
         expected = apply_steps(report.protocol.answer_steps, answer)
         given = apply_steps(report.protocol.prediction_steps, prediction)
@@ -76,16 +74,14 @@ def character_confusions(report: LossReport) -> list[Confusion]:
         # Exact, so that the sum does not depend on the order of the questions.
         share = Fraction(1 - float(report.scores[own[0]])) * len(own) / sum(block.edits for block in blocks)
         for start, end, given_start, given_end, edits in blocks:
-            confusion = expected[start:end], given[given_start:given_end]
-            counts[confusion] += len(own)
-            lost[confusion] += share * edits
-            found_in[confusion].update(own[:_EXAMPLES])
-    # Rounded, since scores are floats: costs that differ in their last bits only are equal.
-    ranked = sorted(counts, key=lambda confusion: (-counts[confusion], -round(lost[confusion], 12), confusion))
-    return [
-        Confusion(*confusion, counts[confusion], float(lost[confusion]), tuple(sorted(found_in[confusion])[:_EXAMPLES]))
-        for confusion in ranked
-    ]
+            found[expected[start:end], given[given_start:given_end]].append((own, share * edits))
+    confusions = []
+    for texts, parts in found.items():
+        examples = sorted({row for own, _ in parts for row in own[:_EXAMPLES]})[:_EXAMPLES]
+        count, lost = sum(len(own) for own, _ in parts), float(sum(points for _, points in parts))
+        confusions.append(Confusion(*texts, count, lost, tuple(examples)))
+    # Rounded, since scores are floats: costs that differ only in their last bits are equal.
+    return sorted(confusions, key=lambda own: (-own.count, -round(own.points_lost, 12), own.expected, own.given))
 
 
 class _Block(NamedTuple):

@@ -275,9 +275,6 @@ def diagnose(
         question_ids: n ids, to name the questions in errors.
         decimals: Number of decimals that are known. Defaults to those written.
 
-    Returns:
-        The causes, simplest first.
-
     Raises:
         ValueError: `reported` is not a number from 0 to 100, `decimals` is not an integer from 0 to 17, or as for
             `anls_scores`; the message names the row and the id.

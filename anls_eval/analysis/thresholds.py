@@ -51,9 +51,6 @@ def threshold_sweep(predictions: Texts, answers: Texts, *, protocol: str | Proto
         answers: n lists of accepted answers, as for `anls_scores`.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`, that scores texts.
 
-    Returns:
-        The step function.
-
     Raises:
         ValueError: As for `anls_scores`, or there are no questions.
 

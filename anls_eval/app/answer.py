@@ -42,7 +42,7 @@ def score_answer(
 
     Example:
         >>> score_answer("Denver Bronco", ["Denver Broncos", "Broncos"])["comparisons"][0]["sentence"]
-        '1 of 14 characters differs: similarity 0.9286, at least the threshold 0.5, so it counts 0.9286.'
+        '1 of 14 characters differs: similarity 0.9286, at least the threshold 0.5, so it scores 0.9286.'
     """
     with endpoint_errors():
         listed = _lines(answers) if isinstance(answers, str) else answers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import to_answers, to_text
@@ -100,8 +99,8 @@ def explain_answers(
         >>> found = explain_answers("CocaCola", ["Coca Cola", "Pepsi"])
         >>> for own in found.comparisons:
         ...     print(own.sentence)
-        1 of 9 characters differs: similarity 0.8889, at least the threshold 0.5, so it counts 0.8889.
-        8 of 8 characters differ: similarity 0, below the threshold 0.5, so it counts 0.
+        1 of 9 characters differs: similarity 0.8889, at least the threshold 0.5, so it scores 0.8889.
+        8 of 8 characters differ: similarity 0, below the threshold 0.5, so it scores 0.
     """
     rules = get_rules(protocol, threshold)
     if not isinstance(rules, Protocol):
@@ -111,10 +110,7 @@ def explain_answers(
     if answer_type is not None:
         problem = f"protocol {protocol!r} has no answer types; leave it out"
         raise AnlsError(problem, option="answer_type", value=answer_type)
-    return _of_texts(prediction, answers, resolve_rules(rules, None, of_trees=False))
-
-
-def _of_texts(prediction: Any, answers: Any, rules: Protocol) -> AnswersExplanation:
+    rules = resolve_rules(rules, None, of_trees=False)
     text, options = to_text(prediction, "prediction", "one string"), to_answers(answers, "answers")
     comparisons: tuple[AnswerComparison, ...] = ()
     closest, score = None, 0.0
@@ -151,7 +147,7 @@ def compare_answer(prediction: str, answer: str, distance: int, length: int, rul
 def _sentence(distance: int, length: int, similarity: float, score: float, text: str, rules: Protocol) -> str:
     """Return the comparison in words, with enough digits to show on which side of the threshold a similarity is."""
     if not length:
-        return f"Both texts are empty, which this protocol counts {rules.both_empty}."
+        return f"Both texts are empty, which this protocol counts as {rules.both_empty}."
     is_kept = bool(reaches_threshold(distance, length, rules))
     if not distance:
         difference = "The texts are equal as this protocol compares them"
@@ -167,7 +163,7 @@ def _sentence(distance: int, length: int, similarity: float, score: float, text:
     if rules.keep == ">=" and not rules.exact_threshold:
         verdict = "and there is no threshold"
     if text in rules.zero_predictions:
-        end = f"but this protocol gives the prediction {' or '.join(map(repr, rules.zero_predictions))} always 0"
+        end = f"but the prediction {' or '.join(map(repr, rules.zero_predictions))} always scores 0 under this protocol"
     else:
-        end = f"so it counts {shown if score else 0}"
+        end = f"so it scores {shown if score else 0}"
     return f"{difference}: similarity {shown}, {verdict}, {end}."

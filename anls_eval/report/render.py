@@ -54,14 +54,9 @@ def write_report(
         True
     """
     path = Path(path)
-    html = render_report(system, other, date=date)
+    html = render(collect(system, other, date=date or datetime.date.today()))
     with whole_file(path) as unfinished:
         unfinished.write_text(html, encoding="utf-8", newline="\n")
-
-
-def render_report(system: System, other: System | None = None, *, date: datetime.date | None = None) -> str:
-    """Return the HTML of `write_report`."""
-    return render(collect(system, other, date=date or datetime.date.today()))
 
 
 def render(report: Report) -> str:

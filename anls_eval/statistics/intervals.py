@@ -149,9 +149,6 @@ def paired_comparison(
         resamples: Number of resamples and of sign flips, at least 1,000; p-values are at least 1 / (resamples + 1).
         seed: Seed of NumPy's random generator, at least 0.
 
-    Returns:
-        The comparison.
-
     Raises:
         ValueError: As for `confidence_interval`, or the two systems have different numbers of scores.
 

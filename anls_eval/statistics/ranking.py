@@ -111,9 +111,6 @@ def rank_systems(
             adjusted p-values can become significant.
         seed: Seed of NumPy's random generator, at least 0.
 
-    Returns:
-        The ranking.
-
     Raises:
         ValueError: As for `paired_comparison`, with the name of the system; there are no systems; or alpha is outside
             (0, 1).

@@ -94,7 +94,7 @@ def test_typing_updates_the_score(opened: Opened) -> None:
     score = page.locator("#answer-score")
     expect(score).to_have_text("0.9286")
     expect(page.locator(".lead").first).to_have_text(
-        "1 of 14 characters differs: similarity 0.9286, at least the threshold 0.5, so it counts 0.9286."
+        "1 of 14 characters differs: similarity 0.9286, at least the threshold 0.5, so it scores 0.9286."
     )
     page.get_by_label("Prediction").first.press_sequentially("s")
     expect(score).to_have_text("1.0000")

@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import csv
+import datetime
 import gzip
 import io
 import json
@@ -21,8 +22,10 @@ import pytest
 from places import ROOT
 
 from anls_eval.files import FormatError, open_predictions, open_references, write_rows
-from anls_eval.report import read_system, render_report
+from anls_eval.report import read_system
+from anls_eval.report.content import collect
 from anls_eval.report.ranking import write_leaderboard
+from anls_eval.report.render import render
 from anls_eval.scoring import anls_score
 from anls_eval.statistics import rank_systems
 from anls_eval.text.visible import escaped
@@ -337,7 +340,8 @@ def test_html_of_a_text_is_text(tmp_path: Path, text: str) -> None:
         system = read_system(open_predictions(both), open_references(both), name=own, by=("group",))
         board = tmp_path / "board.html"
         write_leaderboard(board, rank_systems({own: [1.0, 0.5], "b": [0.0, 0.5]}), {own: own}, own)
-        pages.append(list(map(html_document.parse, (render_report(system), board.read_text(encoding="utf-8")))))
+        page = render(collect(system, date=datetime.date(2026, 1, 2)))
+        pages.append(list(map(html_document.parse, (page, board.read_text(encoding="utf-8")))))
     for hostile, plain in zip(*pages, strict=True):
         tags = [[own.tag for own in elements if own.tag != "wbr"] for elements in (hostile, plain)]
         assert tags[0].count("script") == tags[1].count("script") <= 1

@@ -25,9 +25,9 @@ from anls_eval.analysis.losses import classify_losses
 from anls_eval.analysis.thresholds import threshold_sweep
 from anls_eval.explanation.answers import explain_answers
 from anls_eval.files import FormatError, open_predictions, open_references
-from anls_eval.report import System, figures, read_system, render_report, write_report
+from anls_eval.report import System, figures, read_system, write_report
 from anls_eval.report.content import MOST_GROUPS, MOST_ROWS, MOST_WORST, Report, collect
-from anls_eval.report.render import runs, shown
+from anls_eval.report.render import render, runs, shown
 from anls_eval.scoring import anls_score, anls_scores, explain
 from anls_eval.statistics import calibration, confidence_interval, paired_comparison
 from anls_eval.submission.score import score_submission
@@ -56,11 +56,11 @@ def report(system: System) -> Report:
 
 @pytest.fixture(scope="module")
 def elements(system: System) -> list[Element]:
-    return parse(render_report(system, docvqa(OTHER), date=DATE))
+    return parse(html_of(system, docvqa(OTHER)))
 
 
 def html_of(system: System, other: System | None = None) -> str:
-    return render_report(system, other, date=DATE)
+    return render(collect(system, other, date=DATE))
 
 
 # Content
@@ -302,9 +302,9 @@ def test_trees_can_be_compared(tmp_path: Path) -> None:
 
 def test_systems_of_different_protocols_are_refused(system: System) -> None:
     with pytest.raises(ValueError, match="were scored under different rules; expected one protocol for both"):
-        render_report(system, docvqa(OTHER, protocol="rrc"))
+        html_of(system, docvqa(OTHER, protocol="rrc"))
     with pytest.raises(ValueError, match="different rules"):
-        render_report(docvqa(RUN, protocol="icdar2026"), docvqa(OTHER, protocol="ocrbench_v2"))
+        html_of(docvqa(RUN, protocol="icdar2026"), docvqa(OTHER, protocol="ocrbench_v2"))
 
 
 def test_systems_on_different_questions_are_refused(tmp_path: Path) -> None:
@@ -312,7 +312,7 @@ def test_systems_on_different_questions_are_refused(tmp_path: Path) -> None:
     three = of_pairs(tmp_path, [("a", ["a"]), ("b", ["b"]), ("c", ["c"])], name="three")
     for pair in ((two, three), (three, two)):
         with pytest.raises(ValueError, match="question_id '2' is in only one of them"):
-            render_report(*pair)
+            html_of(*pair)
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, system: System) -> None:
@@ -352,7 +352,7 @@ def test_golden_fragments(tmp_path: Path) -> None:
         '<dt>prediction</dt><dd dir="auto">12/15/8<mark>9</mark></dd>'
     ) in html
     assert '<dd dir="auto">denver bronco<del>s</del></dd>' in html
-    assert "1 of 14 characters differs: similarity 0.9286, at least the threshold 0.5, so it counts 0.9286." in html
+    assert "1 of 14 characters differs: similarity 0.9286, at least the threshold 0.5, so it scores 0.9286." in html
     assert "<dt>answer</dt><dd><bdi>z</bdi></dd><dt>prediction</dt><dd><i>no answer given</i></dd>" in html
     assert (
         '<tr data-loss="no_answer"><th scope="row">3</th><td class="number">0.0000</td><td>no answer</td>'

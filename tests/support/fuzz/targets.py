@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import dataclasses
+import datetime
 import functools
 import html.parser
 import io
@@ -37,7 +38,9 @@ from anls_eval.files import FORMATS, open_predictions, open_references, write_ro
 from anls_eval.files.json_files import read_document
 from anls_eval.metric import ANLS
 from anls_eval.registry import protocol_from_signature, signature
-from anls_eval.report import read_system, render_report
+from anls_eval.report import read_system
+from anls_eval.report.content import collect
+from anls_eval.report.render import render
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import anls_score, anls_scores, anls_star_score, explain
@@ -351,7 +354,7 @@ def reports(random: Random, folder: Path) -> str:
     with _quiet(), refusals() as messages:
         opened = open_predictions(paths[0]), open_references(paths[1])
         system = read_system(*opened, name=draws.text(random), by=("group",))
-        page = render_report(system, system if random.random() < 0.2 else None)
+        page = render(collect(system, system if random.random() < 0.2 else None, date=datetime.date(2026, 1, 2)))
         found = _Scripts()
         found.feed(page)
         assert found.scripts == 1
