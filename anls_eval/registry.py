@@ -130,13 +130,10 @@ def signature(
 
 
 def protocol_from_signature(text: str) -> Protocol:
-    """Return the protocol recorded in a `signature`, so that a printed score can be computed again.
+    """Return the protocol recorded in a `signature`, threshold included, to compute a printed score again.
 
     Args:
         text: A line made by `signature` for a protocol for texts or trees.
-
-    Returns:
-        A protocol with the recorded rules, threshold included.
 
     Raises:
         ValueError: The text is not a signature, or a field is missing.

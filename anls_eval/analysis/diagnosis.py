@@ -88,9 +88,6 @@ def compare_protocols(
         protocols: Names, aliases or protocols for texts. Defaults to all protocols for texts in `PROTOCOLS`.
         most: Maximum number of disagreements to return.
 
-    Returns:
-        The mean under each protocol, and the questions on which the protocols disagree most.
-
     Raises:
         ValueError: As for `anls_scores`; there are no questions or no protocols; two protocols have the same name; or
             `most` is negative.
@@ -143,9 +140,8 @@ def compare_rules(
 
 
 def _disagreement(predictions: Any, answers: Any, row: int, scores: dict[str, float], spread: float) -> Disagreement:
-    own = slice(row, row + 1)
-    [prediction] = each_prediction(as_list(predictions[own]), str)
-    [options] = each_answers(as_list(answers[own]), str)
+    [prediction] = each_prediction(as_list(predictions[row : row + 1]), str)
+    [options] = each_answers(as_list(answers[row : row + 1]), str)
     return Disagreement(row=row, prediction=prediction or "", answers=tuple(options), scores=scores, spread=spread)
 
 

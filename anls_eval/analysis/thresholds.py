@@ -64,7 +64,7 @@ def threshold_sweep(predictions: Texts, answers: Texts, *, protocol: str | Proto
     rules = resolve_rules(protocol, None, of_trees=False)
     scored = score_texts(predictions, answers, rules, detailed=True)
     if scored.measured is None or not len(scored.scores):
-        raise ValueError("there are no predictions and no answers; expected at least one question, for a mean")
+        raise ValueError("nothing to score: 0 predictions and 0 answers; expected at least one question")
     return sweep_measured(scored.measured, rules)
 
 

@@ -89,9 +89,6 @@ def explain_answers(
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
         answer_type: The answer type, for leaderboards that need one.
 
-    Returns:
-        The score, and the comparison with each answer.
-
     Raises:
         ValueError: As for `anls_score` or `leaderboard_score`.
 

@@ -118,7 +118,7 @@ def confidence_interval(
         codes = resampling.cluster_codes(clusters, len(values))
         return interval_of_mean(exact_mean(values), values, codes, 0.0, level, resamples, seed)
     if clusters is not None:
-        raise ValueError("clusters: a Tally does not know which score belongs to which question; pass all scores")
+        raise ValueError("clusters need the score of each question; pass all scores instead of a Tally")
     values = checked_scores(sorted(scores.counts), "scores")
     counts = np.array([scores.counts[value] for value in values.tolist()])
     units = resampling.units_of_histogram(scores.mean, values, counts)

@@ -123,7 +123,7 @@ def rank_systems(
     check_options(level, resamples, seed)
     if not isinstance(scores_by_name, Mapping):
         kind = type(scores_by_name).__name__
-        raise ValueError(f"expected a dict of the scores of each system by its name, not a {kind}")
+        raise ValueError(f"expected a dict from the name of each system to its scores, not a {kind}")
     if not scores_by_name:
         raise ValueError("nothing to rank: there are no systems")
     if not 0 < alpha < 1:
