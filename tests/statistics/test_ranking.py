@@ -93,5 +93,5 @@ def test_bad_input() -> None:
 
 
 def test_scores_without_names() -> None:
-    with pytest.raises(ValueError, match=r"^expected a dict of the scores of each system by its name, not a list$"):
+    with pytest.raises(ValueError, match=r"^expected a dict from the name of each system to its scores, not a list$"):
         rank_systems([[1.0]])  # type: ignore[arg-type]
