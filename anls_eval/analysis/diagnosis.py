@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anls_eval.analysis.thresholds import deciding_ratios
-from anls_eval.arrow import TEXT_LISTS, TEXTS, as_bools, as_ints, as_list, text_array
+from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_bools, as_ints, as_list, text_array
 from anls_eval.errors import AnlsError
 from anls_eval.inputs.columns import check_same_length, each_answers, each_prediction, read_column
 from anls_eval.registry import resolve_rules
@@ -26,7 +26,7 @@ from anls_eval.rules.words import in_words
 from anls_eval.statistics.tally import UNIT, exact_units
 from anls_eval.text import formatting
 from anls_eval.text.many_protocols import measure_by_protocols
-from anls_eval.text.measure import BLOCK_ROWS, Block, Measured, read_blocks
+from anls_eval.text.measure import BLOCK_ROWS, Block, Ints, Measured, read_blocks
 from anls_eval.text.prepare import prepare_texts
 from anls_eval.text.similarity import kept_similarity, reaches_threshold
 from anls_eval.types import Texts
@@ -418,14 +418,19 @@ def _candidates(tallied: _Tallied, reported: float) -> Iterator[_Candidate]:
         for rounding in ("rounded", "cut off")
     ]
     for rules, counters in tallied.outcomes:
-        for (answers, counter), (limit, scoring, done) in itertools.product(counters.items(), _scorings(rules)):
-            units = _units_of(counter, limit or rules, scoring)
-            for left_out, (scale, rounding, read) in itertools.product(subsets, readings):
-                total = units[True] + (0 if "not answerable" in left_out else units[False])
-                n = tallied.n(left_out)
-                way = _Way(scoring, answers, left_out, scale, rounding)
-                habits = done + (answers == "first") + len(left_out) + read
-                yield _Candidate(rules, limit, way, habits, n, _mean(total, n) * scale)
+        for answers, counter in counters.items():
+            outcomes, counts = (np.array(list(own), dtype=np.int64) for own in (counter, counter.values()))
+            ratios = outcomes >> (_SIZE_BITS + 1), outcomes >> 1 & (2**_SIZE_BITS - 1)
+            kinds = {own: (outcomes & 1).astype(bool) == own for own in (True, False)}  # answerable or not
+            for limit, scoring, done in _scorings(rules):
+                scores = _scores(*ratios, limit or rules, scoring)
+                units = {own: exact_units(scores[kind], counts[kind]) for own, kind in kinds.items()}
+                for left_out, (scale, rounding, read) in itertools.product(subsets, readings):
+                    total = units[True] + (0 if "not answerable" in left_out else units[False])
+                    n = tallied.n(left_out)
+                    way = _Way(scoring, answers, left_out, scale, rounding)
+                    habits = done + (answers == "first") + len(left_out) + read
+                    yield _Candidate(rules, limit, way, habits, n, _mean(total, n) * scale)
 
 
 def _subsets(tallied: _Tallied) -> list[tuple[str, ...]]:
@@ -456,16 +461,12 @@ def _scorings(rules: Protocol) -> list[tuple[Protocol | None, str, int]]:
     return found
 
 
-def _units_of(counter: collections.Counter[int], limit: Protocol, scoring: str) -> dict[bool, int]:
-    """Return the sums of the scores of answerable and unanswerable questions."""
-    packed, counts = (np.array(list(own), dtype=np.int64) for own in (counter, counter.values()))
-    distances, lengths = packed >> (_SIZE_BITS + 1), packed >> 1 & (2**_SIZE_BITS - 1)
-    is_answerable = (packed & 1).astype(bool)
+def _scores(distances: Ints, lengths: Ints, limit: Protocol, scoring: str) -> Floats:
     if scoring == "similarity":
-        scores = kept_similarity(distances, lengths, limit)
+        scores: Floats = kept_similarity(distances, lengths, limit)
     else:
         scores = reaches_threshold(distances, lengths, limit).astype(np.float64)
-    return {own: exact_units(scores[is_answerable == own], counts[is_answerable == own]) for own in (True, False)}
+    return scores
 
 
 def _fits(candidate: _Candidate, reported: float, decimals: int) -> bool:
