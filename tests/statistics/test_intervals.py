@@ -286,9 +286,8 @@ def test_the_minimum_detectable_difference_from_one_system() -> None:
     scores = docvqa_scores()["llama_nemotron"]
     interval = confidence_interval(scores)
     expected = float(special.ndtri(1 - 0.05 / 2) + special.ndtri(0.8)) * (math.sqrt(2) * interval.standard_error)
-    assert (
-        minimum_detectable_difference(interval) == expected == pytest.approx(2.801585 * math.sqrt(2) * stats.sem(scores))
-    )
+    assert minimum_detectable_difference(interval) == expected
+    assert expected == pytest.approx(2.801585 * math.sqrt(2) * stats.sem(scores))
     assert minimum_detectable_difference(confidence_interval([1.0] * 10)) is None
     assert minimum_detectable_difference(paired_comparison([0.5], [0.4])) is None
 
