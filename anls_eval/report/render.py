@@ -54,9 +54,14 @@ def write_report(
         True
     """
     path = Path(path)
-    html = render(collect(system, other, date=date or datetime.date.today()))
+    html = render_report(system, other, date=date)
     with whole_file(path) as unfinished:
         unfinished.write_text(html, encoding="utf-8", newline="\n")
+
+
+def render_report(system: System, other: System | None = None, *, date: datetime.date | None = None) -> str:
+    """Return the report of `write_report` as HTML."""
+    return render(collect(system, other, date=date or datetime.date.today()))
 
 
 def render(report: Report) -> str:
