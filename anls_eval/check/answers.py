@@ -116,11 +116,9 @@ def _decoded_again(text: str) -> str | None:
 
 
 def _is_buried(text: str, accepted: Sequence[str]) -> bool:
-    """Return whether an answer is so long that it scores 0, and contains an accepted one or is long by itself.
-
-    The distance is at least the difference of the lengths: with more than twice the characters of every accepted
-    answer, no similarity reaches 0.5.
-    """
+    """Return whether an answer is so long that it scores 0, and contains an accepted one or is long by itself."""
+    # The distance is at least the difference of the lengths: with more than twice the characters of every accepted
+    # answer, no similarity reaches 0.5.
     longest = max(map(len, accepted), default=0)
     if not longest or len(text) <= 2 * longest:
         return False
@@ -133,10 +131,4 @@ def _is_buried(text: str, accepted: Sequence[str]) -> bool:
 
 def _contains(text: str, part: str) -> bool:
     """Return whether a text contains another as whole words."""
-    at = text.find(part)
-    while at >= 0:
-        before, after = text[at - 1 : at], text[at + len(part) : at + len(part) + 1]
-        if not (before.isalnum() or after.isalnum()):
-            return True
-        at = text.find(part, at + 1)
-    return False
+    return re.search(rf"(?<![^\W_]){re.escape(part)}(?![^\W_])", text) is not None

@@ -35,9 +35,9 @@ def check_submission(
     layout if the file is JSON or JSON Lines. Any other file has no portal.
 
     Args:
-        predictions_path: The submission, in any of `anls_eval.files.FORMATS`.
-        references_path: The references. Without them, missing and extra ids, refusals and answers that are long beside
-            the accepted ones are not looked for.
+        predictions_path: The submission, as for `open_predictions`, but one file.
+        references_path: The references. Without them, missing and extra ids, refusals and answers that are much longer
+            than the accepted ones are not looked for.
         format: A name in `anls_eval.files.FORMATS`. Detected by default.
         columns: Columns of both files by role, as for `open_predictions`.
         most: Maximum number of problems of one code in the report; None for all.
@@ -167,7 +167,7 @@ class _Search:
         if faults:
             found = f"{rows.source.container}, {', '.join(faults)}; expected [{portal.form}, ...]"
             yield self._problem("structure", None, found, certain=True)
-        if rows.has_keys:
+        if rows.source.container in ("json", "jsonl") and rows.source.layout is None:  # each row has its own keys
             for key, wanted in ((rows.id_key, portal.question_id), (rows.answer_key, portal.answer)):
                 if key not in (None, wanted):
                     yield self._problem("wrong-key", None, f"{key!r}; expected {wanted!r}", certain=True)
@@ -211,15 +211,15 @@ class _Search:
         for row, text in enumerate(texts):
             if text is None or first.setdefault(text, row) == row:
                 continue
-            answer, other = self.rows.answers[row], self.rows.answers[first[text]]
+            answer, other, place = self.rows.answers[row], self.rows.answers[first[text]], self.rows.place(first[text])
             if type(answer) is type(other) and answer == other:
                 self.fixes.left_out.add(row)
-                yield self._problem("id-repeated", row, f"identical to row {first[text]}", certain=True)
+                yield self._problem("id-repeated", row, f"identical to the row at {place}", certain=True)
             elif self._known is None and is_rounded(text):
-                found = f"{text}, also in row {first[text]}, looks like an id that a float rounded"
+                found = f"{text}, also at {place}, looks like an id that a float rounded"
                 yield self._problem("id-digits", row, found)
             else:
-                found = f"{short_repr(answer)}, but {short_repr(other)} in row {first[text]}"
+                found = f"{short_repr(answer)}, but {short_repr(other)} at {place}"
                 yield self._problem("id-conflict", row, found)
 
     def _of_answers(self) -> Iterator[Problem]:

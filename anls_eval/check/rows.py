@@ -41,11 +41,6 @@ class Rows:
     _starts: list[int]
     _places: list[Callable[[int], str]]
 
-    @property
-    def has_keys(self) -> bool:
-        """Whether each row is an object with its own keys."""
-        return self.source.container in ("json", "jsonl") and self.source.layout is None
-
     def is_unreadable(self, row: int) -> bool:
         """Return whether a row has neither id nor answer because it cannot be read."""
         return bool(self.faults) and self.answers[row] is ABSENT and self.place(row) in self.faults
@@ -119,8 +114,10 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
         ids += parts[0] if len(parts) == 1 else [": ".join(map(str, row)) for row in zip(*parts, strict=True)]
         starts.append(len(answers))
         places.append(block.place)
-        in_lists = portal is not None and portal.lists and source.in_cells
-        answers += [_listed(value) for value in values] if in_lists else values
+        if portal and portal.lists and source.in_cells:
+            values = [list_in_text(value) if isinstance(value, str) else value for value in values]
+            values = [[value] if isinstance(value, str) else value for value in values]
+        answers += values
         confidences += [value for name in confidence for value in as_list(block.columns[name])]
     # A key that some row has beside its answer is something else, such as the accepted answers.
     other_keys = {row: name for name in others if not beside[name] for row in instead[name]}
@@ -129,7 +126,7 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
     return Rows(
         source=source,
         compression=compression,
-        is_json_list=source.container == "json" and _begins_with(path, b"["),
+        is_json_list=source.container == "json" and _is_list(path),
         portal=portal,
         format=found.layout.name if found.layout.name in LAYOUTS else source.container,
         id_key=found.question_id[0] if len(found.question_id) == 1 else None,
@@ -155,12 +152,6 @@ def _columns(source: Source, layout: str | None, given: Mapping[str, str], path:
         return find_columns(source.names, "prediction", layout=layout, given=given, by=(), path=path)
 
 
-def _listed(cell: Any) -> Any:
-    """Return the list that a cell writes out, or a list of its text."""
-    value = list_in_text(cell) if isinstance(cell, str) else cell
-    return [value] if isinstance(value, str) else value
-
-
-def _begins_with(path: str, first: bytes) -> bool:
+def _is_list(path: str) -> bool:
     with find_file(path, None).open() as stream:
-        return stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(first)
+        return stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from anls_eval.arrow import as_bools, is_text, number_array
-from anls_eval.files.errors import FormatError, listed, repeated
+from anls_eval.files.errors import FormatError, check_names, listed
 from anls_eval.files.files import File
 from anls_eval.files.source import Block, Source, from_row
 
@@ -31,7 +31,8 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
     """Open a Parquet file, or its rows from `start` to before `stop`; row groups are read as they are needed."""
     with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
         metadata = pq.ParquetFile(stream).metadata
-        names = _names(metadata.schema.to_arrow_schema(), file.path)
+        names = tuple(metadata.schema.to_arrow_schema().names)
+        check_names(names, file.path)
         row_groups = list(map(metadata.row_group, range(metadata.num_row_groups)))
         leaves = [metadata.schema.column(number) for number in range(len(metadata.schema))]
         texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
@@ -75,7 +76,8 @@ def _within(batches: Iterator[pa.RecordBatch], first: int, start: int, end: int)
 def open_arrow(file: File) -> Source:
     """Open an Arrow IPC file or stream; Feather and the cache files of datasets are such files."""
     with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
-        names = _names(_ipc_reader(stream).schema, file.path)
+        names = tuple(_ipc_reader(stream).schema.names)
+        check_names(names, file.path)
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
@@ -103,7 +105,8 @@ def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File, first: i
         file.check_size(read)
         for start in range(0, len(batch), size):
             part = batch.slice(start, size)
-            columns = dict(zip(wanted, map(_plain, part.columns), strict=True))
+            plain = [column.cast(_without_dictionaries(column.type)) for column in part.columns]
+            columns = dict(zip(wanted, plain, strict=True))
             yield Block(columns, from_row(first + start))
         first += len(batch)
 
@@ -155,11 +158,6 @@ def _lengths(texts: pa.Array) -> pa.Array:
     return number_array(views[texts.offset : texts.offset + len(texts)], as_bools(texts.is_null()))
 
 
-def _plain(column: pa.Array) -> pa.Array:
-    kind = _without_dictionaries(column.type)
-    return column if kind == column.type else column.cast(kind)
-
-
 def _without_dictionaries(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind):
         return kind.value_type
@@ -168,14 +166,6 @@ def _without_dictionaries(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(_without_dictionaries(field.type)) for field in kind])
     return kind
-
-
-def _names(schema: pa.Schema, path: str) -> tuple[str, ...]:
-    names = tuple(schema.names)
-    twice = repeated(names)
-    if twice is not None:
-        raise FormatError(path, f"two columns are named {twice!r}. Rename one; they are: {listed(names)}.")
-    return names
 
 
 def open_dataset(path: str) -> Source:

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import io
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -69,9 +70,17 @@ class File:
             )
 
 
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a file or folder; False where the system refuses the path, such as a too long one."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
 def find_file(path: str, max_bytes: int | None, faults: dict[str, FormatError] | None = None) -> File:
     """Return the file at a path, with its compression by its first bytes."""
-    if Path(path).exists() and not Path(path).is_file():
+    if exists(path) and not Path(path).is_file():
         raise FormatError(path, "not a regular file, which can be read twice. Save the data to a file first.")
     try:
         with Path(path).open("rb") as stream:

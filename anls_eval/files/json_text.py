@@ -1,4 +1,4 @@
-"""Parse JSON strictly: each key once, and every fault with its place; and the rows of sample logs."""
+"""Parse JSON strictly: each key once, and every fault with its place. Flatten the rows of sample logs."""
 
 import json
 import uuid
@@ -59,13 +59,10 @@ def parse_lines(lines: Sequence[str]) -> list[Any] | None:
 
 
 def unfolded(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a sample with the columns of its dataset row and its only response; leave other objects unchanged.
-
-    Facts from EleutherAI/lm-evaluation-harness and EvolvingLMMs-Lab/lmms-eval, loggers/evaluation_tracker.py: each
-    line holds ``doc_id`` (the number of the row in the dataset), ``target`` (``str`` of the answers, so that a list is
-    written as Python does), ``filtered_resps`` (the responses that are scored) and, in lm-eval and early lmms-eval, the
-    row itself as ``doc``. lmms-eval adds ``input``.
-    """
+    """Return a sample with the columns of its dataset row and its only response; leave other objects unchanged."""
+    # EleutherAI/lm-evaluation-harness and EvolvingLMMs-Lab/lmms-eval, loggers/evaluation_tracker.py: a line holds
+    # doc_id (the number of the row in the dataset), target (str of the answers, a list as Python writes it),
+    # filtered_resps (the scored responses) and, in lm-eval and early lmms-eval, the row itself as doc.
     if "filtered_resps" not in record or "target" not in record:
         return record
     doc = record.get("doc")

@@ -61,8 +61,8 @@ def stored_trees(trees: list[Any], side: str, where: Where, rules: Protocol) -> 
     for row, tree in enumerate(trees):
         try:
             if not _is_plain_json(tree):
-                build_tree(tree, side, rules)
-                tree = tree_as_json(tree, side)
+                build_tree(tree, side.removesuffix("s"), rules)
+                tree = tree_as_json(tree, side.removesuffix("s"))
             texts.append(json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogatepass"))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{where(row)}: {error}") from None

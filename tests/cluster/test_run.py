@@ -175,7 +175,7 @@ class TestIds:
         options = {"missing": "zero", "unknown": "ignore"}
         whole = in_one_process(short, tmp_path, **options)
         assert (whole.missing, whole.unknown) == (7, 3)
-        with pytest.raises(ValueError, match=r"^7 question_ids without a prediction .*and 3 question_ids in the pred"):
+        with pytest.raises(ValueError, match=r"^7 questions have no prediction.* and 3 predictions have no"):
             scored(short, tmp_path / "out", client=client)
         found = scored(short, tmp_path / "out", client=client, resume=True, **options)
         assert found.resumed == FILES

@@ -201,13 +201,13 @@ class TestIds:
             "predictions": predictions_of({1: "Lima", 9: "x"}),
             "references": references_of({1: ["Lima"], 2: ["Rome"], 3: ["Oslo"]}),
         }
-        with pytest.raises(ValueError, match=r"2 question_ids without a prediction \(missing: 2, 3\)") as caught:
+        with pytest.raises(ValueError, match=r"^2 questions have no prediction: question_ids '2', '3'") as caught:
             metric.compute(**given_)
-        for part in ("1 question_id in the predictions", "unknown: 9", 'missing="zero"', 'unknown="ignore"'):
+        for part in ("1 prediction has no reference: question_id '9'.", 'missing="zero"', 'unknown="ignore"'):
             assert part in str(caught.value)
-        with pytest.raises(ValueError, match="unknown: 9"):
+        with pytest.raises(ValueError, match="question_id '9'"):
             metric.compute(**given_, missing="zero")
-        with pytest.raises(ValueError, match="missing: 2, 3"):
+        with pytest.raises(ValueError, match="question_ids '2', '3'"):
             metric.compute(**given_, unknown="ignore")
         with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always")
@@ -216,8 +216,8 @@ class TestIds:
         assert (result["n"], result["missing"], result["unknown"], result["unanswered"]) == (3, 2, 1, 0)
         assert "|missing:zero|n:3|" in result["signature"]
         assert [str(note.message) for note in notes] == [
-            "2 question_ids without a prediction (missing: 2, 3): scored 0",
-            "1 question_id in the predictions without a reference (unknown: 9): left out",
+            "2 questions have no prediction and score 0: question_ids '2', '3'",
+            "1 prediction has no reference and is left out: question_id '9'",
         ]
 
     def test_of_another_split(self, metric: Any) -> None:

@@ -130,7 +130,7 @@ class TestRowsByQuestion:
         sides = written(tmp_path, [{"id": 1, "prediction": "a"}, {"id": 2, "prediction": ["b"]}], [
             {"id": 1, "answers": ["a"]}, {"id": 2, "answers": ["b"]},
         ])  # fmt: skip
-        with pytest.raises(ValueError, match=r"predictions.jsonl, row 1 \(question_id '2'\): the prediction is a list"):
+        with pytest.raises(ValueError, match=r"predictions.jsonl, line 2 \(question_id '2'\): the prediction is a"):
             score_submission(*sides, per_question=tmp_path / "rows.csv")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["predictions.jsonl", "references.jsonl"]
 
