@@ -42,13 +42,7 @@ Args:
     predictions: A list of {"question_id": ..., "prediction_text": ...}, or of plain strings.
     references: A list of {"question_id": ..., "answers": [...]}, or of plain lists of accepted answers. With
         question_ids both sides are aligned by id, in any order; without, by position.
-    threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
-    detailed: Whether to return the score and closest answer of each question, the counts and the signature, too.
-    missing: How to treat a question without a prediction: "error", or "zero" to score it 0.
-    unknown: How to treat a prediction without a question: "error", or "ignore".
-
-Returns:
-    anls_score: The mean over all questions, from 0 to 1.
+    threshold, detailed, missing, unknown: See help(metric.compute).
 
 Examples:
     >>> metric = evaluate.load("anls")

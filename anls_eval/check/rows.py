@@ -1,4 +1,4 @@
-"""Read the rows of a submission, valid or not, and its references."""
+"""Read the rows of a submission, valid or not, and its references; and what portals accept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from anls_eval.arrow import as_list
-from anls_eval.check.portals import PORTALS, Portal
 from anls_eval.files import FormatError, open_references
 from anls_eval.files.columns import LAYOUTS, Found, find_columns
 from anls_eval.files.detection import open_source
@@ -20,6 +19,34 @@ from anls_eval.files.source import ABSENT, Source
 from anls_eval.files.values import list_in_text
 
 _ANSWER_KEYS = ("answer", "prediction", "prediction_text", "pred", "response", "answers")
+
+
+@dataclasses.dataclass(frozen=True)
+class Portal:
+    """The form that a portal takes."""
+
+    name: str  # of its layout
+    answer: str  # the key of the prediction
+    form: str  # a row, for messages
+    question_id: str = "questionId"  # the key of the id
+    integer_ids: bool = False  # whether ids are compared as integers; otherwise as text
+    lists: bool = False  # whether the prediction is a list of texts
+    confidence: str | None = None  # the key of the confidences, which may be absent
+
+
+PORTALS = {
+    # The Robust Reading Competition's script for DocVQA, as shunk031/ANLS (6472e1d) keeps its checks.
+    "rrc": Portal("rrc", "answer", '{"questionId": 49153, "answer": "0.28"}', integer_ids=True),
+    # Jordy-VL/DUDEeval (8bd6dea), evaluate_submission.py.
+    "dude": Portal(
+        "dude",
+        "answers",
+        '{"questionId": "7afe_489a", "answers": ["Yes"], "answers_confidence": [0.9]}',
+        lists=True,
+        confidence="answers_confidence",
+    ),
+}
+"""The portals by layout. Both take a JSON list with one row for each question of the references, and no other."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

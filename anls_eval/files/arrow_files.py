@@ -28,7 +28,7 @@ def _faults_named(path: str, kind: str) -> Iterator[None]:
 
 
 def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
-    """Open a Parquet file, or its rows from `start` to before `stop`; row groups are read as they are needed."""
+    """Open a Parquet file, or its rows from `start` to before `stop`; row groups are read when needed."""
     with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
         metadata = pq.ParquetFile(stream).metadata
         names = tuple(metadata.schema.to_arrow_schema().names)
@@ -112,7 +112,7 @@ def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File, first: i
 
 
 def _check_types(schema: pa.Schema, path: str) -> None:
-    """Refuse types that can repeat a value any number of times, except dictionaries, whose expanded size is counted."""
+    """Raise a FormatError for types that can repeat a value without limit; dictionaries are counted by `_size`."""
     for field in schema:
         kinds = [field.type]
         for kind in kinds:
@@ -126,7 +126,7 @@ _SHARING = pa.types.is_run_end_encoded, pa.types.is_list_view, pa.types.is_large
 
 
 def _size(column: pa.Array) -> int:
-    """Return the bytes of a column once expanded: a short file can repeat one long text a million times."""
+    """Return the size of a column in bytes once expanded: a short file can repeat one long text a million times."""
     kind = column.type
     size: int
     if pa.types.is_dictionary(kind) and (is_text(kind.value_type) or pa.types.is_binary(kind.value_type)):
@@ -151,7 +151,7 @@ def _is_view(kind: pa.DataType) -> bool:
 
 
 def _lengths(texts: pa.Array) -> pa.Array:
-    """Return the bytes of each text."""
+    """Return the length of each text in bytes."""
     if not _is_view(texts.type) or not len(texts):
         return pc.binary_length(texts) if len(texts) else pa.nulls(0, pa.int32())
     views = np.frombuffer(texts.buffers()[1], np.int32)[::4]  # a view begins with the length
@@ -169,7 +169,7 @@ def _without_dictionaries(kind: pa.DataType) -> pa.DataType:
 
 
 def open_dataset(path: str) -> Source:
-    """Open a dataset written by ``save_to_disk``; ``path:split`` is one of several splits."""
+    """Open a dataset written by ``save_to_disk``; ``path:split`` selects one of several splits."""
     import datasets
 
     folder, split = (path, None) if Path(path).exists() else tuple(path.rsplit(":", 1))
@@ -184,7 +184,7 @@ def open_dataset(path: str) -> Source:
 
 
 def open_hub(path: str) -> Source:
-    """Open a dataset of the Hub, streamed: ``hub:name``, ``hub:name:split`` or ``hub:name:config:split``."""
+    """Open a dataset on the Hub as a stream: ``hub:name``, ``hub:name:split`` or ``hub:name:config:split``."""
     import datasets
 
     name, *rest = path.removeprefix("hub:").split(":")

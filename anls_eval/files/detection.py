@@ -1,4 +1,4 @@
-"""Detect a format by the first bytes; the name decides only where two formats fit, as with CSV and TSV."""
+"""Detect a format by the first bytes; the file name decides only between formats that both fit, such as CSV and TSV."""
 
 import json
 from collections.abc import Callable
@@ -58,7 +58,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 def open_source(
     path: str, format_name: str | None, max_bytes: int | None, faults: dict[str, FormatError] | None = None
 ) -> tuple[Source, str | None]:
-    """Open a file or dataset, and return it with its compression; `faults` collects unreadable rows by their place."""
+    """Open a file or dataset, and return it with its compression; `faults` collects unreadable rows by place."""
     if format_name is not None and format_name not in FORMATS:
         raise FormatError(path, f"unknown format {format_name!r}. Expected one of {', '.join(FORMATS)}.")
     if path.startswith("hub:"):

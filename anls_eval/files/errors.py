@@ -1,4 +1,4 @@
-"""The errors of files, and names as messages list them."""
+"""Errors about files, and lists of names in messages."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ class FilesError(AnlsError):
         self.errors, self.first_line = dict(errors), problem
 
     def told(self, words: Words | None = None, verb: str = "pass") -> str:
-        """Return the message with the first errors, one a line, in the words of an interface."""
+        """Return the message with the first errors, one per line, in the words of an interface."""
         named = [
             error if error.where.startswith(path) else located(path, error)
             for path, error in list(self.errors.items())[:SHOWN]
@@ -39,14 +39,14 @@ SHOWN = 10
 
 
 def without_path(error: Exception, path: str) -> AnlsError:
-    """Return the error of a file, for a list in which the file is named beside it."""
+    """Return the error of a file without its path, for a list that already names the file."""
     if isinstance(error, FormatError) and error.path == path:
         return AnlsError(error.problem, remedies=error.remedies, where=error.place)
     return located("", error)
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return the first 30 names as a message lists them."""
+    """Join the first 30 names for a message."""
     names = list(names)
     more = f" and {len(names) - 30} more" if len(names) > 30 else ""
     return (", ".join(name if len(name) <= 80 else name[:77] + "..." for name in names[:30]) or "none") + more

@@ -1,4 +1,4 @@
-"""Parse JSON strictly: each key once, and every fault with its place. Flatten the rows of sample logs."""
+"""Parse JSON strictly: repeated keys are refused, and errors say where. Flatten the rows of sample logs."""
 
 import json
 import uuid
@@ -29,7 +29,7 @@ _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 
 
 def parse(text: str, path: str, line: int | None = None) -> Any:
-    """Return the value of a JSON text: a whole file, or one line of it. NaN, pandas' missing value, is None."""
+    """Parse the JSON text of a file or of one line; NaN, which pandas writes for a missing value, becomes None."""
     try:
         return _decoder.decode(text)
     except json.JSONDecodeError as error:
@@ -48,7 +48,7 @@ def parse(text: str, path: str, line: int | None = None) -> Any:
 
 
 def parse_lines(lines: Sequence[str]) -> list[Any] | None:
-    """Return the value of each line, parsed together, which is far faster; None if a line has a fault for `parse`."""
+    """Parse lines together, which is far faster than one by one; return None if `parse` would refuse one of them."""
     mark = uuid.uuid4().hex  # in no line: what is between two marks is one line, and one value
     try:
         parsed = _decoder.decode("[" + f',"{mark}",'.join(lines) + "]")

@@ -1,4 +1,4 @@
-"""References and predictions in one file or in several, which are parts of one side: a list, a folder or a pattern."""
+"""Open predictions or references from one file or from several: a list, a folder or a pattern."""
 
 import dataclasses
 import glob
@@ -139,7 +139,7 @@ def _open(
 
 
 def _reopened(source: Source, path: str, format_name: str | None, max_bytes: int | None) -> Source:
-    """Return the source without rows in memory: the file is opened again whenever it is read."""
+    """Return the source without its rows in memory; the file is opened again for each reading."""
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         return open_source(path, format_name, max_bytes)[0].read(wanted, size)
@@ -214,7 +214,7 @@ def _joined(names: Iterable[str | None]) -> str:
 
 
 def is_several(given: Paths, format_name: str | None = None) -> bool:
-    """Return whether this is a list, a folder or a pattern, which stands for one or several files."""
+    """Return whether this is a list, a folder or a pattern of files."""
     if not isinstance(given, (str, os.PathLike)):
         return True
     path = os.fspath(given)
@@ -226,7 +226,7 @@ def is_several(given: Paths, format_name: str | None = None) -> bool:
 
 
 def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
-    """List the files of a path, a folder, a pattern or a list of them, in the natural order of their names."""
+    """Return the files of a path, folder, pattern or list of them, in the natural order of their names."""
     if given == "":  # which `Path` takes for the current folder: a variable of the shell that is not set
         raise ValueError("an empty path; expected a file, a folder or a pattern")
     if not is_several(given, format_name):
@@ -248,7 +248,7 @@ def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
 
 
 def _shown_files(given: str | os.PathLike[str], found: Iterable[str]) -> list[str]:
-    """Return the files that are not hidden; names with ``_`` count where the pattern begins with it."""
+    """Return the files whose names do not begin with ``.`` or ``_``, unless the pattern does."""
     hidden = "" if Path(given).name[:1] in ("_", ".") else "._"
     paths = [path for path in found if not hidden or Path(path).name[:1] not in hidden]
     folder = next((path for path in paths if Path(path).is_dir()), None)
@@ -263,7 +263,7 @@ def _shown_files(given: str | os.PathLike[str], found: Iterable[str]) -> list[st
 
 
 def natural_order(path: str) -> tuple[list[str | int], str]:
-    """Return a sort key by which ``part-2`` comes before ``part-10``."""
+    """Return a sort key that puts ``part-2`` before ``part-10``."""
     pieces = re.split(r"([0-9]+)", path)
     return [int(piece) if number % 2 else piece for number, piece in enumerate(pieces)], path
 

@@ -50,7 +50,7 @@ class Reader:
 
     @property
     def parts(self) -> tuple["Reader", ...]:
-        """The readers of the single files, in their order."""
+        """The reader of each file, in their order."""
         return (self,)
 
     def also(self, by: Iterable[str]) -> "Reader":

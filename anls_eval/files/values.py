@@ -1,4 +1,4 @@
-"""Read the values of columns: ids as exact text, and answers as lists where a cell holds the text of one."""
+"""Read the values of columns: ids as exact text, and answers as lists, also from the text of a list in a cell."""
 
 import ast
 import json
@@ -75,7 +75,7 @@ def answer_lists(column: Column, in_cells: bool) -> Column:
 
 
 def text_or_list(column: pa.Array) -> Column:
-    """Return an Arrow array of texts or lists of texts unchanged, any other as a list."""
+    """Return an Arrow array of texts or lists of texts unchanged, and any other as a Python list."""
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         kind = kind.value_type

@@ -1,4 +1,4 @@
-"""Write results by question: completely, or not at all."""
+"""Write a row of results for each question: completely, or not at all."""
 
 import contextlib
 import json

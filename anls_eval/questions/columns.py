@@ -1,4 +1,4 @@
-"""Questions as Arrow columns: ids, predictions and answers as they are stored until they are scored."""
+"""Store question_ids, predictions and answers as Arrow columns until they are scored."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from anls_eval.arrow import BYTES, text_bytes, text_starts
 from anls_eval.questions.pairing import check_same_ids, drop_repeats, first_ids, unmatched_ids
 
 WAITING_ROWS = 262_144
-"""How many rows of a side wait before the other side is searched; up to so many, the order does not matter."""
+"""The number of rows of a side that wait before the other side is searched; within it, any order is fine."""
 
 _NO_PREDICTIONS = pa.table({"question_id": pa.nulls(0, BYTES), "value": pa.nulls(0, BYTES)})
 _CHECKED_AT_ONCE = 1 << 20  # fingerprints, 8 MB
@@ -31,7 +31,7 @@ _LONG = 1024  # bytes of an id, from which on each is hashed by itself
 
 
 class RepeatedIdError(Exception):
-    """An id seems to occur twice on one side: read the files again, as a whole."""
+    """An id seems to occur twice on one side; the files must be read again, each side as a whole."""
 
 
 class Alignment:
@@ -118,7 +118,7 @@ class Alignment:
         return pa.table(columns)
 
     def _rest(self, left: pa.Table | None, right: pa.Table | None) -> Iterator[pa.Table]:
-        """Pair the rows left at the end: those in another order, and those without the other side."""
+        """Pair the rows that are left at the end: those in another order, and those without a counterpart."""
         if right is None:
             raise ValueError("nothing to score: references are empty")
         left = _NO_PREDICTIONS if left is None else left
