@@ -3048,7 +3048,8 @@ def tree_notes(
 ) -> list[str]:
     """Return the warnings about pairs of trees that have been scored, of which these were `searched`; default all."""
     found = tree_rows_to_note(predictions, references, rules, searched)
-    return sentences(len(predictions), {what: noted_rows(rows, question_ids) for what, rows in found.items()})
+    named = {what: noted_rows(rows, question_ids) for what, rows in found.items()}
+    return sentences(len(predictions), named) if named else []
 
 
 def tree_rows_to_note(
@@ -3777,7 +3778,7 @@ def _named_ids(ids: FirstIds, one: str, several: str) -> list[str]:
     names = ", ".join([repr(id_) if len(id_) <= 60 else reprlib.repr(id_) for id_ in first])
     if count <= 1:
         return [f"1 {one}: question_id {names}"] * count
-    return [f"{count} {several}: question_ids {names}{', ...' if count > len(first) else ''}"]
+    return [f"{count} {several}: question_ids {names}{f' and {count - len(first)} more' if count > len(first) else ''}"]
 
 
 def drop_repeats(

@@ -127,7 +127,8 @@ def tree_notes(
 ) -> list[str]:
     """Return the warnings about pairs of trees that have been scored, of which these were `searched`; default all."""
     found = tree_rows_to_note(predictions, references, rules, searched)
-    return sentences(len(predictions), {what: noted_rows(rows, question_ids) for what, rows in found.items()})
+    named = {what: noted_rows(rows, question_ids) for what, rows in found.items()}
+    return sentences(len(predictions), named) if named else []
 
 
 def tree_rows_to_note(

@@ -87,7 +87,7 @@ def open_xlsx(file: File) -> Source:
         rows = _sheet_rows(file)
         next(rows)
         width = len(names)
-        filled = ((line, (*row, *[None] * (width - len(row)))) for line, row in rows if set(row) != {None})
+        filled = ((line, (*row, *[None] * (width - len(row)))) for line, row in rows if set(row) - {None})
         for block in _blocks(filled, names, wanted, size, "row"):
             for name, column in block.columns.items():
                 for row, cell in enumerate(column):

@@ -118,7 +118,7 @@ def _named_ids(ids: FirstIds, one: str, several: str) -> list[str]:
     names = ", ".join([repr(id_) if len(id_) <= 60 else reprlib.repr(id_) for id_ in first])
     if count <= 1:
         return [f"1 {one}: question_id {names}"] * count
-    return [f"{count} {several}: question_ids {names}{', ...' if count > len(first) else ''}"]
+    return [f"{count} {several}: question_ids {names}{f' and {count - len(first)} more' if count > len(first) else ''}"]
 
 
 def drop_repeats(

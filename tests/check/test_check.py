@@ -542,7 +542,7 @@ def test_r36_long_ids_stay_whole_and_rounded_ones_are_noticed(tmp_path: Path) ->
 def test_r38_the_entries_of_a_repeated_id_are_named(tmp_path: Path) -> None:
     (problem,) = check_submission(*reported("R38", tmp_path)).problems
     assert (problem.code, problem.row, problem.question_id) == ("id-conflict", 1, "1")
-    assert problem.found == "'Rome', but 'Lima' at line 1"
+    assert problem.found == "'Rome', but 'Lima' at [0]"
 
 
 def test_r40_another_split(tmp_path: Path) -> None:

@@ -275,8 +275,8 @@ class TestScore:
         path = tmp_path / "submission.json"
         path.write_text(json.dumps([*rows[:-1], {"questionId": 999999999, "answer": "x"}]))
         message = refused(run("score", path, "-r", GOLD, "--per-question", tmp_path / "rows.parquet"))
-        assert f"missing: {rows[-1]['questionId']}" in message
-        assert "unknown: 999999999" in message
+        assert f"has no prediction: question_id '{rows[-1]['questionId']}'" in message
+        assert "has no reference: question_id '999999999'" in message
         assert "pass --missing zero" in message
         assert "pass --unknown ignore" in message
         assert not (tmp_path / "rows.parquet").exists()
