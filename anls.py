@@ -3585,19 +3585,14 @@ def stored_ids(ids: list[str | None]) -> pa.Array:
     return pa.nulls(len(ids), BYTES) if ids[:1] == [None] else stored_texts(ids, str)
 
 
-def stored_texts(values: list[Any], where: Where) -> pa.Array:
-    """Check that predictions are texts, and store them."""
+def stored_texts(values: list[Any], where: Where, side: str = "predictions") -> pa.Array:
+    """Check that predictions are texts, or references lists of texts, and store them."""
     try:
-        return prediction_texts(values, where).cast(BYTES)
+        texts = prediction_texts(values, where) if side == "predictions" else answer_texts(values, where)
+        return texts.cast(STORED.field(side).type.field(1).type)
     except UnicodeEncodeError:
-        return bytes_array(encode_texts(each_prediction(values, where)))
-
-
-def stored_answers(values: list[Any], where: Where) -> pa.Array:
-    """Check that references are lists of texts, and store them."""
-    try:
-        return answer_texts(values, where).cast(pa.large_list(BYTES))
-    except UnicodeEncodeError:
+        if side == "predictions":
+            return bytes_array(encode_texts(each_prediction(values, where)))
         return bytes_list_array(encode_texts(each_answers(values, where)))
 
 
@@ -3833,7 +3828,7 @@ def read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, 
 
         if rules.tree:
             return stored_trees(values, side, where, rules)
-        return stored_texts(values, where) if side == "predictions" else stored_answers(values, where)
+        return stored_texts(values, where, side)
 
     values = {side: stored(side, ids, own) for side, (ids, own) in read.items()}
     return {side: Side(stored_ids(ids), values[side]) for side, (ids, _) in read.items()}

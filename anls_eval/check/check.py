@@ -1,4 +1,4 @@
-"""Every problem of a submission, before a portal finds it: with its row, its id and its remedy."""
+"""Find every problem of a submission before a portal does, with its row, its id and its remedy."""
 
 from __future__ import annotations
 

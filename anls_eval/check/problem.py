@@ -69,7 +69,7 @@ Fault = tuple[str, str, bool]
 
 
 def severities(has_portal: bool, has_references: bool) -> dict[str, str]:
-    """Return the severity of each kind where this is known."""
+    """Return the severity of each kind, given what is known of the submission."""
     found = {code: kind.at_portal if has_portal else kind.without_portal for code, kind in KINDS.items()}
     return found if has_references else found | dict.fromkeys(_UNSURE, "note")
 

@@ -12,7 +12,7 @@ from anls_eval.arrow import as_list
 from anls_eval.errors import short_repr
 from anls_eval.inputs.columns import check_same_length, read_column
 from anls_eval.inputs.values import describe_value, number_text
-from anls_eval.questions.columns import Side, stored_answers, stored_ids, stored_texts, stored_trees
+from anls_eval.questions.columns import Side, stored_ids, stored_texts, stored_trees
 from anls_eval.questions.pairing import check_same_ids
 from anls_eval.rules.protocol import Protocol
 
@@ -34,7 +34,7 @@ def read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, 
 
         if rules.tree:
             return stored_trees(values, side, where, rules)
-        return stored_texts(values, where) if side == "predictions" else stored_answers(values, where)
+        return stored_texts(values, where, side)
 
     values = {side: stored(side, ids, own) for side, (ids, own) in read.items()}
     return {side: Side(stored_ids(ids), values[side]) for side, (ids, _) in read.items()}

@@ -29,7 +29,7 @@ from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.files import Reader
 from anls_eval.inputs.columns import read_column
 from anls_eval.notes import SENTENCES, named_row, noted, sentences, text_sentences, tree_rows_to_note
-from anls_eval.questions.columns import STORED, TEXT_TYPES, id_list, stored_answers, stored_texts, stored_trees
+from anls_eval.questions.columns import STORED, TEXT_TYPES, id_list, stored_texts, stored_trees
 from anls_eval.registry import get_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.table import PROTOCOLS
@@ -118,8 +118,7 @@ class TextScorer(Scorer):
         column = read_column(values, side, wanted)
         if not isinstance(column, list) and (side == "predictions" or has_no_gap(as_array(column))):
             return as_array(column).cast(STORED.field(side).type.field(1).type)
-        store = stored_texts if side == "predictions" else stored_answers
-        return store(as_list(column), where)
+        return stored_texts(as_list(column), where, side)
 
     def read(self, questions: pa.Table) -> tuple[Any, Any]:
         """Return Arrow arrays, or lists if a text contains a lone surrogate."""
