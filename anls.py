@@ -1011,7 +1011,7 @@ def to_answers(value: Any, where: str) -> list[str]:
 # ---------------------------------------------------------------------------------------------------
 
 def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
-    """Return the texts, null where there is none; raise UnicodeEncodeError for lone surrogates, unknown to Arrow."""
+    """Return the texts, null where there is none; UnicodeEncodeError for lone surrogates, which Arrow cannot hold."""
     try:
         return text_array(values)
     except TypeError:  # not all are texts: look at each
@@ -1019,7 +1019,7 @@ def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
 
 
 def answer_texts(values: list[Any], where: Where) -> pa.LargeListArray:
-    """Return the lists of answers, none of them empty; raise UnicodeEncodeError as above."""
+    """Return the lists of answers, none of them empty; UnicodeEncodeError as for `prediction_texts`."""
     # A bare string would be taken as a list of characters.
     if operator.countOf(map(type, values), list) == len(values) or set(map(type, values)) <= {list, tuple}:
         with contextlib.suppress(TypeError):
@@ -2940,37 +2940,18 @@ def _key_scores_as_json(documents: Sequence[Mapping[str, ScoreNode]], with_count
 Noted = tuple[int, str]  # how many questions a warning is about, and the names of the first
 
 _NAMED = 5
-SENTENCES = {  # each about one question, and about several
-    "options": (
-        "references is a list of strings with a string as prediction{}: it was read as alternatives, as in ST-VQA "
-        "data. Write alternatives as a tuple",
-        "references are lists of strings with strings as predictions{}: they were read as alternatives, as in ST-VQA "
-        "data. Write alternatives as a tuple",
-    ),
-    "unparsed": (
-        "predictions is a string containing JSON{} and was compared as plain text. Parse it with json.loads first",
-        "predictions are strings containing JSON{} and were compared as plain text. Parse them with json.loads first",
-    ),
-    "unanswered": (
-        "predictions is None or NaN{} and scores 0 as unanswered",
-        "predictions are None or NaN{} and score 0 as unanswered",
-    ),
-    "unanswered document": (
-        "predictions is None or NaN where the reference is a document{} and counts as unanswered",
-        "predictions are None or NaN where the reference is a document{} and count as unanswered",
-    ),
-    "alternatives predicted": (
-        "predictions has the key '$one_of'{}, which was compared as an ordinary key: only references have "
-        "alternatives. Pass the answer itself",
-        "predictions have the key '$one_of'{}, which was compared as an ordinary key: only references have "
-        "alternatives. Pass the answers themselves",
-    ),
-    "alternatives misspelt": (
-        "references has a key like '$one_of'{}, which was compared as an ordinary key. For alternatives, write "
-        "'$one_of'",
-        "references have a key like '$one_of'{}, which was compared as an ordinary key. For alternatives, write "
-        "'$one_of'",
-    ),
+SENTENCES = {  # {about one question|about several}, with their names at ()
+    "options": "references {is a list of strings with a string as prediction|are lists of strings with strings as "
+    "predictions}(): {it was|they were} read as alternatives, as in ST-VQA data. Write alternatives as a tuple",
+    "unparsed": "predictions {is a string|are strings} containing JSON() and {was|were} compared as plain text. Parse "
+    "{it|them} with json.loads first",
+    "unanswered": "predictions {is|are} None or NaN() and {scores|score} 0 as unanswered",
+    "unanswered document": "predictions {is|are} None or NaN where the reference is a document() and {counts|count} as "
+    "unanswered",
+    "alternatives predicted": "predictions {has|have} the key '$one_of'(), which was compared as an ordinary key: only "
+    "references have alternatives. Pass the {answer itself|answers themselves}",
+    "alternatives misspelt": "references {has|have} a key like '$one_of'(), which was compared as an ordinary key. For "
+    "alternatives, write '$one_of'",
 }
 _ONE_OF, _LITERAL = frozenset({"$one_of"}), frozenset({"$literal"})
 
@@ -2995,12 +2976,12 @@ def noted_rows(rows: Mapping[int, str], question_ids: Sequence[str] | None) -> N
 def sentences(n: int, found: Mapping[str, Noted]) -> list[str]:
     """Return the warnings about n questions."""
     notes = []
-    for what, (one, several) in SENTENCES.items():
+    for what, sentence in SENTENCES.items():
         count, names = found.get(what, (0, ""))
         if count:
-            sentence = one if count == 1 else several
             is_named = n > 1 or what.startswith("alternatives")  # whose names say where in the tree
-            notes.append(f"{count} of {n} {sentence.format(f' ({names})' if is_named else '')}")
+            chosen = re.sub(r"{(.*?)\|(.*?)}", r"\1" if count == 1 else r"\2", sentence)
+            notes.append(f"{count} of {n} {chosen.replace('()', f' ({names})' if is_named else '')}")
     return notes
 
 

@@ -123,7 +123,7 @@ def examine(
 
 
 class _Search:
-    """Finds the problems of one submission, and collects the fixes that are certain."""
+    """The search for the problems of one submission, which collects the fixes that are certain."""
 
     def __init__(self, rows: Rows, references: References | None) -> None:
         self.rows, self.references, self.fixes = rows, references, Fixes(rows)
@@ -132,7 +132,7 @@ class _Search:
         self._ids: Sequence[str | None] = [None] * len(rows.answers)
 
     def problems(self) -> Iterable[Problem]:
-        """Return every problem: of file, ids, answers and confidences."""
+        """Return every problem of the file, the ids, the answers and the confidences."""
         of_ids = self._of_ids()  # first: they tell which reference a row has
         return chain(self._of_file(), of_ids, self._of_answers(), self._of_confidences())
 
@@ -241,7 +241,7 @@ class _Search:
                 yield self._problem(code, row, found, certain)
 
     def _accepted(self) -> Sequence[Any]:
-        """Return what `References.answers` holds for each row, and ABSENT where that is not known."""
+        """Return the accepted answers of each row, as `References` holds them, and ABSENT where they are unknown."""
         unknown = [ABSENT] * len(self._ids)
         if self.references is None:
             return unknown

@@ -65,7 +65,7 @@ def check_ids(ids: Sequence[Any], references: Collection[str] | None, *, integer
 
 
 def _are_numbers(ids: Sequence[Any]) -> bool:
-    """Return whether "3.0" became a float: only among numbers; elsewhere it can be the number of a section."""
+    """Return whether all ids are numbers, so that "3.0" is a float; elsewhere it can be the number of a section."""
     texts = [own.strip() for own in ids if isinstance(own, str)]
     decimals = [text for text in texts if "." in text and _DECIMAL.fullmatch(text)]
     integers = sum(1 for text in texts if _INTEGER.fullmatch(text)) if decimals else 0
@@ -142,7 +142,7 @@ def _is_long(text: str) -> bool:
 
 
 def is_rounded(text: str) -> bool:
-    """Return whether an integer is one that a float holds, but so long that it may have been rounded to it."""
+    """Return whether an integer may have been rounded to a float: it is long, and a float holds it exactly."""
     return _is_long(text) and int(text) >= _EXACT and int(float(text)) == int(text)
 
 

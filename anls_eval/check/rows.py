@@ -108,7 +108,7 @@ def _accepted(reference: Any) -> tuple[str, ...] | None:
 
 
 def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) -> Rows:
-    """Read all rows of a submission, checking none; those that cannot be read have no values."""
+    """Read all rows of a submission without checking them; rows that cannot be read have no values."""
     if is_several(path, format_name):
         what = "a folder" if Path(path).is_dir() else "a pattern"
         raise FormatError(path, f"this is {what}; expected one file. Check each file on its own.")

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from anls_eval.files.errors import FormatError
+from anls_eval.files.errors import FormatError, repeated
 
 
 class _RepeatedKeyError(ValueError):
@@ -15,9 +15,7 @@ class _RepeatedKeyError(ValueError):
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        seen: set[str] = set()
-        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise _RepeatedKeyError(repeated)
+        raise _RepeatedKeyError(repeated(key for key, _ in pairs))
     return found
 
 

@@ -18,7 +18,7 @@ from anls_eval.rules.protocol import Protocol
 
 
 def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
-    """Return the texts, null where there is none; raise UnicodeEncodeError for lone surrogates, unknown to Arrow."""
+    """Return the texts, null where there is none; UnicodeEncodeError for lone surrogates, which Arrow cannot hold."""
     try:
         return text_array(values)
     except TypeError:  # not all are texts: look at each
@@ -26,7 +26,7 @@ def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
 
 
 def answer_texts(values: list[Any], where: Where) -> pa.LargeListArray:
-    """Return the lists of answers, none of them empty; raise UnicodeEncodeError as above."""
+    """Return the lists of answers, none of them empty; UnicodeEncodeError as for `prediction_texts`."""
     # A bare string would be taken as a list of characters.
     if operator.countOf(map(type, values), list) == len(values) or set(map(type, values)) <= {list, tuple}:
         with contextlib.suppress(TypeError):
