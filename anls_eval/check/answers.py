@@ -131,4 +131,10 @@ def _is_buried(text: str, accepted: Sequence[str]) -> bool:
 
 def _contains(text: str, part: str) -> bool:
     """Return whether a text contains another as whole words."""
-    return re.search(rf"(?<![^\W_]){re.escape(part)}(?![^\W_])", text) is not None
+    at = text.find(part)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(part) : at + len(part) + 1]
+        if not (before.isalnum() or after.isalnum()):
+            return True
+        at = text.find(part, at + 1)
+    return False
