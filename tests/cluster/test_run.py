@@ -318,7 +318,7 @@ class TestIds:
 
 def without_names(score: SubmissionScore) -> SubmissionScore:
     """Which ids are the first that a note names is by the order of the parts."""
-    return dataclasses.replace(score, notes=tuple(note.partition("(")[0] for note in score.notes))
+    return dataclasses.replace(score, notes=tuple(note.partition(": question_id")[0] for note in score.notes))
 
 
 class TestBadParts:
@@ -355,9 +355,7 @@ class TestBadParts:
         path.write_bytes(path.read_bytes()[:-100])
         with pytest.raises(BadPartsError, match=r"part-00001.parquet: not a readable"):
             scored(tmp_path / "data", tmp_path / "out", client=client)
-        told = (
-            rf"^3000 question_ids without a .*\n1 file is left out.*{path}. To continue once they are fixed, .*missing"
-        )
+        told = rf"^3000 questions have no prediction.*\n1 file is left out.*{path}. To continue once they are fixed, .*missing"
         with pytest.raises(ValueError, match=told):
             scored(tmp_path / "data", tmp_path / "out", client=client, resume=True, skip_bad=True)
         found = scored(tmp_path / "data", tmp_path / "out", client=client, resume=True, skip_bad=True, missing="zero")
