@@ -355,7 +355,7 @@ class TestBadParts:
         path.write_bytes(path.read_bytes()[:-100])
         with pytest.raises(BadPartsError, match=r"part-00001.parquet: not a readable"):
             scored(tmp_path / "data", tmp_path / "out", client=client)
-        told = rf"^3000 questions have no prediction.*\n1 file is left out.*{path}. To continue once they are fixed, .*missing"
+        told = rf"^3000 questions .*\n1 file is left out.*{path}. To continue once they are fixed, .*missing"
         with pytest.raises(ValueError, match=told):
             scored(tmp_path / "data", tmp_path / "out", client=client, resume=True, skip_bad=True)
         found = scored(tmp_path / "data", tmp_path / "out", client=client, resume=True, skip_bad=True, missing="zero")
