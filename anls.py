@@ -33,7 +33,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, cast
 
 import datasets
@@ -62,14 +62,6 @@ __version__ = "0.1.0"
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/errors.py
 # Errors that keep their message in parts, so that Python, the command line and the app each name options their way.
-#
-# * Explained: the parts of a message: place, refused option and value, problem, remedies
-#   * AnlsError(ValueError): the input or an option is wrong
-#     * FormatError: a file cannot be read or written
-#     * FilesError: several files cannot be scored
-#       * BadPartsError: parts of a data set cannot be scored
-#   * LostWorkersError(ChildProcessError): the cluster failed, not the input
-#   * InterruptedRunError(KeyboardInterrupt): Ctrl-C; what was finished is kept
 # ---------------------------------------------------------------------------------------------------
 
 Words = Callable[[str, object], "str | None"]
@@ -83,13 +75,7 @@ def python_words(option: str, value: object) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Remedy:
-    """An option that helps; the message says "To (purpose), pass (option)=(value)" in the words of the interface.
-
-    Args:
-        option: Its name in Python.
-        value: The value to pass.
-        purpose: What it does, as a verb phrase.
-    """
+    """An option that helps; the message says "To (purpose), pass (option)=(value)" in the words of the interface."""
 
     option: str
     value: object
@@ -97,22 +83,7 @@ class Remedy:
 
 
 class Explained(BaseException):
-    """An error whose message is made of parts; ``str(error)`` says them in the words of Python.
-
-    Args:
-        problem: What is wrong and what was expected, in sentences that name no option.
-        option: The option whose value is refused; empty if it is none.
-        value: That value.
-        remedies: Options that help.
-        where: The file, row or system; empty if the problem says it.
-
-    Example:
-        >>> remedy = Remedy("missing", "zero", "count missing predictions as 0")
-        >>> print(AnlsError("2 questions without a prediction.", remedies=[remedy]))
-        2 questions without a prediction. To count missing predictions as 0, pass missing="zero".
-        >>> print(AnlsError("expected a number from 0 to 1", option="threshold", value="7/5"))
-        threshold='7/5': expected a number from 0 to 1
-    """
+    """An error whose message is made of parts, in which `problem` names no option; `str` uses the words of Python."""
 
     def __init__(
         self,
@@ -165,7 +136,7 @@ def located(where: str, error: Exception) -> AnlsError:
 
 
 def short_repr(value: object) -> str:
-    """A value as Python writes it, for a message: cut short, and its type where Python refuses to write it."""
+    """Return a value as Python writes it, cut short for a message, or its type where Python cannot write it."""
     try:
         shown = repr(value)
     except ValueError:  # integers of thousands of digits
@@ -795,10 +766,8 @@ def _joined_lists(lists: Sequence[Sequence[Any]]) -> str:
 
 
 def _split_texts(data: bytes, n: int, is_null: npt.NDArray[np.bool_] | None = None) -> pa.LargeStringArray | None:
-    """Return n texts from their UTF-8 with a null byte between them: None if some text holds a null byte, or n is 0.
-
-    Finding the null bytes takes a tenth of the time that asking each text for its length does.
-    """
+    """Return n texts from their UTF-8 with a null byte between them: None if some text holds a null byte, or n is 0."""
+    # Finding the null bytes takes a tenth of the time that asking each text for its length does.
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 0)
     if len(ends) != n - 1:
         return None
@@ -1034,7 +1003,7 @@ def to_answers(value: Any, where: str) -> list[str]:
 # ---------------------------------------------------------------------------------------------------
 
 def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
-    """Return the texts, null where there is none; raise UnicodeEncodeError for lone surrogates, unknown to Arrow."""
+    """Return the texts, null where there is none; UnicodeEncodeError for lone surrogates, which Arrow cannot hold."""
     try:
         return text_array(values)
     except TypeError:  # not all are texts: look at each
@@ -1042,7 +1011,7 @@ def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
 
 
 def answer_texts(values: list[Any], where: Where) -> pa.LargeListArray:
-    """Return the lists of answers, none of them empty; raise UnicodeEncodeError as above."""
+    """Return the lists of answers, none of them empty; UnicodeEncodeError as for `prediction_texts`."""
     # A bare string would be taken as a list of characters.
     if operator.countOf(map(type, values), list) == len(values) or set(map(type, values)) <= {list, tuple}:
         with contextlib.suppress(TypeError):
@@ -1085,17 +1054,14 @@ def read_column(values: Any, name: str, wanted: pa.DataType | None = None) -> li
 
 
 def read_block(predictions: Any, answers: Any, start: int) -> tuple[Any, Any, dict[int, int]]:
-    """Return a block as two Arrow arrays, and the stand-ins in them for lone surrogates, which Arrow cannot hold.
-
-    Stand-ins are private-use characters that are not in the block. No step changes either kind, so all scores equal
-    those of the original texts.
-    """
+    """Return a block as two Arrow arrays, and the stand-ins in them for lone surrogates, which Arrow cannot hold."""
+    # Stand-ins are private-use characters that are not in the block. No step changes either kind, so all scores equal
+    # those of the original texts.
 
     def row_of(side: str) -> Where:
         return lambda row: f"{side}[{start + row}]"
 
-    if not isinstance(predictions, list):
-        predictions = as_array(predictions)
+    predictions = predictions if isinstance(predictions, list) else as_array(predictions)
     if not isinstance(answers, list):
         answers = as_array(answers)
         answers = answers if has_no_gap(answers) else answers.to_pylist()  # to be refused with the row's number
@@ -1809,6 +1775,9 @@ KINDS: dict[type, int] = {
     tuple: ONE_OF,
 }
 
+# Keys that were probably meant as "$one_of", and are ordinary ones.
+LIKE_ONE_OF = frozenset({"$oneof", "$oneOf", "$OneOf", "$one-of", "$one of", "$one_Of", "$One_Of", "$ONE_OF"})
+
 _MAX_VALUES = 10_000_000  # of one tree: no document has more, and lists that share elements reach it soon
 
 
@@ -2518,6 +2487,8 @@ def exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> f
 
 SCALARS = frozenset({str, int, float, bool})
 
+_MARKERS = LIKE_ONE_OF | {"$one_of", "$literal"}  # keys of references that mean something, or seem to
+
 _MAX_SIDE = 1_000_000  # values of one side in dicts: more may mean a dict that contains itself
 
 
@@ -2537,10 +2508,12 @@ class _Documents:
         self.predictions: list[str] = []  # texts to compare in the batch
         self.references: list[str] = []
         self.ends: list[int] = []  # where the texts of each document end
+        self.searched_rows: set[int] = set()  # documents with parts that were left to `Comparison`
 
     def add(self, prediction: Any, reference: Any) -> None:
         """Add the next document; the paths in errors begin at the part that is wrong."""
         if type(prediction) is not dict or type(reference) is not dict:
+            self.searched_rows.add(len(self.lengths))
             self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
             return
         start = len(self.predictions)
@@ -2554,7 +2527,7 @@ class _Documents:
                 del self.predictions[start:], self.references[start:]
                 self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
                 return
-            if not (set(map(type, g)) | set(map(type, p)) <= {str} and "$one_of" not in g and "$literal" not in g):
+            if not (set(map(type, g)) | set(map(type, p)) <= {str} and _MARKERS.isdisjoint(g) and "$one_of" not in p):
                 rest.append((g, p))
                 continue
             shared = 0
@@ -2591,12 +2564,15 @@ class _Documents:
             self.references.append(str(g))
             return 1, 0, []
         if g is NOT_GIVEN or p is NOT_GIVEN:
+            if type(g) in (dict, list, tuple) or type(p) in (dict, list):
+                self.searched_rows.add(len(self.lengths))
             node = build_tree(p, "prediction", self.rules) if g is NOT_GIVEN else build_tree(g, "reference", self.rules)
             return node.missing[1], int(p is NOT_GIVEN and node.missing[0] > 0), []
         return self.searched(g, p)
 
     def searched(self, g: Any, p: Any) -> Credit:
         """Compute the credit of a part with lists, alternatives or unusual values."""
+        self.searched_rows.add(len(self.lengths))
         nodes = build_tree(g, "reference", self.rules), build_tree(p, "prediction", self.rules)
         return count_credit(compared_pairs(Comparison(self.rules, prefer_equal=False), *nodes))
 
@@ -2663,8 +2639,8 @@ def _exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:
     return scores
 
 
-def score_trees(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> Floats:
-    """Score many pairs of trees."""
+def score_trees(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> tuple[Floats, list[int]]:
+    """Score many pairs of trees, and return the rows of those with more than scalars in dicts, too."""
     documents = _Documents(rules)
     for row, pair in enumerate(zip(predictions, references, strict=True)):
         try:
@@ -2675,7 +2651,7 @@ def score_trees(predictions: Sequence[Any], references: Sequence[Any], rules: Pr
             except (TypeError, ValueError) as error:
                 raise type(error)(f"row {row}: {error}") from None
             raise
-    return documents.scores()
+    return documents.scores(), sorted(documents.searched_rows)
 
 
 def is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool:
@@ -2956,26 +2932,20 @@ def _key_scores_as_json(documents: Sequence[Mapping[str, ScoreNode]], with_count
 Noted = tuple[int, str]  # how many questions a warning is about, and the names of the first
 
 _NAMED = 5
-SENTENCES = {  # each about one question, and about several
-    "options": (
-        "references is a list of strings with a string as prediction{}: it was read as alternatives, as in ST-VQA "
-        "data. Write alternatives as a tuple",
-        "references are lists of strings with strings as predictions{}: they were read as alternatives, as in ST-VQA "
-        "data. Write alternatives as a tuple",
-    ),
-    "unparsed": (
-        "predictions is a string containing JSON{} and was compared as plain text. Parse it with json.loads first",
-        "predictions are strings containing JSON{} and were compared as plain text. Parse them with json.loads first",
-    ),
-    "unanswered": (
-        "predictions is None or NaN{} and scores 0 as unanswered",
-        "predictions are None or NaN{} and score 0 as unanswered",
-    ),
-    "unanswered document": (
-        "predictions is None or NaN where the reference is a document{} and counts as unanswered",
-        "predictions are None or NaN where the reference is a document{} and count as unanswered",
-    ),
+SENTENCES = {  # {about one question|about several}, with their names at ()
+    "options": "references {is a list of strings with a string as prediction|are lists of strings with strings as "
+    "predictions}(): {it was|they were} read as alternatives, as in ST-VQA data. Write alternatives as a tuple",
+    "unparsed": "predictions {is a string|are strings} containing JSON() and {was|were} compared as plain text. Parse "
+    "{it|them} with json.loads first",
+    "unanswered": "predictions {is|are} None or NaN() and {scores|score} 0 as unanswered",
+    "unanswered document": "predictions {is|are} None or NaN where the reference is a document() and {counts|count} as "
+    "unanswered",
+    "alternatives predicted": "predictions {has|have} the key '$one_of'(), which was compared as an ordinary key: only "
+    "references have alternatives. Pass the {answer itself|answers themselves}",
+    "alternatives misspelt": "references {has|have} a key like '$one_of'(), which was compared as an ordinary key. For "
+    "alternatives, write '$one_of'",
 }
+_ONE_OF, _LITERAL = frozenset({"$one_of"}), frozenset({"$literal"})
 
 
 def noted(count: int, names: Sequence[str], kind: str = "question_id") -> Noted:
@@ -2983,21 +2953,27 @@ def noted(count: int, names: Sequence[str], kind: str = "question_id") -> Noted:
     return count, f"{kind} {', '.join(names[:_NAMED])}{', ...' if count > _NAMED else ''}"
 
 
-def noted_rows(rows: Sequence[int], question_ids: Sequence[str] | None) -> Noted:
-    """Name the first of some rows by their question_ids, or by their numbers if there are none."""
-    if question_ids is None:
-        return noted(len(rows), list(map(str, rows[:_NAMED])), "row")
-    return noted(len(rows), [repr(question_ids[row]) for row in rows[:_NAMED]])
+def named_row(name: str, path: str) -> str:
+    """Return the name of a row, with a path in its tree if there is one."""
+    return f"{name} at {path}" if path else name
+
+
+def noted_rows(rows: Mapping[int, str], question_ids: Sequence[str] | None) -> Noted:
+    """Name the first of some rows, with their paths, by their question_ids or else by their numbers."""
+    name = str if question_ids is None else lambda row: repr(question_ids[row])
+    names = [named_row(name(row), path) for row, path in islice(rows.items(), _NAMED)]
+    return noted(len(rows), names, "row" if question_ids is None else "question_id")
 
 
 def sentences(n: int, found: Mapping[str, Noted]) -> list[str]:
     """Return the warnings about n questions."""
     notes = []
-    for what, (one, several) in SENTENCES.items():
+    for what, sentence in SENTENCES.items():
         count, names = found.get(what, (0, ""))
         if count:
-            sentence = one if count == 1 else several
-            notes.append(f"{count} of {n} {sentence.format(f' ({names})' if n > 1 else '')}")
+            is_named = n > 1 or what.startswith("alternatives")  # whose names say where in the tree
+            chosen = re.sub(r"{(.*?)\|(.*?)}", r"\1" if count == 1 else r"\2", sentence)
+            notes.append(f"{count} of {n} {chosen.replace('()', f' ({names})' if is_named else '')}")
     return notes
 
 
@@ -3005,7 +2981,7 @@ def text_notes(scored: Scored, rules: Protocol, question_ids: Sequence[str] | No
     """Return the warnings about questions on texts."""
     n, gains = len(scored.scores), scored.padding_gains
     mean = math.fsum(scored.scores.tolist()) / n if gains else 0.0
-    unanswered = noted_rows(scored.unanswered, question_ids) if scored.unanswered else (0, "")
+    unanswered = noted_rows(dict.fromkeys(scored.unanswered, ""), question_ids)
     return text_sentences(n, unanswered, len(gains), mean, math.fsum(gains), rules)
 
 
@@ -3037,16 +3013,27 @@ def padding_sentence(protocol: str, n: int, padded: int, mean: float, gain: floa
 
 
 def tree_notes(
-    predictions: Sequence[Any], references: Sequence[Any], rules: Protocol, question_ids: Sequence[str] | None = None
+    predictions: Sequence[Any],
+    references: Sequence[Any],
+    rules: Protocol,
+    question_ids: Sequence[str] | None = None,
+    searched: Iterable[int] | None = None,
 ) -> list[str]:
-    """Return the warnings about pairs of trees."""
-    found = tree_rows_to_note(predictions, references, rules)
-    return sentences(len(predictions), {what: noted_rows(rows, question_ids) for what, rows in found.items()})
+    """Return the warnings about pairs of trees that have been scored, of which these were `searched`; default all."""
+    found = tree_rows_to_note(predictions, references, rules, searched)
+    named = {what: noted_rows(rows, question_ids) for what, rows in found.items()}
+    return sentences(len(predictions), named) if named else []
 
 
-def tree_rows_to_note(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> dict[str, list[int]]:
-    """Return the rows of pairs of trees by what there is to warn about."""
-    found: dict[str, list[int]] = {}
+def tree_rows_to_note(
+    predictions: Sequence[Any], references: Sequence[Any], rules: Protocol, searched: Iterable[int] | None = None
+) -> dict[str, dict[int, str]]:
+    """Return the rows of pairs of trees by what there is to warn about, with the path to it where that helps."""
+    found: dict[str, dict[int, str]] = {}
+    for row in range(len(predictions)) if searched is None else searched:
+        mistake, path = _alternatives_without_effect(predictions[row], references[row])
+        if path:
+            found.setdefault(mistake, {})[row] = path
     for row, (prediction, reference) in enumerate(zip(predictions, references, strict=True)):
         if isinstance(prediction, (dict, list)):
             continue
@@ -3058,8 +3045,49 @@ def tree_rows_to_note(predictions: Sequence[Any], references: Sequence[Any], rul
             is_json = isinstance(prediction, str) and prediction.lstrip().startswith(("{", "[", "```"))
             what = "unparsed" if is_json and isinstance(reference, (dict, list, tuple)) else None
         if what:
-            found.setdefault(what, []).append(row)
+            found.setdefault(what, {})[row] = ""
     return found
+
+
+def _alternatives_without_effect(prediction: Any, reference: Any) -> tuple[str, str]:
+    """Return what is wrong with keys that mean alternatives, and the path to the first such key; empty if nothing."""
+    predicted, misspelt = _has_key(prediction, _ONE_OF), _has_key(reference, LIKE_ONE_OF)
+    if not (predicted or misspelt) or _has_key(reference, _LITERAL):  # which says that such a key is meant
+        return "", ""
+    if predicted:
+        return "alternatives predicted", _path_to(prediction, _ONE_OF)
+    path = _path_to(reference, LIKE_ONE_OF)
+    return "alternatives misspelt", "" if path == _path_to(prediction, LIKE_ONE_OF) else path
+
+
+def _has_key(tree: Any, keys: frozenset[str]) -> bool:
+    """Return whether a dict in a tree has one of these keys."""
+    found = [tree]
+    for value in found:
+        kind = type(value)
+        if kind is str:  # the usual case first, for speed
+            continue
+        if kind is dict:
+            if not keys.isdisjoint(value):
+                return True
+            found += value.values()
+        elif kind is list or kind is tuple:
+            found += value
+    return False
+
+
+def _path_to(tree: Any, keys: frozenset[str]) -> str:
+    """Return the JSON path to the first of these keys in a tree; empty if there is none."""
+    found = [("$", tree)]
+    for path, value in found:
+        kind = KINDS.get(type(value), NONE)
+        items = value.items() if kind == DICT else enumerate(value) if kind in (LIST, ONE_OF) else ()
+        for key, child in items:
+            part = path + path_part(key if kind != DICT else str(key), kind)
+            if key in keys:
+                return part
+            found.append((part, child))
+    return ""
 
 
 def _is_document(reference: Any) -> bool:
@@ -3407,9 +3435,10 @@ def anls_star_score(
     https://arxiv.org/abs/2402.03848, equations 3 to 6.
     """
     rules = resolve_rules(protocol, threshold, of_trees=True)
+    score = score_tree(prediction, reference, rules)
     for note in tree_notes([prediction], [reference], rules):
         warnings.warn(note, UserWarning, stacklevel=2)
-    return score_tree(prediction, reference, rules)
+    return score
 
 
 def anls_star_scores(
@@ -3441,9 +3470,10 @@ def anls_star_scores(
     rules = resolve_rules(protocol, threshold, of_trees=True)
     given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
     check_same_length(given, expected, "references")
-    for note in tree_notes(given, expected, rules):
+    scores, searched = score_trees(given, expected, rules)
+    for note in tree_notes(given, expected, rules, searched=searched):
         warnings.warn(note, UserWarning, stacklevel=2)
-    return score_trees(given, expected, rules)
+    return scores
 
 
 def explain(
@@ -3488,7 +3518,7 @@ def explain(
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/questions/columns.py
-# Questions as Arrow columns: ids, predictions and answers as they are stored until they are scored.
+# Store question_ids, predictions and answers as Arrow columns until they are scored.
 # ---------------------------------------------------------------------------------------------------
 
 _MAX_PLAIN = 100_000  # values of one tree
@@ -3515,19 +3545,14 @@ def stored_ids(ids: list[str | None]) -> pa.Array:
     return pa.nulls(len(ids), BYTES) if ids[:1] == [None] else stored_texts(ids, str)
 
 
-def stored_texts(values: list[Any], where: Where) -> pa.Array:
-    """Check that predictions are texts, and store them."""
+def stored_texts(values: list[Any], where: Where, side: str = "predictions") -> pa.Array:
+    """Check that predictions are texts, or references lists of texts, and store them."""
     try:
-        return prediction_texts(values, where).cast(BYTES)
+        texts = prediction_texts(values, where) if side == "predictions" else answer_texts(values, where)
+        return texts.cast(STORED.field(side).type.field(1).type)
     except UnicodeEncodeError:
-        return bytes_array(encode_texts(each_prediction(values, where)))
-
-
-def stored_answers(values: list[Any], where: Where) -> pa.Array:
-    """Check that references are lists of texts, and store them."""
-    try:
-        return answer_texts(values, where).cast(pa.large_list(BYTES))
-    except UnicodeEncodeError:
+        if side == "predictions":
+            return bytes_array(encode_texts(each_prediction(values, where)))
         return bytes_list_array(encode_texts(each_answers(values, where)))
 
 
@@ -3537,8 +3562,8 @@ def stored_trees(trees: list[Any], side: str, where: Where, rules: Protocol) -> 
     for row, tree in enumerate(trees):
         try:
             if not _is_plain_json(tree):
-                build_tree(tree, side, rules)
-                tree = tree_as_json(tree, side)
+                build_tree(tree, side.removesuffix("s"), rules)
+                tree = tree_as_json(tree, side.removesuffix("s"))
             texts.append(json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogatepass"))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{where(row)}: {error}") from None
@@ -3649,6 +3674,17 @@ def align_questions(
     return Aligned(reference_ids, texts.take(positions), answers, missing_rows.tolist(), len(unknown_ids), notes)
 
 
+def check_same_ids(predictions_without: object, references_without: object, in_files: bool = False) -> None:
+    """Raise an AnlsError if rows of only one side are without question_ids."""
+    if bool(predictions_without) != bool(references_without):
+        without, other = ("predictions", "references") if predictions_without else ("references", "predictions")
+        remedy = Remedy("columns", {f"{without}.question_id": "NAME"}, f"name the id column of the {without}")
+        raise AnlsError(
+            f"{other} have question_ids and {without} have none; either both need question_ids or neither does.",
+            remedies=[remedy] if in_files else [],
+        )
+
+
 FirstIds = tuple[int, list[str]]  # the number of some ids, and the first of them, which messages show
 
 
@@ -3661,18 +3697,25 @@ def unmatched_ids(
     missing_ids: FirstIds, unknown_ids: FirstIds, n: int, missing: str, unknown: str, in_files: bool = False
 ) -> list[str]:
     """Return the notes on missing and unknown ids of n questions, or raise the error where they are not allowed."""
-    without_prediction = _count_ids(missing_ids, "without a prediction (missing: {})")
-    without_question = _count_ids(unknown_ids, "in the predictions without a reference (unknown: {})")
-    if (without_prediction and missing == "error") or (without_question and unknown == "error"):
-        found = " and ".join(filter(None, (without_prediction, without_question)))
-        if n and without_question and missing_ids[0] == n:  # counting all of them as 0 would help nobody
+    if (missing_ids[0] and missing == "error") or (unknown_ids[0] and unknown == "error"):
+        found = " and ".join(
+            [
+                *_named_ids(missing_ids, "question has no prediction", "questions have no prediction"),
+                *_named_ids(unknown_ids, "prediction has no reference", "predictions have no reference"),
+            ]
+        )
+        if n and unknown_ids[0] and missing_ids[0] == n:  # counting all of them as 0 would help nobody
             problem = f"{found}. There is no id in common: are they from different splits?"
             raise AnlsError(problem, remedies=[NAME_IDS] if in_files else [])
-        remedies = [COUNT_AS_ZERO] if without_prediction else []
-        remedies += [IGNORE_UNKNOWN] if without_question else []
+        remedies = [COUNT_AS_ZERO] if missing_ids[0] else []
+        remedies += [IGNORE_UNKNOWN] if unknown_ids[0] else []
         raise AnlsError(f"{found}. Expected the same ids on both sides.", remedies=remedies)
-    notes = [f"{without_prediction}: scored 0"] if without_prediction else []
-    return notes + ([f"{without_question}: left out"] if without_question else [])
+    return [
+        *_named_ids(missing_ids, "question has no prediction and scores 0", "questions have no prediction and score 0"),
+        *_named_ids(
+            unknown_ids, "prediction has no reference and is left out", "predictions have no reference and are left out"
+        ),
+    ]
 
 
 COUNT_AS_ZERO = Remedy("missing", "zero", "count missing predictions as 0")
@@ -3684,11 +3727,13 @@ NAME_IDS = Remedy(
 )
 
 
-def _count_ids(ids: FirstIds, what: str) -> str:
+def _named_ids(ids: FirstIds, one: str, several: str) -> list[str]:
+    """Return the sentence ``2 questions have no prediction: question_ids '3', '7'``, or none if there are no ids."""
     count, first = ids
-    names = [id_ if 0 < len(id_) <= 60 and id_.isprintable() else reprlib.repr(id_) for id_ in first]
-    shown = ", ".join(names) + (", ..." if count > len(names) else "")
-    return f"{count} question_id{'s' * (count != 1)} {what.format(shown)}" if count else ""
+    names = ", ".join([repr(id_) if len(id_) <= 60 else reprlib.repr(id_) for id_ in first])
+    if count <= 1:
+        return [f"1 {one}: question_id {names}"] * count
+    return [f"{count} {several}: question_ids {names}{f' and {count - len(first)} more' if count > len(first) else ''}"]
 
 
 def drop_repeats(
@@ -3728,54 +3773,44 @@ def drop_repeats(
 
 def read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, Side]:
     """Read and check a batch; without ids, both sides must have the same length."""
-    if rules.tree:
-        (prediction_ids, texts), (reference_ids, answers) = _read_trees(predictions, references)
-    else:
-        prediction_ids, texts = _read_rows(predictions, "predictions", "prediction_text")
-        reference_ids, answers = _read_rows(references, "references", "answers")
-    is_bare = {"predictions": None in prediction_ids[:1], "references": None in reference_ids[:1]}
-    bare, other = sorted(is_bare, key=is_bare.__getitem__, reverse=True)
-    if texts and answers and is_bare[bare] and not is_bare[other]:
-        raise ValueError(
-            f"{other} have question_ids and {bare} have none; either both need question_ids or neither does."
-        )
-    if is_bare[bare]:
+    given = {"predictions": predictions, "references": references}
+    rows = {side: [] if own is None else as_list(read_column(own, side)) for side, own in given.items()}
+    read = _read_trees(rows) if rules.tree else {side: _read_rows(own, side) for side, own in rows.items()}
+    (prediction_ids, texts), (reference_ids, answers) = read.values()
+    if texts and answers:
+        check_same_ids(prediction_ids[0] is None, reference_ids[0] is None)
+    if None in prediction_ids[:1] + reference_ids[:1]:
         check_same_length(texts, answers, "references")
-    prediction_name = _row_name("predictions", "prediction_text", prediction_ids)
-    reference_name = _row_name("references", "answers", reference_ids)
-    if rules.tree:
-        text_column = stored_trees(texts, "prediction", prediction_name, rules)
-        answer_column = stored_trees(answers, "reference", reference_name, rules)
-    else:
-        text_column, answer_column = stored_texts(texts, prediction_name), stored_answers(answers, reference_name)
-    return {
-        "predictions": Side(stored_ids(prediction_ids), text_column),
-        "references": Side(stored_ids(reference_ids), answer_column),
-    }
+
+    def stored(side: str, ids: list[str | None], values: list[Any]) -> pa.Array:
+        def where(row: int) -> str:
+            return f"{side}[{row}]" + ("" if ids[row] is None else f" (question_id {ids[row]!r}): {_KEYS[side]!r}")
+
+        if rules.tree:
+            return stored_trees(values, side, where, rules)
+        return stored_texts(values, where, side)
+
+    values = {side: stored(side, ids, own) for side, (ids, own) in read.items()}
+    return {side: Side(stored_ids(ids), values[side]) for side, (ids, _) in read.items()}
 
 
-def _row_name(side: str, key: str, ids: list[str | None]) -> Where:
-    def name(row: int) -> str:
-        return f"{side}[{row}]" if ids[row] is None else f"{side}[{row}] (question_id {ids[row]!r}): {key!r}"
-
-    return name
+_KEYS = {"predictions": "prediction_text", "references": "answers"}  # of the values in rows
 
 
-def _read_trees(predictions: Any, references: Any) -> Iterator[tuple[list[str | None], list[Any]]]:
-    """Yield the ids and trees of both sides. A dict with a question_id is a row, other dicts are trees.
-
-    Dicts without ids are rows only if all on both sides have just the key of a row. A list of answers in a row holds
-    alternatives, while a bare list is one tree.
-    """
-    sides = ("predictions", "prediction_text", predictions), ("references", "answers", references)
-    given = [(side, key, [] if rows is None else as_list(read_column(rows, side))) for side, key, rows in sides]
-    are_rows = all(isinstance(row, Mapping) and set(row) == {key} for _, key, rows in given for row in rows)
-    for side, key, rows in given:
-        if are_rows or any(map(is_row, rows)):
-            ids, values = _read_rows(rows, side, key, is_tree=True)
-            yield ids, [tuple(value) if key == "answers" and isinstance(value, list) else value for value in values]
-        else:
-            yield [None] * len(rows), rows
+def _read_trees(rows: dict[str, list[Any]]) -> dict[str, tuple[list[str | None], list[Any]]]:
+    """Return the ids and trees of both sides; a dict with a question_id is a row, other dicts are trees."""
+    # Dicts without ids are rows only if all on both sides have just the key of a row.
+    are_rows = all(isinstance(row, Mapping) and set(row) == {_KEYS[side]} for side in rows for row in rows[side])
+    read: dict[str, tuple[list[str | None], list[Any]]] = {}
+    for side, own in rows.items():
+        if not (are_rows or any(map(is_row, own))):
+            read[side] = [None] * len(own), own
+            continue
+        ids, values = _read_rows(own, side, is_tree=True)
+        if side == "references":  # a list of answers in a row holds alternatives, while a bare list is one tree
+            values = [tuple(value) if isinstance(value, list) else value for value in values]
+        read[side] = ids, values
+    return read
 
 
 def is_row(value: Any) -> bool:
@@ -3783,15 +3818,13 @@ def is_row(value: Any) -> bool:
     return isinstance(value, Mapping) and "question_id" in value
 
 
-def _read_rows(rows: Any, side: str, key: str, is_tree: bool = False) -> tuple[list[str | None], list[Any]]:
+def _read_rows(rows: list[Any], side: str, is_tree: bool = False) -> tuple[list[str | None], list[Any]]:
     """Split rows into question_ids and values; bare values have no ids."""
-    if rows is None:
-        return [], []
-    listed = as_list(read_column(rows, side))
+    key = _KEYS[side]
     try:
-        ids, values = [row["question_id"] for row in listed], [row[key] for row in listed]
+        ids, values = [row["question_id"] for row in rows], [row[key] for row in rows]
     except (KeyError, TypeError, IndexError):
-        ids, values = _read_unusual_rows(listed, side, key, is_tree)
+        ids, values = _read_unusual_rows(rows, side, key, is_tree)
     if not set(map(type, ids)) <= {str}:
         ids = [None if id_ is _NO_ID else _id_text(id_, f"{side}[{row}]") for row, id_ in enumerate(ids)]
     return ids, values
@@ -3852,13 +3885,7 @@ Args:
     predictions: A list of {"question_id": ..., "prediction_text": ...}, or of plain strings.
     references: A list of {"question_id": ..., "answers": [...]}, or of plain lists of accepted answers. With
         question_ids both sides are aligned by id, in any order; without, by position.
-    threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
-    detailed: Whether to return the score and closest answer of each question, the counts and the signature, too.
-    missing: How to treat a question without a prediction: "error", or "zero" to score it 0.
-    unknown: How to treat a prediction without a question: "error", or "ignore".
-
-Returns:
-    anls_score: The mean over all questions, from 0 to 1.
+    threshold, detailed, missing, unknown: See help(metric.compute).
 
 Examples:
     >>> metric = evaluate.load("anls")
@@ -3893,9 +3920,8 @@ _CITATION = """\
 class ANLS(evaluate.Metric):
     """ANLS and ANLS* for `evaluate`: ``evaluate.load("anls")``, or with a protocol ``evaluate.load("anls", "rrc")``.
 
-    Predictions and references are kept in memory until `compute` aligns and scores them; several processes exchange
-    them through files. If `compute` raises, everything added with `add` and `add_batch` stays, so that it can be
-    completed and scored again; `reset` discards it.
+    If `compute` raises, everything added with `add` and `add_batch` stays, so that it can be completed and scored
+    again; `reset` discards it.
 
     Args:
         config_name: A name or alias in `PROTOCOLS`, or a `Protocol`. Defaults to ``standard``.
@@ -3941,13 +3967,8 @@ class ANLS(evaluate.Metric):
             citation=_CITATION,
             inputs_description=_INPUTS,
             features=datasets.Features(
-                {
-                    "predictions": {"question_id": text, "prediction_text": text},
-                    "references": {
-                        "question_id": text,
-                        "answers": text if self.protocol.tree else datasets.Sequence(text),
-                    },
-                }
+                predictions={"question_id": text, "prediction_text": text},
+                references={"question_id": text, "answers": text if self.protocol.tree else datasets.Sequence(text)},
             ),
             reference_urls=[
                 "https://arxiv.org/abs/1905.13648",
@@ -4069,8 +4090,13 @@ class ANLS(evaluate.Metric):
             return None
         try:
             aligned = align_questions(table, missing, unknown, is_same_tree if rules.tree else operator.eq)
-            result, notes = (_tree_result if rules.tree else _result)(aligned, rules, detailed, missing)
-            for note in notes:
+            scores, details, notes = (_scored_trees if rules.tree else _scored_texts)(aligned, rules, detailed)
+            n = len(scores)
+            result: dict[str, Any] = {"anls_star_score" if rules.tree else "anls_score": math.fsum(scores) / n}
+            if detailed:
+                result |= {"n": n, "missing": len(aligned.missing), "unknown": aligned.unknown, **details}
+                result["signature"] = signature(rules, n=n, missing=missing)
+            for note in aligned.notes + notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
         except BaseException:
             self._tables = [table[:before], table[after:]]
@@ -4151,61 +4177,49 @@ def _read_table(path: str) -> pa.Table:
         return pa.ipc.open_stream(file).read_all()
 
 
-def _result(aligned: Aligned, rules: Protocol, detailed: bool, missing: Missing) -> tuple[dict[str, Any], list[str]]:
+_Scored = tuple[list[float], dict[str, Any], list[str]]  # the scores, what `detailed` adds, the warnings
+
+
+def _scored_texts(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
     texts = decode_texts(aligned.texts, TEXT_TYPES["predictions"])
     scored = score_columns(texts, decode_texts(aligned.answers, TEXT_TYPES["references"]), rules, detailed)
     absent = set(aligned.missing)
     scored = scored._replace(unanswered=[row for row in scored.unanswered if row not in absent])
     scores = scored.scores.tolist()
-    n = len(scores)
-    result: dict[str, Any] = {"anls_score": math.fsum(scores) / n}
-    if detailed:
-        result |= {
-            "n": n,
-            "missing": len(absent),
-            "unknown": aligned.unknown,
-            "unanswered": len(scored.unanswered),
-            "padded": len(scored.padding_gains),
-            "padding_gain": math.fsum(scored.padding_gains) / n,
-            "scores": scores,
-            "question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids),
-            "closest_references": scored.closest,
-            "signature": signature(rules, n=n, missing=missing),
-        }
-    ids = id_list(aligned.question_ids) if scored.unanswered and aligned.question_ids is not None else None
-    return result, aligned.notes + text_notes(scored, rules, ids)
+    is_named = aligned.question_ids is not None and (detailed or scored.unanswered)
+    ids = id_list(aligned.question_ids) if is_named else None
+    details = {
+        "unanswered": len(scored.unanswered),
+        "padded": len(scored.padding_gains),
+        "padding_gain": math.fsum(scored.padding_gains) / len(scores),
+        "scores": scores,
+        "question_ids": ids,
+        "closest_references": scored.closest,
+    }
+    return scores, details, text_notes(scored, rules, ids)
 
 
-def _tree_result(
-    aligned: Aligned, rules: Protocol, detailed: bool, missing: Missing
-) -> tuple[dict[str, Any], list[str]]:
+def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
     absent = set(aligned.missing)
     stored = zip(aligned.texts.to_pylist(), aligned.answers.to_pylist(), strict=True)
     try:
         pairs = [(json.loads(text or b"null"), json.loads(answers)) for text, answers in stored]
     except RecursionError:
         raise ValueError("a tree is nested too deeply to be read as JSON; score it with anls_star_score") from None
-    n = len(pairs)
-    rows = [row for row in range(n) if row not in absent]
+    rows = [row for row in range(len(pairs)) if row not in absent]
     predictions, references = [pairs[row][0] for row in rows], [pairs[row][1] for row in rows]
     ids = None if aligned.question_ids is None else id_list(aligned.question_ids)
-    notes = aligned.notes + tree_notes(predictions, references, rules, ids and [ids[row] for row in rows])
+    own_ids = ids and [ids[row] for row in rows]
+    scores, closest, keys = [0.0] * len(pairs), [None] * len(pairs), []
     if not detailed:
-        return {"anls_star_score": math.fsum(score_trees(predictions, references, rules).tolist()) / n}, notes
-    scores, closest, keys = [0.0] * n, [None] * n, []
+        found, searched = score_trees(predictions, references, rules)
+        for row, score in zip(rows, found.tolist(), strict=True):
+            scores[row] = score
+        return scores, {}, tree_notes(predictions, references, rules, own_ids, searched)
     for row in rows:
         tree = ExplainedTree(*pairs[row], rules)
         scores[row], closest[row] = tree.score, tree_as_json(tree.closest_reference())
         keys.append(tree.key_scores())
-    result = {
-        "anls_star_score": math.fsum(scores) / n,
-        "n": n,
-        "missing": len(absent),
-        "unknown": aligned.unknown,
-        "scores": scores,
-        "question_ids": ids,
-        "closest_references": closest,
-        "key_scores": key_scores_as_json(keys, with_counts=True),
-        "signature": signature(rules, n=n, missing=missing),
-    }
-    return result, notes
+    details = {"scores": scores, "question_ids": ids, "closest_references": closest}
+    details["key_scores"] = key_scores_as_json(keys, with_counts=True)
+    return scores, details, tree_notes(predictions, references, rules, own_ids)

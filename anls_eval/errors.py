@@ -1,13 +1,4 @@
-"""Errors that keep their message in parts, so that Python, the command line and the app each name options their way.
-
-* Explained: the parts of a message: place, refused option and value, problem, remedies
-  * AnlsError(ValueError): the input or an option is wrong
-    * FormatError: a file cannot be read or written
-    * FilesError: several files cannot be scored
-      * BadPartsError: parts of a data set cannot be scored
-  * LostWorkersError(ChildProcessError): the cluster failed, not the input
-  * InterruptedRunError(KeyboardInterrupt): Ctrl-C; what was finished is kept
-"""
+"""Errors that keep their message in parts, so that Python, the command line and the app each name options their way."""
 
 from __future__ import annotations
 
@@ -27,13 +18,7 @@ def python_words(option: str, value: object) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Remedy:
-    """An option that helps; the message says "To (purpose), pass (option)=(value)" in the words of the interface.
-
-    Args:
-        option: Its name in Python.
-        value: The value to pass.
-        purpose: What it does, as a verb phrase.
-    """
+    """An option that helps; the message says "To (purpose), pass (option)=(value)" in the words of the interface."""
 
     option: str
     value: object
@@ -41,22 +26,7 @@ class Remedy:
 
 
 class Explained(BaseException):
-    """An error whose message is made of parts; ``str(error)`` says them in the words of Python.
-
-    Args:
-        problem: What is wrong and what was expected, in sentences that name no option.
-        option: The option whose value is refused; empty if it is none.
-        value: That value.
-        remedies: Options that help.
-        where: The file, row or system; empty if the problem says it.
-
-    Example:
-        >>> remedy = Remedy("missing", "zero", "count missing predictions as 0")
-        >>> print(AnlsError("2 questions without a prediction.", remedies=[remedy]))
-        2 questions without a prediction. To count missing predictions as 0, pass missing="zero".
-        >>> print(AnlsError("expected a number from 0 to 1", option="threshold", value="7/5"))
-        threshold='7/5': expected a number from 0 to 1
-    """
+    """An error whose message is made of parts, in which `problem` names no option; `str` uses the words of Python."""
 
     def __init__(
         self,
@@ -109,7 +79,7 @@ def located(where: str, error: Exception) -> AnlsError:
 
 
 def short_repr(value: object) -> str:
-    """A value as Python writes it, for a message: cut short, and its type where Python refuses to write it."""
+    """Return a value as Python writes it, cut short for a message, or its type where Python cannot write it."""
     try:
         shown = repr(value)
     except ValueError:  # integers of thousands of digits

@@ -42,13 +42,7 @@ Args:
     predictions: A list of {"question_id": ..., "prediction_text": ...}, or of plain strings.
     references: A list of {"question_id": ..., "answers": [...]}, or of plain lists of accepted answers. With
         question_ids both sides are aligned by id, in any order; without, by position.
-    threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
-    detailed: Whether to return the score and closest answer of each question, the counts and the signature, too.
-    missing: How to treat a question without a prediction: "error", or "zero" to score it 0.
-    unknown: How to treat a prediction without a question: "error", or "ignore".
-
-Returns:
-    anls_score: The mean over all questions, from 0 to 1.
+    threshold, detailed, missing, unknown: See help(metric.compute).
 
 Examples:
     >>> metric = evaluate.load("anls")
@@ -83,9 +77,8 @@ _CITATION = """\
 class ANLS(evaluate.Metric):
     """ANLS and ANLS* for `evaluate`: ``evaluate.load("anls")``, or with a protocol ``evaluate.load("anls", "rrc")``.
 
-    Predictions and references are kept in memory until `compute` aligns and scores them; several processes exchange
-    them through files. If `compute` raises, everything added with `add` and `add_batch` stays, so that it can be
-    completed and scored again; `reset` discards it.
+    If `compute` raises, everything added with `add` and `add_batch` stays, so that it can be completed and scored
+    again; `reset` discards it.
 
     Args:
         config_name: A name or alias in `PROTOCOLS`, or a `Protocol`. Defaults to ``standard``.
@@ -131,13 +124,8 @@ class ANLS(evaluate.Metric):
             citation=_CITATION,
             inputs_description=_INPUTS,
             features=datasets.Features(
-                {
-                    "predictions": {"question_id": text, "prediction_text": text},
-                    "references": {
-                        "question_id": text,
-                        "answers": text if self.protocol.tree else datasets.Sequence(text),
-                    },
-                }
+                predictions={"question_id": text, "prediction_text": text},
+                references={"question_id": text, "answers": text if self.protocol.tree else datasets.Sequence(text)},
             ),
             reference_urls=[
                 "https://arxiv.org/abs/1905.13648",
@@ -259,8 +247,13 @@ class ANLS(evaluate.Metric):
             return None
         try:
             aligned = align_questions(table, missing, unknown, is_same_tree if rules.tree else operator.eq)
-            result, notes = (_tree_result if rules.tree else _result)(aligned, rules, detailed, missing)
-            for note in notes:
+            scores, details, notes = (_scored_trees if rules.tree else _scored_texts)(aligned, rules, detailed)
+            n = len(scores)
+            result: dict[str, Any] = {"anls_star_score" if rules.tree else "anls_score": math.fsum(scores) / n}
+            if detailed:
+                result |= {"n": n, "missing": len(aligned.missing), "unknown": aligned.unknown, **details}
+                result["signature"] = signature(rules, n=n, missing=missing)
+            for note in aligned.notes + notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
         except BaseException:
             self._tables = [table[:before], table[after:]]
@@ -341,61 +334,49 @@ def _read_table(path: str) -> pa.Table:
         return pa.ipc.open_stream(file).read_all()
 
 
-def _result(aligned: Aligned, rules: Protocol, detailed: bool, missing: Missing) -> tuple[dict[str, Any], list[str]]:
+_Scored = tuple[list[float], dict[str, Any], list[str]]  # the scores, what `detailed` adds, the warnings
+
+
+def _scored_texts(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
     texts = decode_texts(aligned.texts, TEXT_TYPES["predictions"])
     scored = score_columns(texts, decode_texts(aligned.answers, TEXT_TYPES["references"]), rules, detailed)
     absent = set(aligned.missing)
     scored = scored._replace(unanswered=[row for row in scored.unanswered if row not in absent])
     scores = scored.scores.tolist()
-    n = len(scores)
-    result: dict[str, Any] = {"anls_score": math.fsum(scores) / n}
-    if detailed:
-        result |= {
-            "n": n,
-            "missing": len(absent),
-            "unknown": aligned.unknown,
-            "unanswered": len(scored.unanswered),
-            "padded": len(scored.padding_gains),
-            "padding_gain": math.fsum(scored.padding_gains) / n,
-            "scores": scores,
-            "question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids),
-            "closest_references": scored.closest,
-            "signature": signature(rules, n=n, missing=missing),
-        }
-    ids = id_list(aligned.question_ids) if scored.unanswered and aligned.question_ids is not None else None
-    return result, aligned.notes + text_notes(scored, rules, ids)
+    is_named = aligned.question_ids is not None and (detailed or scored.unanswered)
+    ids = id_list(aligned.question_ids) if is_named else None
+    details = {
+        "unanswered": len(scored.unanswered),
+        "padded": len(scored.padding_gains),
+        "padding_gain": math.fsum(scored.padding_gains) / len(scores),
+        "scores": scores,
+        "question_ids": ids,
+        "closest_references": scored.closest,
+    }
+    return scores, details, text_notes(scored, rules, ids)
 
 
-def _tree_result(
-    aligned: Aligned, rules: Protocol, detailed: bool, missing: Missing
-) -> tuple[dict[str, Any], list[str]]:
+def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
     absent = set(aligned.missing)
     stored = zip(aligned.texts.to_pylist(), aligned.answers.to_pylist(), strict=True)
     try:
         pairs = [(json.loads(text or b"null"), json.loads(answers)) for text, answers in stored]
     except RecursionError:
         raise ValueError("a tree is nested too deeply to be read as JSON; score it with anls_star_score") from None
-    n = len(pairs)
-    rows = [row for row in range(n) if row not in absent]
+    rows = [row for row in range(len(pairs)) if row not in absent]
     predictions, references = [pairs[row][0] for row in rows], [pairs[row][1] for row in rows]
     ids = None if aligned.question_ids is None else id_list(aligned.question_ids)
-    notes = aligned.notes + tree_notes(predictions, references, rules, ids and [ids[row] for row in rows])
+    own_ids = ids and [ids[row] for row in rows]
+    scores, closest, keys = [0.0] * len(pairs), [None] * len(pairs), []
     if not detailed:
-        return {"anls_star_score": math.fsum(score_trees(predictions, references, rules).tolist()) / n}, notes
-    scores, closest, keys = [0.0] * n, [None] * n, []
+        found, searched = score_trees(predictions, references, rules)
+        for row, score in zip(rows, found.tolist(), strict=True):
+            scores[row] = score
+        return scores, {}, tree_notes(predictions, references, rules, own_ids, searched)
     for row in rows:
         tree = ExplainedTree(*pairs[row], rules)
         scores[row], closest[row] = tree.score, tree_as_json(tree.closest_reference())
         keys.append(tree.key_scores())
-    result = {
-        "anls_star_score": math.fsum(scores) / n,
-        "n": n,
-        "missing": len(absent),
-        "unknown": aligned.unknown,
-        "scores": scores,
-        "question_ids": ids,
-        "closest_references": closest,
-        "key_scores": key_scores_as_json(keys, with_counts=True),
-        "signature": signature(rules, n=n, missing=missing),
-    }
-    return result, notes
+    details = {"scores": scores, "question_ids": ids, "closest_references": closest}
+    details["key_scores"] = key_scores_as_json(keys, with_counts=True)
+    return scores, details, tree_notes(predictions, references, rules, own_ids)

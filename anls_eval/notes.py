@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,30 +15,25 @@ from anls_eval.rules.protocol import Protocol
 from anls_eval.text.measure import Scored, padding_gain_of_one
 from anls_eval.text.similarity import reaches_threshold
 from anls_eval.tree.documents import is_list_of_options
+from anls_eval.tree.nodes import DICT, KINDS, LIKE_ONE_OF, LIST, NONE, ONE_OF, path_part
 
 Noted = tuple[int, str]  # how many questions a warning is about, and the names of the first
 
 _NAMED = 5
-SENTENCES = {  # each about one question, and about several
-    "options": (
-        "references is a list of strings with a string as prediction{}: it was read as alternatives, as in ST-VQA "
-        "data. Write alternatives as a tuple",
-        "references are lists of strings with strings as predictions{}: they were read as alternatives, as in ST-VQA "
-        "data. Write alternatives as a tuple",
-    ),
-    "unparsed": (
-        "predictions is a string containing JSON{} and was compared as plain text. Parse it with json.loads first",
-        "predictions are strings containing JSON{} and were compared as plain text. Parse them with json.loads first",
-    ),
-    "unanswered": (
-        "predictions is None or NaN{} and scores 0 as unanswered",
-        "predictions are None or NaN{} and score 0 as unanswered",
-    ),
-    "unanswered document": (
-        "predictions is None or NaN where the reference is a document{} and counts as unanswered",
-        "predictions are None or NaN where the reference is a document{} and count as unanswered",
-    ),
+SENTENCES = {  # {about one question|about several}, with their names at ()
+    "options": "references {is a list of strings with a string as prediction|are lists of strings with strings as "
+    "predictions}(): {it was|they were} read as alternatives, as in ST-VQA data. Write alternatives as a tuple",
+    "unparsed": "predictions {is a string|are strings} containing JSON() and {was|were} compared as plain text. Parse "
+    "{it|them} with json.loads first",
+    "unanswered": "predictions {is|are} None or NaN() and {scores|score} 0 as unanswered",
+    "unanswered document": "predictions {is|are} None or NaN where the reference is a document() and {counts|count} as "
+    "unanswered",
+    "alternatives predicted": "predictions {has|have} the key '$one_of'(), which was compared as an ordinary key: only "
+    "references have alternatives. Pass the {answer itself|answers themselves}",
+    "alternatives misspelt": "references {has|have} a key like '$one_of'(), which was compared as an ordinary key. For "
+    "alternatives, write '$one_of'",
 }
+_ONE_OF, _LITERAL = frozenset({"$one_of"}), frozenset({"$literal"})
 
 
 def noted(count: int, names: Sequence[str], kind: str = "question_id") -> Noted:
@@ -44,21 +41,27 @@ def noted(count: int, names: Sequence[str], kind: str = "question_id") -> Noted:
     return count, f"{kind} {', '.join(names[:_NAMED])}{', ...' if count > _NAMED else ''}"
 
 
-def noted_rows(rows: Sequence[int], question_ids: Sequence[str] | None) -> Noted:
-    """Name the first of some rows by their question_ids, or by their numbers if there are none."""
-    if question_ids is None:
-        return noted(len(rows), list(map(str, rows[:_NAMED])), "row")
-    return noted(len(rows), [repr(question_ids[row]) for row in rows[:_NAMED]])
+def named_row(name: str, path: str) -> str:
+    """Return the name of a row, with a path in its tree if there is one."""
+    return f"{name} at {path}" if path else name
+
+
+def noted_rows(rows: Mapping[int, str], question_ids: Sequence[str] | None) -> Noted:
+    """Name the first of some rows, with their paths, by their question_ids or else by their numbers."""
+    name = str if question_ids is None else lambda row: repr(question_ids[row])
+    names = [named_row(name(row), path) for row, path in islice(rows.items(), _NAMED)]
+    return noted(len(rows), names, "row" if question_ids is None else "question_id")
 
 
 def sentences(n: int, found: Mapping[str, Noted]) -> list[str]:
     """Return the warnings about n questions."""
     notes = []
-    for what, (one, several) in SENTENCES.items():
+    for what, sentence in SENTENCES.items():
         count, names = found.get(what, (0, ""))
         if count:
-            sentence = one if count == 1 else several
-            notes.append(f"{count} of {n} {sentence.format(f' ({names})' if n > 1 else '')}")
+            is_named = n > 1 or what.startswith("alternatives")  # whose names say where in the tree
+            chosen = re.sub(r"{(.*?)\|(.*?)}", r"\1" if count == 1 else r"\2", sentence)
+            notes.append(f"{count} of {n} {chosen.replace('()', f' ({names})' if is_named else '')}")
     return notes
 
 
@@ -66,7 +69,7 @@ def text_notes(scored: Scored, rules: Protocol, question_ids: Sequence[str] | No
     """Return the warnings about questions on texts."""
     n, gains = len(scored.scores), scored.padding_gains
     mean = math.fsum(scored.scores.tolist()) / n if gains else 0.0
-    unanswered = noted_rows(scored.unanswered, question_ids) if scored.unanswered else (0, "")
+    unanswered = noted_rows(dict.fromkeys(scored.unanswered, ""), question_ids)
     return text_sentences(n, unanswered, len(gains), mean, math.fsum(gains), rules)
 
 
@@ -98,16 +101,27 @@ def padding_sentence(protocol: str, n: int, padded: int, mean: float, gain: floa
 
 
 def tree_notes(
-    predictions: Sequence[Any], references: Sequence[Any], rules: Protocol, question_ids: Sequence[str] | None = None
+    predictions: Sequence[Any],
+    references: Sequence[Any],
+    rules: Protocol,
+    question_ids: Sequence[str] | None = None,
+    searched: Iterable[int] | None = None,
 ) -> list[str]:
-    """Return the warnings about pairs of trees."""
-    found = tree_rows_to_note(predictions, references, rules)
-    return sentences(len(predictions), {what: noted_rows(rows, question_ids) for what, rows in found.items()})
+    """Return the warnings about pairs of trees that have been scored, of which these were `searched`; default all."""
+    found = tree_rows_to_note(predictions, references, rules, searched)
+    named = {what: noted_rows(rows, question_ids) for what, rows in found.items()}
+    return sentences(len(predictions), named) if named else []
 
 
-def tree_rows_to_note(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> dict[str, list[int]]:
-    """Return the rows of pairs of trees by what there is to warn about."""
-    found: dict[str, list[int]] = {}
+def tree_rows_to_note(
+    predictions: Sequence[Any], references: Sequence[Any], rules: Protocol, searched: Iterable[int] | None = None
+) -> dict[str, dict[int, str]]:
+    """Return the rows of pairs of trees by what there is to warn about, with the path to it where that helps."""
+    found: dict[str, dict[int, str]] = {}
+    for row in range(len(predictions)) if searched is None else searched:
+        mistake, path = _alternatives_without_effect(predictions[row], references[row])
+        if path:
+            found.setdefault(mistake, {})[row] = path
     for row, (prediction, reference) in enumerate(zip(predictions, references, strict=True)):
         if isinstance(prediction, (dict, list)):
             continue
@@ -119,8 +133,49 @@ def tree_rows_to_note(predictions: Sequence[Any], references: Sequence[Any], rul
             is_json = isinstance(prediction, str) and prediction.lstrip().startswith(("{", "[", "```"))
             what = "unparsed" if is_json and isinstance(reference, (dict, list, tuple)) else None
         if what:
-            found.setdefault(what, []).append(row)
+            found.setdefault(what, {})[row] = ""
     return found
+
+
+def _alternatives_without_effect(prediction: Any, reference: Any) -> tuple[str, str]:
+    """Return what is wrong with keys that mean alternatives, and the path to the first such key; empty if nothing."""
+    predicted, misspelt = _has_key(prediction, _ONE_OF), _has_key(reference, LIKE_ONE_OF)
+    if not (predicted or misspelt) or _has_key(reference, _LITERAL):  # which says that such a key is meant
+        return "", ""
+    if predicted:
+        return "alternatives predicted", _path_to(prediction, _ONE_OF)
+    path = _path_to(reference, LIKE_ONE_OF)
+    return "alternatives misspelt", "" if path == _path_to(prediction, LIKE_ONE_OF) else path
+
+
+def _has_key(tree: Any, keys: frozenset[str]) -> bool:
+    """Return whether a dict in a tree has one of these keys."""
+    found = [tree]
+    for value in found:
+        kind = type(value)
+        if kind is str:  # the usual case first, for speed
+            continue
+        if kind is dict:
+            if not keys.isdisjoint(value):
+                return True
+            found += value.values()
+        elif kind is list or kind is tuple:
+            found += value
+    return False
+
+
+def _path_to(tree: Any, keys: frozenset[str]) -> str:
+    """Return the JSON path to the first of these keys in a tree; empty if there is none."""
+    found = [("$", tree)]
+    for path, value in found:
+        kind = KINDS.get(type(value), NONE)
+        items = value.items() if kind == DICT else enumerate(value) if kind in (LIST, ONE_OF) else ()
+        for key, child in items:
+            part = path + path_part(key if kind != DICT else str(key), kind)
+            if key in keys:
+                return part
+            found.append((part, child))
+    return ""
 
 
 def _is_document(reference: Any) -> bool:

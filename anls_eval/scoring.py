@@ -140,9 +140,10 @@ def anls_star_score(
     https://arxiv.org/abs/2402.03848, equations 3 to 6.
     """
     rules = resolve_rules(protocol, threshold, of_trees=True)
+    score = score_tree(prediction, reference, rules)
     for note in tree_notes([prediction], [reference], rules):
         warnings.warn(note, UserWarning, stacklevel=2)
-    return score_tree(prediction, reference, rules)
+    return score
 
 
 def anls_star_scores(
@@ -174,9 +175,10 @@ def anls_star_scores(
     rules = resolve_rules(protocol, threshold, of_trees=True)
     given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
     check_same_length(given, expected, "references")
-    for note in tree_notes(given, expected, rules):
+    scores, searched = score_trees(given, expected, rules)
+    for note in tree_notes(given, expected, rules, searched=searched):
         warnings.warn(note, UserWarning, stacklevel=2)
-    return score_trees(given, expected, rules)
+    return scores
 
 
 def explain(

@@ -116,11 +116,9 @@ def _decoded_again(text: str) -> str | None:
 
 
 def _is_buried(text: str, accepted: Sequence[str]) -> bool:
-    """Return whether an answer is so long that it scores 0, and contains an accepted one or is long by itself.
-
-    The distance is at least the difference of the lengths: with more than twice the characters of every accepted
-    answer, no similarity reaches 0.5.
-    """
+    """Return whether an answer is so long that it scores 0, and contains an accepted one or is long by itself."""
+    # The distance is at least the difference of the lengths: with more than twice the characters of every accepted
+    # answer, no similarity reaches 0.5.
     longest = max(map(len, accepted), default=0)
     if not longest or len(text) <= 2 * longest:
         return False

@@ -1,4 +1,4 @@
-"""Every problem of a submission, before a portal finds it: with its row, its id and its remedy."""
+"""Find every problem of a submission before a portal does, with its row, its id and its remedy."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def check_submission(
     layout if the file is JSON or JSON Lines. Any other file has no portal.
 
     Args:
-        predictions_path: The submission, in any of `anls_eval.files.FORMATS`.
-        references_path: The references. Without them, missing and extra ids, refusals and answers that are long beside
-            the accepted ones are not looked for.
+        predictions_path: The submission, as for `open_predictions`, but one file.
+        references_path: The references. Without them, missing and extra ids, refusals and answers that are much longer
+            than the accepted ones are not looked for.
         format: A name in `anls_eval.files.FORMATS`. Detected by default.
         columns: Columns of both files by role, as for `open_predictions`.
         most: Maximum number of problems of one code in the report; None for all.
@@ -123,7 +123,7 @@ def examine(
 
 
 class _Search:
-    """Finds the problems of one submission, and collects the fixes that are certain."""
+    """The search for the problems of one submission, which collects the fixes that are certain."""
 
     def __init__(self, rows: Rows, references: References | None) -> None:
         self.rows, self.references, self.fixes = rows, references, Fixes(rows)
@@ -132,7 +132,7 @@ class _Search:
         self._ids: Sequence[str | None] = [None] * len(rows.answers)
 
     def problems(self) -> Iterable[Problem]:
-        """Return every problem: of file, ids, answers and confidences."""
+        """Return every problem of the file, the ids, the answers and the confidences."""
         of_ids = self._of_ids()  # first: they tell which reference a row has
         return chain(self._of_file(), of_ids, self._of_answers(), self._of_confidences())
 
@@ -167,7 +167,7 @@ class _Search:
         if faults:
             found = f"{rows.source.container}, {', '.join(faults)}; expected [{portal.form}, ...]"
             yield self._problem("structure", None, found, certain=True)
-        if rows.has_keys:
+        if rows.source.container in ("json", "jsonl") and rows.source.layout is None:  # each row has its own keys
             for key, wanted in ((rows.id_key, portal.question_id), (rows.answer_key, portal.answer)):
                 if key not in (None, wanted):
                     yield self._problem("wrong-key", None, f"{key!r}; expected {wanted!r}", certain=True)
@@ -211,15 +211,15 @@ class _Search:
         for row, text in enumerate(texts):
             if text is None or first.setdefault(text, row) == row:
                 continue
-            answer, other = self.rows.answers[row], self.rows.answers[first[text]]
+            answer, other, place = self.rows.answers[row], self.rows.answers[first[text]], self.rows.place(first[text])
             if type(answer) is type(other) and answer == other:
                 self.fixes.left_out.add(row)
-                yield self._problem("id-repeated", row, f"identical to row {first[text]}", certain=True)
+                yield self._problem("id-repeated", row, f"identical to the row at {place}", certain=True)
             elif self._known is None and is_rounded(text):
-                found = f"{text}, also in row {first[text]}, looks like an id that a float rounded"
+                found = f"{text}, also at {place}, looks like an id that a float rounded"
                 yield self._problem("id-digits", row, found)
             else:
-                found = f"{short_repr(answer)}, but {short_repr(other)} in row {first[text]}"
+                found = f"{short_repr(answer)}, but {short_repr(other)} at {place}"
                 yield self._problem("id-conflict", row, found)
 
     def _of_answers(self) -> Iterator[Problem]:
@@ -241,7 +241,7 @@ class _Search:
                 yield self._problem(code, row, found, certain)
 
     def _accepted(self) -> Sequence[Any]:
-        """Return what `References.answers` holds for each row, and ABSENT where that is not known."""
+        """Return the accepted answers of each row, as `References` holds them, and ABSENT where they are unknown."""
         unknown = [ABSENT] * len(self._ids)
         if self.references is None:
             return unknown

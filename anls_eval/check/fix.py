@@ -30,38 +30,7 @@ def fix_submission(
     columns: Mapping[str, str] | None = None,
     most: int | None = MAX_SHOWN,
 ) -> CheckReport:
-    r"""Write a submission in the form that its portal takes, with all safe fixes applied and no others.
-
-    Ids get the right type and lose whitespace and ".0"; answers lose the whitespace around them, become text and are
-    decoded correctly; rows that repeat the id and answer of another are left out, and so are rows of unknown questions
-    once all questions are answered. An answer is never guessed or cut out of a sentence. The rest of a row stays.
-
-    Args:
-        predictions_path: The submission, as for `check_submission`.
-        out_path: The file to write: ``.json`` for a portal; without a portal also ``.jsonl`` or ``.csv``. It is written
-            completely or not at all.
-        references_path: The references; with them, more fixes are safe.
-        format: A name in `anls_eval.files.FORMATS`. Detected by default.
-        columns: Columns of both files by role.
-        most: As in `check_submission`.
-
-    Returns:
-        The check of the written file: what is left to fix by hand.
-
-    Raises:
-        FormatError: A file or a row cannot be read, or the file cannot be written.
-        ValueError: The predictions have ids and the references have none.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> folder = pathlib.Path(tempfile.mkdtemp())
-        >>> path = folder / "submission.json"
-        >>> _ = path.write_text('[{"questionId": "7", "answer": ["Lima "]}, {"questionId": 8, "answer": "Answer: 3"}]')
-        >>> fix_submission(path, folder / "fixed.json").counts
-        {'answer-prefix': 1}
-        >>> (folder / "fixed.json").read_text()
-        '[\n{"questionId": 7, "answer": "Lima"},\n{"questionId": 8, "answer": "Answer: 3"}\n]\n'
-    """
+    """Write a submission with all safe fixes applied, and return the check of it: what is left to fix by hand."""
     path, out = os.fspath(predictions_path), Path(out_path)
     references = None if references_path is None else read_references(references_path, format, columns or {})
     report, fixes = examine(path, references, format, columns or {})
@@ -135,11 +104,9 @@ def _write_json_lines(stream: TextIO, rows: _Objects, _: Sequence[str]) -> None:
 def _write_csv(stream: TextIO, rows: _Objects, names: Sequence[str]) -> None:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
-
-
-def _cell(value: Any) -> Any:
-    return _dumped(value) if isinstance(value, (list, dict)) else value
+    for row in rows:
+        values = [row.get(name) for name in names]
+        writer.writerow([_dumped(value) if isinstance(value, (list, dict)) else value for value in values])
 
 
 def _dumped(value: Any) -> str:

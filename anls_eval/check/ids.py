@@ -28,11 +28,8 @@ class IdCheck(NamedTuple):
 
 
 def check_ids(ids: Sequence[Any], references: Collection[str] | None, *, integers: bool, in_cells: bool) -> IdCheck:
-    """Find what is wrong with each id, and which ids are on one side only.
-
-    A faulty id that tells which one was meant counts as that one, so that no fault is reported twice. `integers` says
-    whether the portal takes integers only, `in_cells` whether the ids come from a table, whose cells have no types.
-    """
+    """Find what is wrong with each id, and which ids are on one side only; `integers` if the portal takes no others."""
+    # A faulty id that tells which one was meant counts as that one, so that no fault is reported twice.
     known = None if references is None else dict.fromkeys(references)
     if integers and known is not None:
         integers = all(map(_INTEGER.fullmatch, known))
@@ -68,15 +65,12 @@ def check_ids(ids: Sequence[Any], references: Collection[str] | None, *, integer
 
 
 def _are_numbers(ids: Sequence[Any]) -> bool:
-    """Return whether "3.0" became a float: only among numbers; elsewhere it can be the number of a section."""
-    has_decimals = any(isinstance(own, str) and "." in own and _DECIMAL.fullmatch(own.strip()) for own in ids)
-    return has_decimals and all(map(_is_number, ids))
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, str):
-        return bool(_DECIMAL.fullmatch(value.strip()) or _INTEGER.fullmatch(value.strip()))
-    return isinstance(value, (int, float))
+    """Return whether all ids are numbers, so that "3.0" is a float; elsewhere it can be the number of a section."""
+    texts = [own.strip() for own in ids if isinstance(own, str)]
+    decimals = [text for text in texts if "." in text and _DECIMAL.fullmatch(text)]
+    integers = sum(1 for text in texts if _INTEGER.fullmatch(text)) if decimals else 0
+    numbers = sum(isinstance(own, (int, float)) for own in ids)
+    return bool(decimals) and len(decimals) + integers + numbers == len(ids)
 
 
 def _read(
@@ -148,7 +142,7 @@ def _is_long(text: str) -> bool:
 
 
 def is_rounded(text: str) -> bool:
-    """Return whether an integer is one that a float holds, but so long that it may have been rounded to it."""
+    """Return whether an integer may have been rounded to a float: it is long, and a float holds it exactly."""
     return _is_long(text) and int(text) >= _EXACT and int(float(text)) == int(text)
 
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 
 class Kind(NamedTuple):
-    """One kind of problem."""
+    """One kind of problem: how severe it is at a portal and without one, and what to do."""
 
-    at_portal: str  # its severity where a portal takes the submission
-    without_portal: str  # its severity where `score_submission` does
-    remedy: str  # what to do
+    at_portal: str
+    without_portal: str
+    remedy: str
 
 
 def _refused(remedy: str, without_portal: str = "refused") -> Kind:
@@ -69,59 +69,36 @@ Fault = tuple[str, str, bool]
 
 
 def severities(has_portal: bool, has_references: bool) -> dict[str, str]:
-    """Return the severity of each kind where this is known."""
+    """Return the severity of each kind, given what is known of the submission."""
     found = {code: kind.at_portal if has_portal else kind.without_portal for code, kind in KINDS.items()}
     return found if has_references else found | dict.fromkeys(_UNSURE, "note")
 
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """Something wrong or suspicious in a submission.
+    """Something wrong or suspicious in a submission: its kind, where it is, what is there, and what to do."""
 
-    Args:
-        code: The kind of problem, of `KINDS`.
-        severity: ``"refused"``: the portal, or without one `score_submission`, refuses the submission or stops at this
-            row. ``"scored"``: it is scored, but may cost points. ``"note"``: good to know.
-        row: The number of the row, from 0; None if the problem is in no row.
-        place: The row as the format counts it, such as ``"line 3"`` or ``"data[2]"``.
-        question_id: The id as text, where it is known.
-        found: What is there.
-        remedy: What to do.
-        certain: Whether `fix_submission` fixes it.
-    """
-
-    code: str
-    severity: str
-    row: int | None
-    place: str
+    code: str  # of `KINDS`
+    severity: str  # "refused": not scored; "scored": it may cost points; "note": good to know
+    row: int | None  # its number, from 0; None if the problem is in no row
+    place: str  # the row as the format counts it, such as "line 3" or "data[2]"
     question_id: str | None
     found: str
     remedy: str
-    certain: bool
+    certain: bool  # whether `fix_submission` fixes it
 
 
 @dataclasses.dataclass(frozen=True)
 class CheckReport:
-    """What `check_submission` found.
-
-    Args:
-        path: The file of the predictions.
-        format: The detected format; empty if the file cannot be read.
-        portal: The name of the portal whose rules were applied, of `portals.PORTALS`, or None.
-        n: The number of rows.
-        counts: The number of problems of each code, the severest first.
-        mendable: The number of those that `fix_submission` fixes.
-        refused: The number of problems for which the submission is refused.
-        problems: The first problems of each code, in the same order, up to as many as were asked for.
-    """
+    """What `check_submission` found: `counts` of all problems by code, the severest first, and the first `problems`."""
 
     path: str
-    format: str
-    portal: str | None
-    n: int
+    format: str  # as detected; empty if the file cannot be read
+    portal: str | None  # whose rules were applied
+    n: int  # the number of rows
     counts: dict[str, int]
-    mendable: dict[str, int]
-    refused: int
+    mendable: dict[str, int]  # the number of those that `fix_submission` fixes
+    refused: int  # the number of those for which the submission is refused
     problems: tuple[Problem, ...]
 
     @property

@@ -1,4 +1,4 @@
-"""Read the rows of a submission, valid or not, and its references."""
+"""Read the rows of a submission, valid or not, and its references; and what portals accept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from anls_eval.arrow import as_list
-from anls_eval.check.portals import PORTALS, Portal
 from anls_eval.files import FormatError, open_references
 from anls_eval.files.columns import LAYOUTS, Found, find_columns
 from anls_eval.files.detection import open_source
@@ -20,6 +19,34 @@ from anls_eval.files.source import ABSENT, Source
 from anls_eval.files.values import list_in_text
 
 _ANSWER_KEYS = ("answer", "prediction", "prediction_text", "pred", "response", "answers")
+
+
+@dataclasses.dataclass(frozen=True)
+class Portal:
+    """The form that a portal takes."""
+
+    name: str  # of its layout
+    answer: str  # the key of the prediction
+    form: str  # a row, for messages
+    question_id: str = "questionId"  # the key of the id
+    integer_ids: bool = False  # whether ids are compared as integers; otherwise as text
+    lists: bool = False  # whether the prediction is a list of texts
+    confidence: str | None = None  # the key of the confidences, which may be absent
+
+
+PORTALS = {
+    # The Robust Reading Competition's script for DocVQA, as shunk031/ANLS (6472e1d) keeps its checks.
+    "rrc": Portal("rrc", "answer", '{"questionId": 49153, "answer": "0.28"}', integer_ids=True),
+    # Jordy-VL/DUDEeval (8bd6dea), evaluate_submission.py.
+    "dude": Portal(
+        "dude",
+        "answers",
+        '{"questionId": "7afe_489a", "answers": ["Yes"], "answers_confidence": [0.9]}',
+        lists=True,
+        confidence="answers_confidence",
+    ),
+}
+"""The portals by layout. Both take a JSON list with one row for each question of the references, and no other."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,11 +67,6 @@ class Rows:
     faults: dict[str, FormatError]  # rows that cannot be read, by their place
     _starts: list[int]
     _places: list[Callable[[int], str]]
-
-    @property
-    def has_keys(self) -> bool:
-        """Whether each row is an object with its own keys."""
-        return self.source.container in ("json", "jsonl") and self.source.layout is None
 
     def is_unreadable(self, row: int) -> bool:
         """Return whether a row has neither id nor answer because it cannot be read."""
@@ -86,7 +108,7 @@ def _accepted(reference: Any) -> tuple[str, ...] | None:
 
 
 def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) -> Rows:
-    """Read all rows of a submission, checking none; those that cannot be read have no values."""
+    """Read all rows of a submission without checking them; rows that cannot be read have no values."""
     if is_several(path, format_name):
         what = "a folder" if Path(path).is_dir() else "a pattern"
         raise FormatError(path, f"this is {what}; expected one file. Check each file on its own.")
@@ -119,8 +141,10 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
         ids += parts[0] if len(parts) == 1 else [": ".join(map(str, row)) for row in zip(*parts, strict=True)]
         starts.append(len(answers))
         places.append(block.place)
-        in_lists = portal is not None and portal.lists and source.in_cells
-        answers += [_listed(value) for value in values] if in_lists else values
+        if portal and portal.lists and source.in_cells:
+            values = [list_in_text(value) if isinstance(value, str) else value for value in values]
+            values = [[value] if isinstance(value, str) else value for value in values]
+        answers += values
         confidences += [value for name in confidence for value in as_list(block.columns[name])]
     # A key that some row has beside its answer is something else, such as the accepted answers.
     other_keys = {row: name for name in others if not beside[name] for row in instead[name]}
@@ -129,7 +153,7 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
     return Rows(
         source=source,
         compression=compression,
-        is_json_list=source.container == "json" and _begins_with(path, b"["),
+        is_json_list=source.container == "json" and _is_list(path),
         portal=portal,
         format=found.layout.name if found.layout.name in LAYOUTS else source.container,
         id_key=found.question_id[0] if len(found.question_id) == 1 else None,
@@ -155,12 +179,6 @@ def _columns(source: Source, layout: str | None, given: Mapping[str, str], path:
         return find_columns(source.names, "prediction", layout=layout, given=given, by=(), path=path)
 
 
-def _listed(cell: Any) -> Any:
-    """Return the list that a cell writes out, or a list of its text."""
-    value = list_in_text(cell) if isinstance(cell, str) else cell
-    return [value] if isinstance(value, str) else value
-
-
-def _begins_with(path: str, first: bytes) -> bool:
+def _is_list(path: str) -> bool:
     with find_file(path, None).open() as stream:
-        return stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(first)
+        return stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")

@@ -50,7 +50,7 @@ from anls_eval.cluster.parts import (
 from anls_eval.errors import AnlsError, Explained, Remedy, located
 from anls_eval.files import FormatError, Reader
 from anls_eval.files.errors import SHOWN, FilesError
-from anls_eval.files.many import Paths, are_documents, document_id, file_paths, is_several
+from anls_eval.files.many import Paths, are_documents, document_id, file_paths
 from anls_eval.files.write import whole_file
 from anls_eval.questions.stream import FINGERPRINTS
 from anls_eval.submission.passes import SIDES, Options, OptionWords, check_file_counts, counted
@@ -352,7 +352,7 @@ def _looked_at(job: Job, files: _Files, given: tuple[Paths, Paths | None]) -> tu
     """Return the job with what the first file of each side is like, and whether both sides have question_ids."""
     predictions, references = given[0], given[0] if given[1] is None else given[1]
     of_documents = [
-        is_several(own, job.format) and are_documents(paths, value, job.format, columns)
+        are_documents(own, paths, value, job.format, columns)
         for own, paths, value, columns in zip((predictions, references), files, VALUES, job.columns, strict=True)
     ]
     job = dataclasses.replace(job, documents=(of_documents[0], of_documents[1]))

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from anls_eval.arrow import as_bools, is_text, number_array
-from anls_eval.files.errors import FormatError, listed, repeated
+from anls_eval.files.errors import FormatError, check_names, listed
 from anls_eval.files.files import File
 from anls_eval.files.source import Block, Source, from_row
 
@@ -28,10 +28,11 @@ def _faults_named(path: str, kind: str) -> Iterator[None]:
 
 
 def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
-    """Open a Parquet file, or its rows from `start` to before `stop`; row groups are read as they are needed."""
+    """Open a Parquet file, or its rows from `start` to before `stop`; row groups are read when needed."""
     with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
         metadata = pq.ParquetFile(stream).metadata
-        names = _names(metadata.schema.to_arrow_schema(), file.path)
+        names = tuple(metadata.schema.to_arrow_schema().names)
+        check_names(names, file.path)
         row_groups = list(map(metadata.row_group, range(metadata.num_row_groups)))
         leaves = [metadata.schema.column(number) for number in range(len(metadata.schema))]
         texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
@@ -75,7 +76,8 @@ def _within(batches: Iterator[pa.RecordBatch], first: int, start: int, end: int)
 def open_arrow(file: File) -> Source:
     """Open an Arrow IPC file or stream; Feather and the cache files of datasets are such files."""
     with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
-        names = _names(_ipc_reader(stream).schema, file.path)
+        names = tuple(_ipc_reader(stream).schema.names)
+        check_names(names, file.path)
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
@@ -103,13 +105,14 @@ def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File, first: i
         file.check_size(read)
         for start in range(0, len(batch), size):
             part = batch.slice(start, size)
-            columns = dict(zip(wanted, map(_plain, part.columns), strict=True))
+            plain = [column.cast(_without_dictionaries(column.type)) for column in part.columns]
+            columns = dict(zip(wanted, plain, strict=True))
             yield Block(columns, from_row(first + start))
         first += len(batch)
 
 
 def _check_types(schema: pa.Schema, path: str) -> None:
-    """Refuse types that can repeat a value any number of times, except dictionaries, whose expanded size is counted."""
+    """Raise a FormatError for types that can repeat a value without limit; dictionaries are counted by `_size`."""
     for field in schema:
         kinds = [field.type]
         for kind in kinds:
@@ -123,7 +126,7 @@ _SHARING = pa.types.is_run_end_encoded, pa.types.is_list_view, pa.types.is_large
 
 
 def _size(column: pa.Array) -> int:
-    """Return the bytes of a column once expanded: a short file can repeat one long text a million times."""
+    """Return the size of a column in bytes once expanded: a short file can repeat one long text a million times."""
     kind = column.type
     size: int
     if pa.types.is_dictionary(kind) and (is_text(kind.value_type) or pa.types.is_binary(kind.value_type)):
@@ -148,16 +151,11 @@ def _is_view(kind: pa.DataType) -> bool:
 
 
 def _lengths(texts: pa.Array) -> pa.Array:
-    """Return the bytes of each text."""
+    """Return the length of each text in bytes."""
     if not _is_view(texts.type) or not len(texts):
         return pc.binary_length(texts) if len(texts) else pa.nulls(0, pa.int32())
     views = np.frombuffer(texts.buffers()[1], np.int32)[::4]  # a view begins with the length
     return number_array(views[texts.offset : texts.offset + len(texts)], as_bools(texts.is_null()))
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    kind = _without_dictionaries(column.type)
-    return column if kind == column.type else column.cast(kind)
 
 
 def _without_dictionaries(kind: pa.DataType) -> pa.DataType:
@@ -170,16 +168,8 @@ def _without_dictionaries(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _names(schema: pa.Schema, path: str) -> tuple[str, ...]:
-    names = tuple(schema.names)
-    twice = repeated(names)
-    if twice is not None:
-        raise FormatError(path, f"two columns are named {twice!r}. Rename one; they are: {listed(names)}.")
-    return names
-
-
 def open_dataset(path: str) -> Source:
-    """Open a dataset written by ``save_to_disk``; ``path:split`` is one of several splits."""
+    """Open a dataset written by ``save_to_disk``; ``path:split`` selects one of several splits."""
     import datasets
 
     folder, split = (path, None) if Path(path).exists() else tuple(path.rsplit(":", 1))
@@ -194,7 +184,7 @@ def open_dataset(path: str) -> Source:
 
 
 def open_hub(path: str) -> Source:
-    """Open a dataset of the Hub, streamed: ``hub:name``, ``hub:name:split`` or ``hub:name:config:split``."""
+    """Open a dataset on the Hub as a stream: ``hub:name``, ``hub:name:split`` or ``hub:name:config:split``."""
     import datasets
 
     name, *rest = path.removeprefix("hub:").split(":")

@@ -1,4 +1,4 @@
-"""Find which column is what: the names that files use, and the layouts that are recognized by their columns."""
+"""Find the column of each role: the names that files use, and the layouts that their columns identify."""
 
 import dataclasses
 import difflib
@@ -20,15 +20,15 @@ ROLES = ("question_id", "prediction", "answers", "answer_type", "document")
 _AND = " + "  # between columns that together form the id
 
 EVERYTHING = "*"
-"""As the name of predictions or answers: the whole row except its id, as one tree."""
+"""As the column of predictions or answers: the whole row without its id, as one tree."""
 
 Groups = tuple[tuple[str, ...], ...]
-"""Names in groups: the first group with a column in the file decides; two columns of one group are an error."""
+"""Groups of names: the first group that has a column in the file is used; two columns of one group are an error."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """The columns of one kind of file; of the document's names, the first that is there counts."""
+    """The columns of one kind of file; the first of the `document` names that the file has is used."""
 
     name: str
     known_by: tuple[str, ...] = ()  # a file with all of these columns has this layout
@@ -98,7 +98,7 @@ LAYOUTS = {
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """Which column is what, for one side."""
+    """The columns of one side."""
 
     layout: Layout
     question_id: tuple[str, ...]  # the id's column, or several that make it up together, or none

@@ -1,4 +1,4 @@
-"""Detect a format by the first bytes; the name decides only where two formats fit, as with CSV and TSV."""
+"""Detect a format by the first bytes; the file name decides only between formats that both fit, such as CSV and TSV."""
 
 import json
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from pathlib import Path
 from anls_eval.files.arrow_files import open_arrow, open_dataset, open_hub, open_parquet
 from anls_eval.files.columns import LAYOUTS
 from anls_eval.files.errors import FormatError
-from anls_eval.files.files import File, find_file, lines_of
+from anls_eval.files.files import File, exists, find_file, lines_of
 from anls_eval.files.json_files import open_json
 from anls_eval.files.json_lines import open_json_lines
 from anls_eval.files.source import Source
@@ -58,13 +58,13 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 def open_source(
     path: str, format_name: str | None, max_bytes: int | None, faults: dict[str, FormatError] | None = None
 ) -> tuple[Source, str | None]:
-    """Open a file or dataset, and return it with its compression; `faults` collects unreadable rows by their place."""
+    """Open a file or dataset, and return it with its compression; `faults` collects unreadable rows by place."""
     if format_name is not None and format_name not in FORMATS:
         raise FormatError(path, f"unknown format {format_name!r}. Expected one of {', '.join(FORMATS)}.")
     if path.startswith("hub:"):
         return open_hub(path), None
-    folder = path if Path(path).exists() else path.rpartition(":")[0]
-    if (folder and Path(folder).is_dir()) or format_name == "dataset":
+    folder = path if exists(path) else path.rpartition(":")[0]
+    if format_name == "dataset" or (folder and exists(folder) and Path(folder).is_dir()):
         return open_dataset(path), None
     file = find_file(path, max_bytes, faults)
     container = format_name if format_name in _FILES else _container(file)
@@ -87,10 +87,6 @@ def _container(file: File) -> str:
         kind = "neither text nor a known binary format"
     if kind is not None:
         raise FormatError(file.path, f"{kind}. It begins with {start[:8]!r}; supported: {', '.join(FORMATS)}.")
-    return _text_container(file)
-
-
-def _text_container(file: File) -> str:
     filled = (line.strip() for _, line in lines_of(file) if not line.isspace())
     first, second = [*islice(filled, 2), "", ""][:2]
     if first.startswith(("{", "[")):

@@ -1,4 +1,4 @@
-"""The errors of files, and names as messages list them."""
+"""Errors about files, and lists of names in messages."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,18 +7,7 @@ from anls_eval.errors import AnlsError, Remedy, Words, located
 
 
 class FormatError(AnlsError):
-    """A file is not what was expected. The message says where, what was found and expected, and how to fix it.
-
-    Args:
-        path: The file.
-        problem: What is wrong, and the remedy.
-        place: Where in it, such as ``"line 3, column 7"`` or ``"data[2]"``; empty for the file as a whole.
-        remedies: Options that help.
-
-    Example:
-        >>> print(FormatError("answers.csv", "2 fields where the header has 3. Quote fields with commas.", "line 3"))
-        answers.csv, line 3: 2 fields where the header has 3. Quote fields with commas.
-    """
+    """A file is not what was expected: `path` and `place`, such as ``"line 3"`` or ``"data[2]"``, say where."""
 
     def __init__(self, path: str, problem: str, place: str = "", remedies: Sequence[Remedy] = ()) -> None:
         super().__init__(problem, remedies=remedies, where=f"{path}, {place}" if place else path)
@@ -26,7 +15,7 @@ class FormatError(AnlsError):
 
 
 class FilesError(AnlsError):
-    """Several files cannot be scored: a first line, the errors of the files, and an ending with remedies."""
+    """Several files cannot be scored: a first line, the errors by file, and an ending with remedies."""
 
     def __init__(
         self, problem: str, errors: Mapping[str, AnlsError], ending: str = "", remedies: Sequence[Remedy] = ()
@@ -35,7 +24,7 @@ class FilesError(AnlsError):
         self.errors, self.first_line = dict(errors), problem
 
     def told(self, words: Words | None = None, verb: str = "pass") -> str:
-        """Return the message with the first errors, one a line, in the words of an interface."""
+        """Return the message with the first errors, one per line, in the words of an interface."""
         named = [
             error if error.where.startswith(path) else located(path, error)
             for path, error in list(self.errors.items())[:SHOWN]
@@ -50,17 +39,24 @@ SHOWN = 10
 
 
 def without_path(error: Exception, path: str) -> AnlsError:
-    """Return the error of a file, for a list in which the file is named beside it."""
+    """Return the error of a file without its path, for a list that already names the file."""
     if isinstance(error, FormatError) and error.path == path:
         return AnlsError(error.problem, remedies=error.remedies, where=error.place)
     return located("", error)
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return the first 30 names as a message lists them."""
+    """Join the first 30 names for a message."""
     names = list(names)
     more = f" and {len(names) - 30} more" if len(names) > 30 else ""
     return (", ".join(name if len(name) <= 80 else name[:77] + "..." for name in names[:30]) or "none") + more
+
+
+def check_names(names: Sequence[str], path: str, place: str = "") -> None:
+    """Raise a FormatError if two columns have one name."""
+    twice = repeated(filter(None, names))
+    if twice is not None:
+        raise FormatError(path, f"two columns are named {twice!r}. Rename one; they are: {listed(names)}.", place)
 
 
 def repeated(names: Iterable[str]) -> str | None:

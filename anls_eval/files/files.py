@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import io
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -19,7 +20,7 @@ _DENSEST = 100  # times its size that a larger one may expand to; answers and id
 
 @dataclasses.dataclass(frozen=True)
 class File:
-    """A regular file, decompressed as it is read."""
+    """A regular file that is decompressed while it is read."""
 
     path: str
     compression: str | None  # "gzip", "zstd" or None
@@ -29,7 +30,7 @@ class File:
 
     @property
     def name(self) -> str:
-        """The name of the file in lower case, without the suffix of the compression."""
+        """The name of the file in lower case, without the suffix of its compression."""
         name = Path(self.path).name.lower()
         return name.removesuffix(".gz").removesuffix(".zst") if self.compression else name
 
@@ -38,7 +39,7 @@ class File:
         return cast(BinaryIO, io.BufferedReader(_Decompressed(self), _BUFFER))
 
     def open_seekable(self) -> BinaryIO:
-        """Open the file for formats that are read from their end; a compressed one is read into memory."""
+        """Open the file for random access; a compressed file is read into memory."""
         if self.compression:
             with self.open() as stream:
                 return io.BytesIO(stream.read())
@@ -46,7 +47,7 @@ class File:
         return Path(self.path).open("rb")
 
     def refuse_row(self, place: str, error: FormatError) -> None:
-        """Raise the error of a row, or collect it."""
+        """Raise the error of a row, or add it to `faults`."""
         if self.faults is None:
             raise error
         self.faults[place] = error
@@ -59,7 +60,7 @@ class File:
             )
 
     def check_expansion(self, size: int) -> None:
-        """Raise a FormatError if a compressed file that expands to this many bytes must be a bomb."""
+        """Raise a FormatError if a compressed file expands to so many bytes that it must be a bomb."""
         self.check_size(size)
         if size > _PLAUSIBLE and size > _DENSEST * (packed := Path(self.path).stat().st_size):
             raise FormatError(
@@ -69,9 +70,17 @@ class File:
             )
 
 
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a file or folder; False where the system refuses the path, such as a too long one."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
 def find_file(path: str, max_bytes: int | None, faults: dict[str, FormatError] | None = None) -> File:
-    """Return the file at a path, with its compression by its first bytes."""
-    if Path(path).exists() and not Path(path).is_file():
+    """Return the file at a path, whose first bytes tell its compression."""
+    if exists(path) and not Path(path).is_file():
         raise FormatError(path, "not a regular file, which can be read twice. Save the data to a file first.")
     try:
         with Path(path).open("rb") as stream:
@@ -84,7 +93,7 @@ def find_file(path: str, max_bytes: int | None, faults: dict[str, FormatError] |
 
 
 class _Decompressed(io.RawIOBase):
-    """The decompressed bytes of a file; every fault is raised as a FormatError."""
+    """The decompressed bytes of a file; every read error is a FormatError."""
 
     def __init__(self, file: File) -> None:
         self._file, self._size = file, 0
@@ -144,7 +153,7 @@ def lines_of(file: File) -> Iterator[tuple[int, str]]:
 
 
 def _encoding_error(file: File, data: bytes, start: int, line: int, is_cut: bool, offset: int) -> FormatError:
-    """Return the error of a line, from `offset` of the file, that is not UTF-8 at `start`, and a guess why."""
+    """Return the error for a line, at `offset` in the file, that is not UTF-8 from `start` on, with a likely cause."""
     around = data[max(0, start - 10) : start + 10]
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         guess, remedy = "the byte order mark of UTF-16", 'Save it as UTF-8, in Python with .decode("utf-16")'

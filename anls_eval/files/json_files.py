@@ -26,7 +26,7 @@ def open_json(file: File) -> Source:
 
 
 def open_object(document: dict[str, Any], file: File) -> Source:
-    """Return the rows of an object, as a source."""
+    """Return a source of the rows of an object."""
     path = file.path
     lists = [key for key, value in document.items() if _is_list_of_rows(value)]
     if len(lists) == 1 or ("data" in lists):
@@ -83,7 +83,7 @@ def _open_list(rows: list[Any], key: str, file: File) -> Source:
 
 
 def _open_squad(articles: list[Any], path: str) -> Source:
-    """Return the rows of SQuAD's articles, which hold paragraphs, which hold questions."""
+    """Return a source of the questions in the paragraphs of SQuAD's articles."""
     rows = []
     for a, article in enumerate(articles):
         for p, paragraph in enumerate(_part(article, "paragraphs", path, f"data[{a}]")):

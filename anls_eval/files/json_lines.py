@@ -1,4 +1,4 @@
-"""JSON Lines: one JSON value per line, read as needed; includes the sample logs of lm-eval and lmms-eval."""
+"""JSON Lines, read line by line, including the sample logs of lm-eval and lmms-eval."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -39,7 +39,7 @@ def _values(file: File) -> Iterator[tuple[int, Any]]:
 
 
 def _together(lines: Iterator[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    """Yield groups of lines without empty ones; the lines before an unreadable one come before its error."""
+    """Yield groups of non-empty lines; those before an unreadable line are yielded before its error is raised."""
     held: list[tuple[int, str]] = []
     size = 0
     try:

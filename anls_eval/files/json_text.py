@@ -1,11 +1,11 @@
-"""Parse JSON strictly: each key once, and every fault with its place; and the rows of sample logs."""
+"""Parse JSON strictly: repeated keys are refused, and errors say where. Flatten the rows of sample logs."""
 
 import json
 import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from anls_eval.files.errors import FormatError
+from anls_eval.files.errors import FormatError, repeated
 
 
 class _RepeatedKeyError(ValueError):
@@ -15,9 +15,7 @@ class _RepeatedKeyError(ValueError):
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        seen: set[str] = set()
-        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise _RepeatedKeyError(repeated)
+        raise _RepeatedKeyError(repeated(key for key, _ in pairs))
     return found
 
 
@@ -29,7 +27,7 @@ _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 
 
 def parse(text: str, path: str, line: int | None = None) -> Any:
-    """Return the value of a JSON text: a whole file, or one line of it. NaN, pandas' missing value, is None."""
+    """Parse the JSON text of a file or of one line; NaN, which pandas writes for a missing value, becomes None."""
     try:
         return _decoder.decode(text)
     except json.JSONDecodeError as error:
@@ -48,7 +46,7 @@ def parse(text: str, path: str, line: int | None = None) -> Any:
 
 
 def parse_lines(lines: Sequence[str]) -> list[Any] | None:
-    """Return the value of each line, parsed together, which is far faster; None if a line has a fault for `parse`."""
+    """Parse lines together, which is far faster than one by one; return None if `parse` would refuse one of them."""
     mark = uuid.uuid4().hex  # in no line: what is between two marks is one line, and one value
     try:
         parsed = _decoder.decode("[" + f',"{mark}",'.join(lines) + "]")
@@ -59,13 +57,10 @@ def parse_lines(lines: Sequence[str]) -> list[Any] | None:
 
 
 def unfolded(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a sample with the columns of its dataset row and its only response; leave other objects unchanged.
-
-    Facts from EleutherAI/lm-evaluation-harness and EvolvingLMMs-Lab/lmms-eval, loggers/evaluation_tracker.py: each
-    line holds ``doc_id`` (the number of the row in the dataset), ``target`` (``str`` of the answers, so that a list is
-    written as Python does), ``filtered_resps`` (the responses that are scored) and, in lm-eval and early lmms-eval, the
-    row itself as ``doc``. lmms-eval adds ``input``.
-    """
+    """Return a sample with the columns of its dataset row and its only response; leave other objects unchanged."""
+    # EleutherAI/lm-evaluation-harness and EvolvingLMMs-Lab/lmms-eval, loggers/evaluation_tracker.py: a line holds
+    # doc_id (the number of the row in the dataset), target (str of the answers, a list as Python writes it),
+    # filtered_resps (the scored responses) and, in lm-eval and early lmms-eval, the row itself as doc.
     if "filtered_resps" not in record or "target" not in record:
         return record
     doc = record.get("doc")

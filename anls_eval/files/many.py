@@ -1,4 +1,4 @@
-"""References and predictions in one file or in several, which are parts of one side: a list, a folder or a pattern."""
+"""Open predictions or references from one file or from several: a list, a folder or a pattern."""
 
 import dataclasses
 import glob
@@ -13,11 +13,12 @@ from anls_eval.errors import AnlsError, Remedy, short_repr
 from anls_eval.files.columns import find_columns
 from anls_eval.files.detection import open_source
 from anls_eval.files.errors import FormatError, repeated
-from anls_eval.files.files import find_file, text_of
+from anls_eval.files.files import File, exists, find_file, text_of
 from anls_eval.files.json_files import open_object
 from anls_eval.files.json_text import parse
 from anls_eval.files.reading import Batch, Detected, Reader, reader_of
 from anls_eval.files.source import KEY, VALUE, Block, Source, in_blocks
+from anls_eval.inputs.values import type_with_article
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """One file, a folder, a pattern, or a list of them."""
@@ -93,26 +94,14 @@ def open_references(
 ) -> Reader:
     """Open references: a file, or several files that are parts of one data set.
 
-    As `open_predictions`, with these differences:
+    The arguments, the reader and the errors are those of `open_predictions`. What differs:
 
     - The answers are the column ``answers``, ``gold`` or ``reference``, else ``answer``.
     - In the cells of a table, and as the target of a sample log, a text that is a JSON list of strings, or a list of
       strings as Python or NumPy writes it, is that list. Every other text is one answer. The answers of
       MMLongBench-Doc always stay text, since its scorer parses them by the answer format.
     - In DUDE's files, ``answers_variants`` are accepted in addition to the ``answers``, unless the answer is a list.
-
-    Args:
-        path: As for `open_predictions`.
-        format: A name in `FORMATS`. Detected by default.
-        columns: Columns of the file by role. ``"*"`` as the answers is the whole row except its id, as one tree.
-        by: Further columns to read, for groups.
-        max_bytes: Maximum size of each file after decompression, in bytes.
-
-    Returns:
-        A reader that has looked at the start of each file.
-
-    Raises:
-        FormatError: A file cannot be read, or there is none.
+    - ``"*"`` as the column of the answers is the whole row except its id, as one tree.
 
     Example:
         >>> import pathlib, tempfile
@@ -137,20 +126,20 @@ def _open(
 ) -> Reader:
     by = (by,) if isinstance(by, str) else tuple(by)
     paths = file_paths(given, format_name)
-    label = paths_label(given, paths)
-    if is_several(given, format_name) and are_documents(paths, side, format_name, columns, max_bytes):
-        return open_documents(paths, side, columns=columns, by=by, max_bytes=max_bytes, label=label)
+    label = given if isinstance(given, (str, os.PathLike)) and len(paths) > 1 else paths_label(paths)
+    if are_documents(given, paths, side, format_name, columns, max_bytes):
+        return open_documents(paths, side, columns=columns, by=by, max_bytes=max_bytes, label=os.fspath(label))
     readers = []
     for path in paths:
         source, compression = open_source(path, format_name, max_bytes)
         if len(paths) > 1 and source.container == "json":  # which holds all of its rows
             source = _reopened(source, path, format_name, max_bytes)
         readers.append(reader_of(source, path, side, format_name, columns, by, compression))
-    return readers[0] if len(readers) == 1 else PartsReader(label, readers)
+    return readers[0] if len(readers) == 1 else PartsReader(os.fspath(label), readers)
 
 
 def _reopened(source: Source, path: str, format_name: str | None, max_bytes: int | None) -> Source:
-    """Return the source without rows in memory: the file is opened again whenever it is read."""
+    """Return the source without its rows in memory; the file is opened again for each reading."""
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         return open_source(path, format_name, max_bytes)[0].read(wanted, size)
@@ -183,11 +172,11 @@ class PartsReader(Reader):
 
     @property
     def parts(self) -> tuple[Reader, ...]:
-        """The readers of the single files, in their order."""
+        """The reader of each file, in their order."""
         return self._parts
 
     def also(self, by: Iterable[str]) -> Reader:
-        """Return a reader of these files that also reads further columns, which every file must have."""
+        """Return a reader that also reads further columns, which every file must have."""
         by = tuple(by)
         for part, name in itertools.product(self._parts, by):
             if name not in part.names:
@@ -198,11 +187,11 @@ class PartsReader(Reader):
         return PartsReader(self.detected.path, [part.also(by) for part in self._parts])
 
     def without_variants(self) -> Reader:
-        """Return a reader of these files without further accepted answers, as in DUDE's script."""
+        """Return a reader without further accepted answers, as in DUDE's script."""
         return PartsReader(self.detected.path, [part.without_variants() for part in self._parts])
 
     def batches(self, size: int = 16_384) -> Iterator[Batch]:
-        """Read the rows file by file; `Batch.first_row` counts from the start of each file."""
+        """Yield the rows file by file; `Batch.first_row` counts from the start of each file."""
         for part in self._parts:
             yield from part.batches(size)
 
@@ -225,19 +214,19 @@ def _joined(names: Iterable[str | None]) -> str:
 
 
 def is_several(given: Paths, format_name: str | None = None) -> bool:
-    """Return whether this is a list, a folder or a pattern, which stands for one or several files."""
+    """Return whether this is a list, a folder or a pattern of files."""
     if not isinstance(given, (str, os.PathLike)):
         return True
     path = os.fspath(given)
     if path.startswith("hub:") or format_name in ("dataset", "hub") or "\0" in path:
         return False
-    if Path(path).is_dir():
-        return not any(Path(path, name).exists() for name in _DATASETS)
-    return glob.has_magic(path) and not Path(path).exists()
+    if not exists(path):
+        return glob.has_magic(path)
+    return Path(path).is_dir() and not any(Path(path, name).exists() for name in _DATASETS)
 
 
 def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
-    """List the files of a path, a folder, a pattern or a list of them, in the natural order of their names."""
+    """Return the files of a path, folder, pattern or list of them, in the natural order of their names."""
     if given == "":  # which `Path` takes for the current folder: a variable of the shell that is not set
         raise ValueError("an empty path; expected a file, a folder or a pattern")
     if not is_several(given, format_name):
@@ -248,18 +237,18 @@ def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
         paths = [path for item in given for path in file_paths(item, format_name)]
         if not paths:
             raise ValueError("an empty list of files; expected at least one")
-    elif Path(given).is_dir():
+    elif exists(given):
         paths = _shown_files(given, map(str, Path(given).iterdir()))
     else:
         paths = _shown_files(given, glob.glob(os.fspath(given), recursive=True))  # noqa: PTH207 # takes absolute ones
-    twice = repeated(os.path.realpath(path) for path in paths if Path(path).exists())
+    twice = repeated(os.path.realpath(path) for path in paths if exists(path))
     if twice is not None:
         raise FormatError(twice, "the file is given twice. Expected each once.")
     return sorted(paths, key=natural_order)
 
 
 def _shown_files(given: str | os.PathLike[str], found: Iterable[str]) -> list[str]:
-    """Return the files that are not hidden; names with ``_`` count where the pattern begins with it."""
+    """Return the files whose names do not begin with ``.`` or ``_``, unless the pattern does."""
     hidden = "" if Path(given).name[:1] in ("_", ".") else "._"
     paths = [path for path in found if not hidden or Path(path).name[:1] not in hidden]
     folder = next((path for path in paths if Path(path).is_dir()), None)
@@ -274,47 +263,62 @@ def _shown_files(given: str | os.PathLike[str], found: Iterable[str]) -> list[st
 
 
 def natural_order(path: str) -> tuple[list[str | int], str]:
-    """Return a sort key by which ``part-2`` comes before ``part-10``."""
+    """Return a sort key that puts ``part-2`` before ``part-10``."""
     pieces = re.split(r"([0-9]+)", path)
     return [int(piece) if number % 2 else piece for number, piece in enumerate(pieces)], path
 
 
-def paths_label(given: Paths, paths: Sequence[str]) -> str:
-    """Return the name of all the files together, for messages."""
-    if len(paths) == 1:
-        return paths[0]
-    if isinstance(given, (str, os.PathLike)):
-        return os.fspath(given)
-    return f"{paths[0]} and {len(paths) - 1} more"
+def paths_label(paths: Sequence[str]) -> str:
+    """Return the name of several files together, for messages."""
+    return paths[0] + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
 
 
 def are_documents(
-    paths: Sequence[str], side: str, format_name: str | None, columns: Mapping[str, str], max_bytes: int | None = None
+    given: Paths,
+    paths: Sequence[str],
+    side: str,
+    format_name: str | None,
+    columns: Mapping[str, str],
+    max_bytes: int | None = None,
 ) -> bool:
-    """Return whether each of these files holds one document, rather than a part of one object from id to value.
-
-    Documents share keys; parts of an object from id to value have each id once.
-    """
-    if format_name not in (None, "json") or side in columns or not all(map(_JSON.search, paths)):
+    """Return whether each file holds one document, rather than a part of one object from id to value."""
+    if not is_several(given, format_name) or format_name not in (None, "json") or side in columns:
         return False
+    strays = {path: "is not a JSON file" for path in paths if not _JSON.search(path)}
     keys: list[str] = []
-    for path in paths:
+    first: dict[str, Any] = {}
+    is_certain = False  # whether two files have different values of one key, which parts of one object cannot
+    for path in (path for path in paths if path not in strays):
+        if 2 * len(strays) > len(paths):
+            return False
         try:
-            value = parse(text_of(find_file(path, max_bytes)), path)
+            file = find_file(path, max_bytes)
+            text = text_of(file)
+            if text.lstrip().startswith("["):
+                strays[path] = "holds a list"
+                continue
+            value = parse(text, path)
         except FormatError:
             continue  # it is named when it is read
-        if not _is_document(value, path, side, max_bytes):
+        if not _is_document(value, file, side):
             return False
+        first = first or value
+        is_certain = is_certain or any(first.get(key, own) != own for key, own in value.items())
         keys += value
-    return len(paths) == 1 or len(set(keys)) < len(keys)
+    if strays and is_certain:
+        stray, what = next(iter(strays.items()))
+        rename = " or start its name with _" if isinstance(given, (str, os.PathLike)) else ""
+        expected = "expected one JSON object, as in the other files"
+        raise FormatError(stray, f"this file {what}; {expected}. Remove it{rename}.")
+    return not strays and (len(paths) == 1 or len(set(keys)) < len(keys))  # parts have each id once, and share no key
 
 
-def _is_document(value: Any, path: str, side: str, max_bytes: int | None) -> bool:
+def _is_document(value: Any, file: File, side: str) -> bool:
     if not isinstance(value, dict):
         return False
     try:
-        source = open_object(value, find_file(path, max_bytes))
-        find_columns(source.names, side, layout=source.layout, given={}, by=(), path=path)
+        source = open_object(value, file)
+        find_columns(source.names, side, layout=source.layout, given={}, by=(), path=file.path)
     except FormatError:
         return True
     return source.layout == "values"
@@ -330,6 +334,7 @@ def open_documents(
     label: str | None = None,
 ) -> Reader:
     """Open files that hold one document each, as the rows of one side."""
+    _refuse_same_names(paths, max_bytes)
     of_path = {KEY: document_id, VALUE: lambda path: _document(path, max_bytes)}
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
@@ -337,7 +342,7 @@ def open_documents(
             yield Block({name: list(map(of_path[name], block)) for name in wanted}, block.__getitem__)
 
     source = Source("json", (KEY, VALUE), len(paths), read, "values")
-    reader = reader_of(source, label or paths_label(paths, paths), side, None, columns, by)
+    reader = reader_of(source, label or paths_label(paths), side, None, columns, by)
     reader.detected = dataclasses.replace(reader.detected, columns={**reader.detected.columns, **_FILE_NAME})
     return reader
 
@@ -347,8 +352,21 @@ def document_id(path: str) -> str:
     return _ENDINGS.sub("", Path(path).name)
 
 
+def _refuse_same_names(paths: Sequence[str], max_bytes: int | None) -> None:
+    """Raise a FormatError that names two files with one id, such as a.json and a.json.gz, and different content."""
+    first: dict[str, str] = {}
+    for path in paths:
+        other = first.setdefault(document_id(path), path)
+        if other != path and _document(other, max_bytes) != _document(path, max_bytes):
+            raise FormatError(
+                path,
+                f"its id {document_id(path)!r}, the name without the ending, is also that of {other}, which has "
+                "different content. Remove or rename one of them.",
+            )
+
+
 def _document(path: str, max_bytes: int | None) -> dict[str, Any]:
     value = parse(text_of(find_file(path, max_bytes)), path)
     if not isinstance(value, dict):
-        raise FormatError(path, f"a {type(value).__name__}; expected a document, an object, as in the other files.")
+        raise FormatError(path, f"{type_with_article(value)}; expected one JSON object, as in the other files.")
     return value

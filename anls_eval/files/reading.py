@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from anls_eval.arrow import as_list
@@ -14,60 +14,34 @@ from anls_eval.files.values import answer_lists, id_texts, present, text_or_list
 
 @dataclasses.dataclass(frozen=True)
 class Detected:
-    """The detected format of a file.
-
-    Args:
-        path: The file.
-        format: The most specific name in `FORMATS`: that of the layout, such as ``"rrc"``, or else the container.
-        container: The format of the file itself, such as ``"json"``.
-        compression: ``"gzip"``, ``"zstd"`` or None.
-        columns: The column of each role in the file: ``question_id``, ``prediction`` or ``answers``,
-            ``answer_type``, ``document``; roles without a column are left out.
-        has_predictions: Whether the file has a column of predictions.
-        has_references: Whether the file has a column of accepted answers. A file with both can be scored on its own.
-        notes: Warnings about how it is read, to show to the user.
-    """
+    """The detected format of a file, and its column for each role."""
 
     path: str
-    format: str
-    container: str
-    compression: str | None
-    columns: Mapping[str, str]
+    format: str  # the most specific name in `FORMATS`: that of the layout, such as "rrc", or else the container
+    container: str  # the format of the file itself, such as "json"
+    compression: str | None  # "gzip", "zstd" or None
+    columns: Mapping[str, str]  # by role: question_id, prediction or answers, answer_type, document
     has_predictions: bool
-    has_references: bool
-    notes: tuple[str, ...]
+    has_references: bool  # a file with both can be scored on its own
+    notes: tuple[str, ...]  # warnings about how it is read, to show to the user
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Batch:
-    """Some consecutive rows of a file.
+    """Some consecutive rows of a file; columns are lists or Arrow arrays."""
 
-    Args:
-        first_row: The number of the first row, from 0. Empty lines and headers do not count.
-        question_ids: The ids as text, a list or an Arrow large_string array; None if the file has none.
-        values: The predictions or accepted answers: a list of the values in the file, or an Arrow array of texts or
-            lists of texts.
-        columns: Further columns by name: those requested, and ``answer_type`` and ``document`` where the file has
-            them. Lists or Arrow arrays.
-    """
-
-    first_row: int
-    question_ids: Any
-    values: Any
-    columns: Mapping[str, Any]
+    first_row: int  # its number, from 0, without headers and empty lines
+    question_ids: Any  # as text; None if the file has none
+    values: Any  # the predictions or accepted answers
+    columns: Mapping[str, Any]  # those asked for, and answer_type and document where the file has them
+    place: Callable[[int], str]  # names a row of the batch as the file counts it, such as "line 3" or "data[2]"
 
     def __len__(self) -> int:
         return len(self.values)
 
 
 class Reader:
-    """One side of a file, opened by `open_predictions` or `open_references`.
-
-    Attributes:
-        detected: The detected format.
-        rows: The number of rows, if the file states it.
-        names: The columns of the file.
-    """
+    """One side of a file: its `detected` format, the `names` of its columns, and its `rows` if it states them."""
 
     def __init__(self, detected: Detected, source: Source, found: Found, side: str) -> None:
         self.detected = detected
@@ -76,7 +50,7 @@ class Reader:
 
     @property
     def parts(self) -> tuple["Reader", ...]:
-        """The readers of the single files, in their order."""
+        """The reader of each file, in their order."""
         return (self,)
 
     def also(self, by: Iterable[str]) -> "Reader":
@@ -101,11 +75,7 @@ class Reader:
         return Reader(dataclasses.replace(self.detected, notes=()), self._source, found, self._side)
 
     def batches(self, size: int = 16_384) -> Iterator[Batch]:
-        """Yield the rows from the start, at most `size` at a time; each batch is read when it is requested.
-
-        Raises:
-            FormatError: A row cannot be read (the message names its place), or there are no rows.
-        """
+        """Yield the rows from the start, at most `size` at a time; each batch is read when it is requested."""
         if size < 1:
             raise ValueError(f"size={size!r}: expected at least 1")
         found = self._found
@@ -116,7 +86,8 @@ class Reader:
         seen: Counter[str] = Counter()
         first_row = self._source.first_row
         for block in self._source.read(list(dict.fromkeys(wanted)), size):
-            batch = Batch(first_row, self._ids(block, seen), self._values(block), self._extra(block))
+            extra = {called: _without_gaps(block.columns[name]) for called, name in found.extra.items()}
+            batch = Batch(first_row, self._ids(block, seen), self._values(block), extra, block.place)
             yield batch
             first_row += len(batch)
         if first_row == self._source.first_row:
@@ -130,7 +101,11 @@ class Reader:
         if len(parts) == 1:
             return id_texts(parts[0], path, block.place, cells)
         texts = [as_list(id_texts(part, path, block.place, cells)) for part in parts]
-        return [_numbered(": ".join(row), seen) for row in zip(*texts, strict=True)]
+        joined = []
+        for text in map(": ".join, zip(*texts, strict=True)):
+            seen[text] += 1  # an id that occurred before is numbered
+            joined.append(text if seen[text] == 1 else f"{text} ({seen[text]})")
+        return joined
 
     def _values(self, block: Block) -> Any:
         found, path = self._found, self.detected.path
@@ -147,15 +122,6 @@ class Reader:
         answer_type = found.extra.get("answer_type")
         return with_more(column, more, None if answer_type is None else block.columns[answer_type])
 
-    def _extra(self, block: Block) -> dict[str, Any]:
-        return {called: _without_gaps(block.columns[name]) for called, name in self._found.extra.items()}
-
-
-def _numbered(text: str, seen: Counter[str]) -> str:
-    """Return an id made of several columns, numbered if it occurred before."""
-    seen[text] += 1
-    return text if seen[text] == 1 else f"{text} ({seen[text]})"
-
 
 def whole_rows(block: Block, left_out: Iterable[str] = ()) -> list[dict[str, Any]]:
     """Return the rows of a block as objects, without some columns."""
@@ -166,15 +132,6 @@ def whole_rows(block: Block, left_out: Iterable[str] = ()) -> list[dict[str, Any
 
 def _without_gaps(column: Any) -> Any:
     return [None if value is ABSENT else value for value in column] if isinstance(column, list) else column
-
-
-def _without_ids(source: Source) -> str:
-    if source.layout == "values":
-        return "no question ids: rows are paired by order"
-    return (
-        f"no id column was recognised (columns: {listed(source.names)}), so rows are paired by order. To pair by id, "
-        "name the columns of both files as predictions.question_id and references.question_id."
-    )
 
 
 def reader_of(
@@ -191,7 +148,14 @@ def reader_of(
     found = find_columns(source.names, side, layout=layout, given=columns, by=by, path=path)
     ids = {"question_id": " + ".join(found.question_id)} if found.question_id else {}
     roles = {role: name for role, name in found.extra.items() if role not in by}
-    notes = [] if ids else [_without_ids(source)]
+    notes = []
+    if not ids and source.layout == "values":
+        notes.append("no question ids: rows are paired by order")
+    elif not ids:
+        notes.append(
+            f"no id column was recognised (columns: {listed(source.names)}), so rows are paired by order. To pair by "
+            "id, name the columns of both files as predictions.question_id and references.question_id."
+        )
     if found.more_answers:
         notes.append(
             f"{found.more_answers} are accepted in addition to {found.value}, unless the answer is a list. DUDE's "

@@ -1,4 +1,4 @@
-"""A source of rows, read in blocks of the requested columns: what all formats have in common."""
+"""A source of rows, read in blocks of the requested columns: the interface of all formats."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "nothing"})()
 """The value of a key that is missing from a row."""
 
 KEY, VALUE = "key", "value"
-"""The columns of a file without any: the keys and values of an object, or the items of a list."""
+"""The columns of a file that names none: the keys and values of an object, or the items of a list."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,12 +38,12 @@ class Source:
 
 
 def on_lines(word: str, lines: Sequence[int]) -> Callable[[int], str]:
-    """Return a function from a row to its place in a file of lines."""
+    """Return a function that names the line of a row."""
     return lambda row: f"{word} {lines[row]}"
 
 
 def from_row(start: int) -> Callable[[int], str]:
-    """Return a function from a row to its place in a file whose rows only have numbers."""
+    """Return a function that names a row of a file without lines by its number."""
     return lambda row: f"row {start + row} (from 0)"
 
 

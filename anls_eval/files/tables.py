@@ -1,6 +1,7 @@
 """CSV and TSV, whose cells are text, and spreadsheets."""
 
 import csv
+import itertools
 import sys
 import warnings
 import zipfile
@@ -8,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from anls_eval.errors import short_repr
-from anls_eval.files.errors import FormatError, listed, repeated
+from anls_eval.files.errors import FormatError, check_names
 from anls_eval.files.files import File, lines_of
 from anls_eval.files.source import ABSENT, Block, Source, in_blocks, on_lines
 
@@ -62,9 +63,7 @@ def _checked_header(header: Sequence[Any], path: str) -> tuple[str, ...]:
     names = tuple("" if name is None else str(name) for name in header)
     if not any(names):
         raise FormatError(path, "the table is empty. Expected a first row that names the columns.")
-    twice = repeated(filter(None, names))
-    if twice is not None:
-        raise FormatError(path, f"two columns are named {twice!r}. Rename one; they are: {listed(names)}.", "line 1")
+    check_names(names, path, "line 1")
     return names
 
 
@@ -77,17 +76,18 @@ def _blocks(rows: _Rows, names: tuple[str, ...], wanted: Sequence[str], size: in
 
 
 def open_xlsx(file: File) -> Source:
-    """Open the first sheet of a spreadsheet, whose first row names the columns; an empty cell is the empty text.
-
-    A formula is read as its text: programs that write tables turn an answer such as ``=1+1`` into one, without a value.
-    """
-    header = next(_sheet_rows(file), None)
-    names = _checked_header(_without_empty_end(header[1]) if header else [], file.path)
+    """Open the first sheet of a spreadsheet, whose first row names the columns; an empty cell is the empty text."""
+    # A formula is read as its text: programs that write tables turn an answer such as =1+1 into one, without a value.
+    header = [cell for _, row in itertools.islice(_sheet_rows(file), 1) for cell in row]
+    while header and header[-1] is None:
+        header.pop()
+    names = _checked_header(header, file.path)
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         rows = _sheet_rows(file)
         next(rows)
-        filled = ((line, _padded(row, len(names))) for line, row in rows if any(cell is not None for cell in row))
+        width = len(names)
+        filled = ((line, (*row, *[None] * (width - len(row)))) for line, row in rows if set(row) - {None})
         for block in _blocks(filled, names, wanted, size, "row"):
             for name, column in block.columns.items():
                 for row, cell in enumerate(column):
@@ -122,17 +122,6 @@ def _sheet_rows(file: File) -> _Rows:
             raise FormatError(
                 file.path, f"not a readable spreadsheet: {reason}. Save it again as .xlsx, or as CSV."
             ) from None
-
-
-def _without_empty_end(row: Sequence[Any]) -> Sequence[Any]:
-    end = len(row)
-    while end and row[end - 1] is None:
-        end -= 1
-    return row[:end]
-
-
-def _padded(row: Sequence[Any], width: int) -> Sequence[Any]:
-    return (*row, *[None] * (width - len(row)))
 
 
 def _cell(value: Any, path: str, place: str) -> Any:

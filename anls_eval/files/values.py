@@ -1,4 +1,4 @@
-"""Read the values of columns: ids as exact text, and answers as lists where a cell holds the text of one."""
+"""Read the values of columns: ids as exact text, and answers as lists, also from the text of a list in a cell."""
 
 import ast
 import json
@@ -52,7 +52,7 @@ def _id_text(value: Any, path: str, place: str, in_cells: bool) -> str:
 
 
 def present(column: Column, name: str, what: str, path: str, place: Place) -> Column:
-    """Return a column that every row must have."""
+    """Return a column, or raise a FormatError if a row does not have it."""
     if isinstance(column, list) and ABSENT in column:
         row = column.index(ABSENT)
         remedy = 'Write "" where no answer was given.' if what == "prediction" else "Add them, or remove the row."
@@ -61,7 +61,7 @@ def present(column: Column, name: str, what: str, path: str, place: Place) -> Co
 
 
 def answer_lists(column: Column, in_cells: bool) -> Column:
-    """Return the accepted answers, taken from SQuAD's form and, in cells, from the text of a list."""
+    """Return the accepted answers, unwrapped from SQuAD's form and, in cells, parsed from the text of a list."""
     if isinstance(column, pa.Array):
         kind = column.type
         if pa.types.is_struct(kind) and {field.name for field in kind} == _SQUAD:
@@ -75,7 +75,7 @@ def answer_lists(column: Column, in_cells: bool) -> Column:
 
 
 def text_or_list(column: pa.Array) -> Column:
-    """Return an Arrow array of texts or lists of texts unchanged, any other as a list."""
+    """Return an Arrow array of texts or lists of texts unchanged, and any other as a Python list."""
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         kind = kind.value_type
@@ -98,16 +98,7 @@ _LIST = re.compile(rf"\[\s*(?:(?:{_STRING})(?:\s*,\s*|\s+|\s*(?=\])))*\]")
 
 
 def list_in_text(text: str) -> str | list[str]:
-    r"""Return the list of strings that a text writes out in JSON or as Python or NumPy do, or else the text.
-
-    Example:
-        >>> list_in_text('["12/15/88", "Dec 15"]'), list_in_text("['a', \"b's\"]"), list_in_text("['a' 'b']")
-        (['12/15/88', 'Dec 15'], ['a', "b's"], ['a', 'b'])
-        >>> list_in_text("[1, 2]"), list_in_text("Denver [Colorado]")
-        ('[1, 2]', 'Denver [Colorado]')
-        >>> list_in_text("['\ud800']")
-        ['\ud800']
-    """
+    """Return the list of strings that a text contains as JSON, Python or NumPy writes it; otherwise the text."""
     bare = text.strip()
     if not (bare.startswith("[") and bare.endswith("]")) or len(bare) > _LONGEST_LIST:
         return text
@@ -121,17 +112,12 @@ def list_in_text(text: str) -> str | list[str]:
 
 
 def with_more(answers: Column, more: Column, answer_types: Column | None) -> list[Any]:
-    """Return each list of answers followed by the further ones, unless the answer itself is a list."""
+    """Append the further accepted answers to each list of answers, unless the answer itself is a list."""
     kinds = [None] * len(answers) if answer_types is None else as_list(answer_types)
-    return [
-        [*first, *further] if _are_lists(first, further) and not _is_of_lists(kind) else first
-        for first, further, kind in zip(as_list(answers), as_list(more), kinds, strict=True)
-    ]
 
+    def joined(first: Any, further: Any, kind: Any) -> Any:
+        is_one_list = isinstance(kind, str) and kind.startswith("list")
+        are_lists = isinstance(first, list) and isinstance(further, list)
+        return [*first, *further] if are_lists and not is_one_list else first
 
-def _are_lists(*values: Any) -> bool:
-    return all(isinstance(value, list) for value in values)
-
-
-def _is_of_lists(answer_type: Any) -> bool:
-    return isinstance(answer_type, str) and answer_type.startswith("list")
+    return list(map(joined, as_list(answers), as_list(more), kinds))

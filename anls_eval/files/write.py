@@ -1,4 +1,4 @@
-"""Write results by question: completely, or not at all."""
+"""Write a row of results for each question: completely, or not at all."""
 
 import contextlib
 import json
@@ -22,29 +22,7 @@ _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
 def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.RecordBatch]) -> None:
-    """Write rows to a Parquet, CSV or JSON Lines file, by the suffix of its name.
-
-    The file is written under a temporary name in the same folder and then renamed, so that an error leaves nothing
-    behind and an existing file unchanged. After Ctrl-C, the unfinished file is kept with ``.partial`` in its name, such
-    as ``scores.partial.csv``. In CSV, lists and dicts are JSON text, null is an empty field and the empty text is
-    ``""``. Text is written unchanged, even where a spreadsheet would read a formula (``=1+1``), since an altered result
-    could not be verified. A warning says how many such texts there are.
-
-    Args:
-        path: Ends in ``.parquet``, ``.csv`` or ``.jsonl``; the last two can be followed by ``.gz`` or ``.zst``.
-        rows: A table, or record batches of one schema, written one by one.
-
-    Raises:
-        FormatError: The suffix is not supported, there is no batch, or the file cannot be written.
-
-    Example:
-        >>> import tempfile
-        >>> path = Path(tempfile.mkdtemp(), "scores.csv")
-        >>> write_rows(path, pa.table({"question_id": ["7"], "score": [0.875]}))
-        >>> print(path.read_text(), end="")
-        "question_id","score"
-        "7",0.875
-    """
+    """Write a table, or record batches one by one, to a Parquet, CSV or JSON Lines file, by the suffix of its name."""
     path = Path(path)
     compression = _COMPRESSIONS.get(path.suffix)
     write = _WRITERS.get(path.with_suffix("").suffix if compression else path.suffix)
@@ -52,13 +30,20 @@ def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.Record
         raise FormatError(
             str(path), "expected a name ending in .parquet, .csv or .jsonl, the last two also with .gz or .zst."
         )
-    schema, batches = _opened(rows, str(path))
+    if isinstance(rows, pa.Table):
+        schema, batches = rows.schema, iter(rows.to_batches())
+    else:
+        batches = iter(rows)
+        first = next(batches, None)
+        if first is None:
+            raise FormatError(str(path), "there are neither rows nor columns to write. Pass an empty table.")
+        schema, batches = first.schema, chain([first], batches)
     with (
         whole_file(path, keep_interrupted=True) as unfinished,
         pa.output_stream(str(unfinished), compression=compression) as stream,
     ):
         formulas = write(stream, schema, batches)
-    if formulas:
+    if formulas:  # which stay, since an altered result could not be verified
         warnings.warn(
             f"{path}: {formulas:,} texts begin like a formula (=, +, - or @) and are written unchanged; in a "
             "spreadsheet, import their columns as text",
@@ -69,10 +54,7 @@ def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.Record
 
 @contextlib.contextmanager
 def whole_file(path: Path, keep_interrupted: bool = False) -> Iterator[Path]:
-    """Yield a temporary name to write a file under; it is renamed at the end, or removed after an error.
-
-    With `keep_interrupted`, what was written before Ctrl-C is kept with ``.partial`` in its name.
-    """
+    """Yield a temporary name to write a file under; it is renamed at the end, or removed after an error."""
     unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         yield unfinished
@@ -94,16 +76,6 @@ def whole_file(path: Path, keep_interrupted: bool = False) -> Iterator[Path]:
 _Batches = Iterable[pa.RecordBatch]
 
 
-def _opened(rows: Any, path: str) -> tuple[pa.Schema, _Batches]:
-    if isinstance(rows, pa.Table):
-        return rows.schema, rows.to_batches()
-    batches = iter(rows)
-    first = next(batches, None)
-    if first is None:
-        raise FormatError(path, "there are neither rows nor columns to write. Pass an empty table.")
-    return first.schema, chain([first], batches)
-
-
 def _write_parquet(stream: Any, schema: pa.Schema, batches: _Batches) -> int:
     with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
         for batch in batches:
@@ -123,13 +95,9 @@ def _write_csv(stream: Any, schema: pa.Schema, batches: _Batches) -> int:
         for batch in batches:
             columns = [_json_texts(column) if pa.types.is_nested(column.type) else column for column in batch.columns]
             writer.write_batch(pa.record_batch(columns, schema=flat))
-            formulas += sum(map(_count_formulas, columns))
+            texts = [column for column in columns if is_text(column.type)]
+            formulas += sum(pc.sum(pc.match_substring_regex(column, _FORMULA)).as_py() or 0 for column in texts)
     return formulas
-
-
-def _count_formulas(column: pa.Array) -> int:
-    found = pc.sum(pc.match_substring_regex(column, _FORMULA)).as_py() if is_text(column.type) else 0
-    return int(found or 0)
 
 
 def _json_texts(column: pa.Array) -> pa.Array:

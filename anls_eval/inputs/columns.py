@@ -18,7 +18,7 @@ from anls_eval.rules.protocol import Protocol
 
 
 def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
-    """Return the texts, null where there is none; raise UnicodeEncodeError for lone surrogates, unknown to Arrow."""
+    """Return the texts, null where there is none; UnicodeEncodeError for lone surrogates, which Arrow cannot hold."""
     try:
         return text_array(values)
     except TypeError:  # not all are texts: look at each
@@ -26,7 +26,7 @@ def prediction_texts(values: list[Any], where: Where) -> pa.LargeStringArray:
 
 
 def answer_texts(values: list[Any], where: Where) -> pa.LargeListArray:
-    """Return the lists of answers, none of them empty; raise UnicodeEncodeError as above."""
+    """Return the lists of answers, none of them empty; UnicodeEncodeError as for `prediction_texts`."""
     # A bare string would be taken as a list of characters.
     if operator.countOf(map(type, values), list) == len(values) or set(map(type, values)) <= {list, tuple}:
         with contextlib.suppress(TypeError):
@@ -69,17 +69,14 @@ def read_column(values: Any, name: str, wanted: pa.DataType | None = None) -> li
 
 
 def read_block(predictions: Any, answers: Any, start: int) -> tuple[Any, Any, dict[int, int]]:
-    """Return a block as two Arrow arrays, and the stand-ins in them for lone surrogates, which Arrow cannot hold.
-
-    Stand-ins are private-use characters that are not in the block. No step changes either kind, so all scores equal
-    those of the original texts.
-    """
+    """Return a block as two Arrow arrays, and the stand-ins in them for lone surrogates, which Arrow cannot hold."""
+    # Stand-ins are private-use characters that are not in the block. No step changes either kind, so all scores equal
+    # those of the original texts.
 
     def row_of(side: str) -> Where:
         return lambda row: f"{side}[{start + row}]"
 
-    if not isinstance(predictions, list):
-        predictions = as_array(predictions)
+    predictions = predictions if isinstance(predictions, list) else as_array(predictions)
     if not isinstance(answers, list):
         answers = as_array(answers)
         answers = answers if has_no_gap(answers) else answers.to_pylist()  # to be refused with the row's number

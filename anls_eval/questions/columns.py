@@ -1,4 +1,4 @@
-"""Questions as Arrow columns: ids, predictions and answers as they are stored until they are scored."""
+"""Store question_ids, predictions and answers as Arrow columns until they are scored."""
 
 from __future__ import annotations
 
@@ -39,19 +39,14 @@ def stored_ids(ids: list[str | None]) -> pa.Array:
     return pa.nulls(len(ids), BYTES) if ids[:1] == [None] else stored_texts(ids, str)
 
 
-def stored_texts(values: list[Any], where: Where) -> pa.Array:
-    """Check that predictions are texts, and store them."""
+def stored_texts(values: list[Any], where: Where, side: str = "predictions") -> pa.Array:
+    """Check that predictions are texts, or references lists of texts, and store them."""
     try:
-        return prediction_texts(values, where).cast(BYTES)
+        texts = prediction_texts(values, where) if side == "predictions" else answer_texts(values, where)
+        return texts.cast(STORED.field(side).type.field(1).type)
     except UnicodeEncodeError:
-        return bytes_array(encode_texts(each_prediction(values, where)))
-
-
-def stored_answers(values: list[Any], where: Where) -> pa.Array:
-    """Check that references are lists of texts, and store them."""
-    try:
-        return answer_texts(values, where).cast(pa.large_list(BYTES))
-    except UnicodeEncodeError:
+        if side == "predictions":
+            return bytes_array(encode_texts(each_prediction(values, where)))
         return bytes_list_array(encode_texts(each_answers(values, where)))
 
 
@@ -61,8 +56,8 @@ def stored_trees(trees: list[Any], side: str, where: Where, rules: Protocol) -> 
     for row, tree in enumerate(trees):
         try:
             if not _is_plain_json(tree):
-                build_tree(tree, side, rules)
-                tree = tree_as_json(tree, side)
+                build_tree(tree, side.removesuffix("s"), rules)
+                tree = tree_as_json(tree, side.removesuffix("s"))
             texts.append(json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogatepass"))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{where(row)}: {error}") from None

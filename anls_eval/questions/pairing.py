@@ -59,6 +59,17 @@ def align_questions(
     return Aligned(reference_ids, texts.take(positions), answers, missing_rows.tolist(), len(unknown_ids), notes)
 
 
+def check_same_ids(predictions_without: object, references_without: object, in_files: bool = False) -> None:
+    """Raise an AnlsError if rows of only one side are without question_ids."""
+    if bool(predictions_without) != bool(references_without):
+        without, other = ("predictions", "references") if predictions_without else ("references", "predictions")
+        remedy = Remedy("columns", {f"{without}.question_id": "NAME"}, f"name the id column of the {without}")
+        raise AnlsError(
+            f"{other} have question_ids and {without} have none; either both need question_ids or neither does.",
+            remedies=[remedy] if in_files else [],
+        )
+
+
 FirstIds = tuple[int, list[str]]  # the number of some ids, and the first of them, which messages show
 
 
@@ -71,18 +82,25 @@ def unmatched_ids(
     missing_ids: FirstIds, unknown_ids: FirstIds, n: int, missing: str, unknown: str, in_files: bool = False
 ) -> list[str]:
     """Return the notes on missing and unknown ids of n questions, or raise the error where they are not allowed."""
-    without_prediction = _count_ids(missing_ids, "without a prediction (missing: {})")
-    without_question = _count_ids(unknown_ids, "in the predictions without a reference (unknown: {})")
-    if (without_prediction and missing == "error") or (without_question and unknown == "error"):
-        found = " and ".join(filter(None, (without_prediction, without_question)))
-        if n and without_question and missing_ids[0] == n:  # counting all of them as 0 would help nobody
+    if (missing_ids[0] and missing == "error") or (unknown_ids[0] and unknown == "error"):
+        found = " and ".join(
+            [
+                *_named_ids(missing_ids, "question has no prediction", "questions have no prediction"),
+                *_named_ids(unknown_ids, "prediction has no reference", "predictions have no reference"),
+            ]
+        )
+        if n and unknown_ids[0] and missing_ids[0] == n:  # counting all of them as 0 would help nobody
             problem = f"{found}. There is no id in common: are they from different splits?"
             raise AnlsError(problem, remedies=[NAME_IDS] if in_files else [])
-        remedies = [COUNT_AS_ZERO] if without_prediction else []
-        remedies += [IGNORE_UNKNOWN] if without_question else []
+        remedies = [COUNT_AS_ZERO] if missing_ids[0] else []
+        remedies += [IGNORE_UNKNOWN] if unknown_ids[0] else []
         raise AnlsError(f"{found}. Expected the same ids on both sides.", remedies=remedies)
-    notes = [f"{without_prediction}: scored 0"] if without_prediction else []
-    return notes + ([f"{without_question}: left out"] if without_question else [])
+    return [
+        *_named_ids(missing_ids, "question has no prediction and scores 0", "questions have no prediction and score 0"),
+        *_named_ids(
+            unknown_ids, "prediction has no reference and is left out", "predictions have no reference and are left out"
+        ),
+    ]
 
 
 COUNT_AS_ZERO = Remedy("missing", "zero", "count missing predictions as 0")
@@ -94,11 +112,13 @@ NAME_IDS = Remedy(
 )
 
 
-def _count_ids(ids: FirstIds, what: str) -> str:
+def _named_ids(ids: FirstIds, one: str, several: str) -> list[str]:
+    """Return the sentence ``2 questions have no prediction: question_ids '3', '7'``, or none if there are no ids."""
     count, first = ids
-    names = [id_ if 0 < len(id_) <= 60 and id_.isprintable() else reprlib.repr(id_) for id_ in first]
-    shown = ", ".join(names) + (", ..." if count > len(names) else "")
-    return f"{count} question_id{'s' * (count != 1)} {what.format(shown)}" if count else ""
+    names = ", ".join([repr(id_) if len(id_) <= 60 else reprlib.repr(id_) for id_ in first])
+    if count <= 1:
+        return [f"1 {one}: question_id {names}"] * count
+    return [f"{count} {several}: question_ids {names}{f' and {count - len(first)} more' if count > len(first) else ''}"]
 
 
 def drop_repeats(

@@ -3,67 +3,60 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+import pyarrow as pa
 
 from anls_eval.arrow import as_list
 from anls_eval.errors import short_repr
 from anls_eval.inputs.columns import check_same_length, read_column
-from anls_eval.inputs.values import Where, describe_value, number_text
-from anls_eval.questions.columns import Side, stored_answers, stored_ids, stored_texts, stored_trees
+from anls_eval.inputs.values import describe_value, number_text
+from anls_eval.questions.columns import Side, stored_ids, stored_texts, stored_trees
+from anls_eval.questions.pairing import check_same_ids
 from anls_eval.rules.protocol import Protocol
 
 
 def read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, Side]:
     """Read and check a batch; without ids, both sides must have the same length."""
-    if rules.tree:
-        (prediction_ids, texts), (reference_ids, answers) = _read_trees(predictions, references)
-    else:
-        prediction_ids, texts = _read_rows(predictions, "predictions", "prediction_text")
-        reference_ids, answers = _read_rows(references, "references", "answers")
-    is_bare = {"predictions": None in prediction_ids[:1], "references": None in reference_ids[:1]}
-    bare, other = sorted(is_bare, key=is_bare.__getitem__, reverse=True)
-    if texts and answers and is_bare[bare] and not is_bare[other]:
-        raise ValueError(
-            f"{other} have question_ids and {bare} have none; either both need question_ids or neither does."
-        )
-    if is_bare[bare]:
+    given = {"predictions": predictions, "references": references}
+    rows = {side: [] if own is None else as_list(read_column(own, side)) for side, own in given.items()}
+    read = _read_trees(rows) if rules.tree else {side: _read_rows(own, side) for side, own in rows.items()}
+    (prediction_ids, texts), (reference_ids, answers) = read.values()
+    if texts and answers:
+        check_same_ids(prediction_ids[0] is None, reference_ids[0] is None)
+    if None in prediction_ids[:1] + reference_ids[:1]:
         check_same_length(texts, answers, "references")
-    prediction_name = _row_name("predictions", "prediction_text", prediction_ids)
-    reference_name = _row_name("references", "answers", reference_ids)
-    if rules.tree:
-        text_column = stored_trees(texts, "prediction", prediction_name, rules)
-        answer_column = stored_trees(answers, "reference", reference_name, rules)
-    else:
-        text_column, answer_column = stored_texts(texts, prediction_name), stored_answers(answers, reference_name)
-    return {
-        "predictions": Side(stored_ids(prediction_ids), text_column),
-        "references": Side(stored_ids(reference_ids), answer_column),
-    }
+
+    def stored(side: str, ids: list[str | None], values: list[Any]) -> pa.Array:
+        def where(row: int) -> str:
+            return f"{side}[{row}]" + ("" if ids[row] is None else f" (question_id {ids[row]!r}): {_KEYS[side]!r}")
+
+        if rules.tree:
+            return stored_trees(values, side, where, rules)
+        return stored_texts(values, where, side)
+
+    values = {side: stored(side, ids, own) for side, (ids, own) in read.items()}
+    return {side: Side(stored_ids(ids), values[side]) for side, (ids, _) in read.items()}
 
 
-def _row_name(side: str, key: str, ids: list[str | None]) -> Where:
-    def name(row: int) -> str:
-        return f"{side}[{row}]" if ids[row] is None else f"{side}[{row}] (question_id {ids[row]!r}): {key!r}"
-
-    return name
+_KEYS = {"predictions": "prediction_text", "references": "answers"}  # of the values in rows
 
 
-def _read_trees(predictions: Any, references: Any) -> Iterator[tuple[list[str | None], list[Any]]]:
-    """Yield the ids and trees of both sides. A dict with a question_id is a row, other dicts are trees.
-
-    Dicts without ids are rows only if all on both sides have just the key of a row. A list of answers in a row holds
-    alternatives, while a bare list is one tree.
-    """
-    sides = ("predictions", "prediction_text", predictions), ("references", "answers", references)
-    given = [(side, key, [] if rows is None else as_list(read_column(rows, side))) for side, key, rows in sides]
-    are_rows = all(isinstance(row, Mapping) and set(row) == {key} for _, key, rows in given for row in rows)
-    for side, key, rows in given:
-        if are_rows or any(map(is_row, rows)):
-            ids, values = _read_rows(rows, side, key, is_tree=True)
-            yield ids, [tuple(value) if key == "answers" and isinstance(value, list) else value for value in values]
-        else:
-            yield [None] * len(rows), rows
+def _read_trees(rows: dict[str, list[Any]]) -> dict[str, tuple[list[str | None], list[Any]]]:
+    """Return the ids and trees of both sides; a dict with a question_id is a row, other dicts are trees."""
+    # Dicts without ids are rows only if all on both sides have just the key of a row.
+    are_rows = all(isinstance(row, Mapping) and set(row) == {_KEYS[side]} for side in rows for row in rows[side])
+    read: dict[str, tuple[list[str | None], list[Any]]] = {}
+    for side, own in rows.items():
+        if not (are_rows or any(map(is_row, own))):
+            read[side] = [None] * len(own), own
+            continue
+        ids, values = _read_rows(own, side, is_tree=True)
+        if side == "references":  # a list of answers in a row holds alternatives, while a bare list is one tree
+            values = [tuple(value) if isinstance(value, list) else value for value in values]
+        read[side] = ids, values
+    return read
 
 
 def is_row(value: Any) -> bool:
@@ -71,15 +64,13 @@ def is_row(value: Any) -> bool:
     return isinstance(value, Mapping) and "question_id" in value
 
 
-def _read_rows(rows: Any, side: str, key: str, is_tree: bool = False) -> tuple[list[str | None], list[Any]]:
+def _read_rows(rows: list[Any], side: str, is_tree: bool = False) -> tuple[list[str | None], list[Any]]:
     """Split rows into question_ids and values; bare values have no ids."""
-    if rows is None:
-        return [], []
-    listed = as_list(read_column(rows, side))
+    key = _KEYS[side]
     try:
-        ids, values = [row["question_id"] for row in listed], [row[key] for row in listed]
+        ids, values = [row["question_id"] for row in rows], [row[key] for row in rows]
     except (KeyError, TypeError, IndexError):
-        ids, values = _read_unusual_rows(listed, side, key, is_tree)
+        ids, values = _read_unusual_rows(rows, side, key, is_tree)
     if not set(map(type, ids)) <= {str}:
         ids = [None if id_ is _NO_ID else _id_text(id_, f"{side}[{row}]") for row, id_ in enumerate(ids)]
     return ids, values

@@ -1,8 +1,4 @@
-"""Pair predictions and references by question_id, in a stream.
-
-Files with the same ids in the same order pass through in constant memory; rows in another order wait for their other
-side. Of each id that has passed, only a fingerprint of 8 bytes is kept, to notice a repeated one.
-"""
+"""Pair predictions and references by question_id in a stream, keeping 8 bytes of each id to notice a repeated one."""
 
 from __future__ import annotations
 
@@ -15,11 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anls_eval.arrow import BYTES, text_bytes, text_starts
-from anls_eval.errors import AnlsError, Remedy
-from anls_eval.questions.pairing import drop_repeats, first_ids, unmatched_ids
+from anls_eval.questions.pairing import check_same_ids, drop_repeats, first_ids, unmatched_ids
 
 WAITING_ROWS = 262_144
-"""How many rows of a side wait before the other side is searched; up to so many, the order does not matter."""
+"""The number of rows of a side that wait before the other side is searched; within it, any order is fine."""
 
 _NO_PREDICTIONS = pa.table({"question_id": pa.nulls(0, BYTES), "value": pa.nulls(0, BYTES)})
 _CHECKED_AT_ONCE = 1 << 20  # fingerprints, 8 MB
@@ -36,19 +31,16 @@ _LONG = 1024  # bytes of an id, from which on each is hashed by itself
 
 
 class RepeatedIdError(Exception):
-    """An id seems to occur twice on one side: read the files again, as a whole."""
+    """An id seems to occur twice on one side; the files must be read again, each side as a whole."""
 
 
 class Alignment:
-    """The questions of two streams of rows; afterwards `missing` and `unknown` hold the ids without the other side.
+    """The questions of two streams of rows; afterwards `missing` and `unknown` hold the ids without the other side."""
 
-    Both streams are tables with the columns ``question_id`` (null where the file has no ids), ``value`` and any others,
-    whose names differ between the sides. An id that comes twice raises RepeatedIdError: see
-    `without_repeats`; with `unique`, it is known that none does, and equal fingerprints mean nothing.
-
-    Iterating gives tables with the columns ``question_id``, ``prediction``, ``answers``, ``is_missing`` and the others,
-    in the order of the references as long as no more than `WAITING_ROWS` rows wait.
-    """
+    # Both streams are tables with the columns question_id (null where the file has no ids), value and any others, whose
+    # names differ between the sides. Iterating gives tables with the columns question_id, prediction, answers,
+    # is_missing and the others, in the order of the references as long as no more than `WAITING_ROWS` rows wait. An id
+    # that comes twice raises RepeatedIdError, unless none does (`unique`), so that equal fingerprints mean nothing.
 
     def __init__(
         self,
@@ -81,7 +73,7 @@ class Alignment:
             left, right = waiting
             if left is None or right is None or not (left.num_rows and right.num_rows):
                 continue
-            _check_ids(left, right)
+            check_same_ids(left["question_id"].null_count, right["question_id"].null_count, in_files=True)
             in_step = min(left.num_rows, right.num_rows)
             if left["question_id"][:in_step].equals(right["question_id"][:in_step]):
                 yield self._joined(left[:in_step], right[:in_step])
@@ -96,7 +88,10 @@ class Alignment:
                 left, right = rest, _without(right, left)
                 waiting, most = [left, right], max(WAITING_ROWS, 2 * left.num_rows, 2 * right.num_rows)
         if not self._unique:
-            self._refuse_repeats(waiting)
+            rests = [table["question_id"] for table in waiting if table is not None and table.num_rows]
+            for rest in [fingerprints_of(ids) for ids in rests if not ids.null_count] or [_NO_FINGERPRINTS]:
+                if _has_repeats([*self._passed, rest]):  # on one side, among the rows that have passed and those left
+                    raise RepeatedIdError
         if waiting == [None, None]:
             raise ValueError("nothing to score: predictions and references are empty")
         if any(table is not None and table.num_rows for table in waiting):
@@ -122,15 +117,8 @@ class Alignment:
             columns |= {name: table[name] for name in table.column_names if name not in ("question_id", "value")}
         return pa.table(columns)
 
-    def _refuse_repeats(self, waiting: list[pa.Table | None]) -> None:
-        """Raise RepeatedIdError if a side has an id twice, among the rows that have passed and those left."""
-        rests = [table["question_id"] for table in waiting if table is not None and table.num_rows]
-        for rest in [fingerprints_of(ids) for ids in rests if not ids.null_count] or [_NO_FINGERPRINTS]:
-            if _has_repeats([*self._passed, rest]):
-                raise RepeatedIdError
-
     def _rest(self, left: pa.Table | None, right: pa.Table | None) -> Iterator[pa.Table]:
-        """Pair the rows left at the end: those in another order, and those without the other side."""
+        """Pair the rows that are left at the end: those in another order, and those without a counterpart."""
         if right is None:
             raise ValueError("nothing to score: references are empty")
         left = _NO_PREDICTIONS if left is None else left
@@ -176,11 +164,10 @@ def _mixed(values: _Fingerprints) -> _Fingerprints:
 def _has_repeats(blocks: list[_Fingerprints]) -> bool:
     """Return whether a fingerprint occurs twice; only a share of them at a time is copied."""
     shares = 1 + sum(map(len, blocks)) // _CHECKED_AT_ONCE
-    for share in range(shares):
-        kept = [block[block % np.uint64(shares) == share] for block in blocks] if shares > 1 else blocks
-        if come_twice(kept):
-            return True
-    return False
+    return any(
+        come_twice([block[block % np.uint64(shares) == share] for block in blocks] if shares > 1 else blocks)
+        for share in range(shares)
+    )
 
 
 def come_twice(blocks: Sequence[_Fingerprints]) -> bool:
@@ -188,16 +175,6 @@ def come_twice(blocks: Sequence[_Fingerprints]) -> bool:
     ordered = np.concatenate(blocks)
     ordered.sort()
     return bool((ordered[1:] == ordered[:-1]).any())
-
-
-def _check_ids(predictions: pa.Table, references: pa.Table) -> None:
-    bare = [bool(table["question_id"].null_count) for table in (predictions, references)]
-    if bare[0] != bare[1]:
-        without, other = ("predictions", "references") if bare[0] else ("references", "predictions")
-        raise AnlsError(
-            f"{other} have question_ids and {without} have none; either both need question_ids or neither does.",
-            remedies=[Remedy("columns", {f"{without}.question_id": "NAME"}, f"name the id column of the {without}")],
-        )
 
 
 def _without(table: pa.Table, other: pa.Table) -> pa.Table:

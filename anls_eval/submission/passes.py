@@ -271,7 +271,7 @@ def stored_rows(reader: Reader, side: str, scorer: Scorer, names: Sequence[str])
 def _place(reader: Reader, batch: Batch, side: str) -> Callable[[int], str]:
     def place(row: int) -> str:
         own = "" if batch.question_ids is None else f" (question_id {str(batch.question_ids[row])!r})"
-        return f"{reader.detected.path}, row {batch.first_row + row}{own}: the {side.removesuffix('s')}"
+        return f"{reader.detected.path}, {batch.place(row)}{own}: the {side.removesuffix('s')}"
 
     return place
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,8 +28,8 @@ from anls_eval.explanation.result import KeyMean, walk_keys
 from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.files import Reader
 from anls_eval.inputs.columns import read_column
-from anls_eval.notes import SENTENCES, noted, sentences, text_sentences, tree_rows_to_note
-from anls_eval.questions.columns import STORED, TEXT_TYPES, id_list, stored_answers, stored_texts, stored_trees
+from anls_eval.notes import SENTENCES, named_row, noted, sentences, text_sentences, tree_rows_to_note
+from anls_eval.questions.columns import STORED, TEXT_TYPES, id_list, stored_texts, stored_trees
 from anls_eval.registry import get_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.table import PROTOCOLS
@@ -66,7 +66,7 @@ class Scorer:
     def stored(self, values: Any, side: str, where: _Where, with_ids: bool) -> pa.Array:
         """Check the predictions or references of some rows, and return them as a column; `where` names a row."""
         listed = as_list(read_column(values, side))
-        return stored_trees(listed, side.removesuffix("s"), where, self.protocol or PROTOCOLS["anls_star"])
+        return stored_trees(listed, side, where, self.protocol or PROTOCOLS["anls_star"])
 
     def read(self, questions: pa.Table) -> tuple[Any, Any]:
         """Return the predictions and references of a block as the scoring functions accept them."""
@@ -118,8 +118,7 @@ class TextScorer(Scorer):
         column = read_column(values, side, wanted)
         if not isinstance(column, list) and (side == "predictions" or has_no_gap(as_array(column))):
             return as_array(column).cast(STORED.field(side).type.field(1).type)
-        store = stored_texts if side == "predictions" else stored_answers
-        return store(as_list(column), where)
+        return stored_texts(as_list(column), where, side)
 
     def read(self, questions: pa.Table) -> tuple[Any, Any]:
         """Return Arrow arrays, or lists if a text contains a lone surrogate."""
@@ -129,7 +128,7 @@ class TextScorer(Scorer):
     def score(self, questions: pa.Table, detailed: bool, totals: Totals) -> tuple[_Floats, Measured | None]:
         """Score texts; the details are `Measured`."""
         scored = score_columns(*self.read(questions), self.rules, detailed)
-        _note_rows(totals, "unanswered", scored.unanswered, questions)
+        _note_rows(totals, "unanswered", dict.fromkeys(scored.unanswered, ""), questions)
         if scored.padding_gains:
             totals.counts["padded"] += len(scored.padding_gains)
             totals.count(("padding gain",), collections.Counter(scored.padding_gains))
@@ -160,14 +159,14 @@ def _missing(questions: pa.Table) -> npt.NDArray[np.bool_]:
     return as_bools(questions["is_missing"].combine_chunks())
 
 
-def _note_rows(totals: Totals, what: str, rows: list[int], questions: pa.Table) -> None:
-    """Count these rows of a block, except missing ones, and keep the ids of the first ones."""
+def _note_rows(totals: Totals, what: str, paths: Mapping[int, str], questions: pa.Table) -> None:
+    """Count these rows of a block that are not missing, and keep the ids of the first ones, with a path in the tree."""
     missing = _missing(questions)
-    rows = [row for row in rows if not missing[row]]
+    rows = [row for row in paths if not missing[row]]
     if rows:
         ids = id_list(questions["question_id"].take(number_array(np.array(rows[:5]))).combine_chunks())
         names = [str(totals.n + row) if own is None else repr(own) for own, row in zip(ids, rows, strict=False)]
-        totals.note(what, len(rows), names)
+        totals.note(what, len(rows), list(map(named_row, names, map(paths.__getitem__, rows))))
 
 
 def text_column(values: Sequence[str | None] | pa.Array) -> pa.Array:

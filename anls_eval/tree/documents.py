@@ -19,10 +19,12 @@ from anls_eval.text.prepare import prepare_texts
 from anls_eval.text.similarity import edit_costs, reaches_threshold
 from anls_eval.tree.compare import Comparison
 from anls_eval.tree.credit import ComparedPair, Credit, compared_pairs, count_credit, exact_score
-from anls_eval.tree.nodes import build_tree, plain_value
+from anls_eval.tree.nodes import LIKE_ONE_OF, build_tree, plain_value
 from anls_eval.tree.ratios import Matrix
 
 SCALARS = frozenset({str, int, float, bool})
+
+_MARKERS = LIKE_ONE_OF | {"$one_of", "$literal"}  # keys of references that mean something, or seem to
 
 _MAX_SIDE = 1_000_000  # values of one side in dicts: more may mean a dict that contains itself
 
@@ -43,10 +45,12 @@ class _Documents:
         self.predictions: list[str] = []  # texts to compare in the batch
         self.references: list[str] = []
         self.ends: list[int] = []  # where the texts of each document end
+        self.searched_rows: set[int] = set()  # documents with parts that were left to `Comparison`
 
     def add(self, prediction: Any, reference: Any) -> None:
         """Add the next document; the paths in errors begin at the part that is wrong."""
         if type(prediction) is not dict or type(reference) is not dict:
+            self.searched_rows.add(len(self.lengths))
             self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
             return
         start = len(self.predictions)
@@ -60,7 +64,7 @@ class _Documents:
                 del self.predictions[start:], self.references[start:]
                 self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
                 return
-            if not (set(map(type, g)) | set(map(type, p)) <= {str} and "$one_of" not in g and "$literal" not in g):
+            if not (set(map(type, g)) | set(map(type, p)) <= {str} and _MARKERS.isdisjoint(g) and "$one_of" not in p):
                 rest.append((g, p))
                 continue
             shared = 0
@@ -97,12 +101,15 @@ class _Documents:
             self.references.append(str(g))
             return 1, 0, []
         if g is NOT_GIVEN or p is NOT_GIVEN:
+            if type(g) in (dict, list, tuple) or type(p) in (dict, list):
+                self.searched_rows.add(len(self.lengths))
             node = build_tree(p, "prediction", self.rules) if g is NOT_GIVEN else build_tree(g, "reference", self.rules)
             return node.missing[1], int(p is NOT_GIVEN and node.missing[0] > 0), []
         return self.searched(g, p)
 
     def searched(self, g: Any, p: Any) -> Credit:
         """Compute the credit of a part with lists, alternatives or unusual values."""
+        self.searched_rows.add(len(self.lengths))
         nodes = build_tree(g, "reference", self.rules), build_tree(p, "prediction", self.rules)
         return count_credit(compared_pairs(Comparison(self.rules, prefer_equal=False), *nodes))
 
@@ -169,8 +176,8 @@ def _exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:
     return scores
 
 
-def score_trees(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> Floats:
-    """Score many pairs of trees."""
+def score_trees(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> tuple[Floats, list[int]]:
+    """Score many pairs of trees, and return the rows of those with more than scalars in dicts, too."""
     documents = _Documents(rules)
     for row, pair in enumerate(zip(predictions, references, strict=True)):
         try:
@@ -181,7 +188,7 @@ def score_trees(predictions: Sequence[Any], references: Sequence[Any], rules: Pr
             except (TypeError, ValueError) as error:
                 raise type(error)(f"row {row}: {error}") from None
             raise
-    return documents.scores()
+    return documents.scores(), sorted(documents.searched_rows)
 
 
 def is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool:

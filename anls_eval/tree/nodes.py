@@ -35,6 +35,9 @@ KINDS: dict[type, int] = {
     tuple: ONE_OF,
 }
 
+# Keys that were probably meant as "$one_of", and are ordinary ones.
+LIKE_ONE_OF = frozenset({"$oneof", "$oneOf", "$OneOf", "$one-of", "$one of", "$one_Of", "$One_Of", "$ONE_OF"})
+
 _MAX_VALUES = 10_000_000  # of one tree: no document has more, and lists that share elements reach it soon
 
 

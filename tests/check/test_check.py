@@ -203,7 +203,7 @@ def test_repeated_ids(answer: str | None, certain: bool, row: tuple[str, str], r
         rows[-1]["answer"] = answer
     (problem,) = check_submission(written(tmp_path / "run.json", rows), GOLD).problems
     assert (problem.code, problem.place, problem.question_id, problem.certain) == (*row, str(ID), certain)
-    assert "row 7" in problem.found
+    assert "at [7]" in problem.found
 
 
 def test_missing_row(rows: Rows, tmp_path: Path) -> None:
@@ -542,7 +542,7 @@ def test_r36_long_ids_stay_whole_and_rounded_ones_are_noticed(tmp_path: Path) ->
 def test_r38_the_entries_of_a_repeated_id_are_named(tmp_path: Path) -> None:
     (problem,) = check_submission(*reported("R38", tmp_path)).problems
     assert (problem.code, problem.row, problem.question_id) == ("id-conflict", 1, "1")
-    assert problem.found == "'Rome', but 'Lima' in row 0"
+    assert problem.found == "'Rome', but 'Lima' at [0]"
 
 
 def test_r40_another_split(tmp_path: Path) -> None:

@@ -275,8 +275,8 @@ class TestScore:
         path = tmp_path / "submission.json"
         path.write_text(json.dumps([*rows[:-1], {"questionId": 999999999, "answer": "x"}]))
         message = refused(run("score", path, "-r", GOLD, "--per-question", tmp_path / "rows.parquet"))
-        assert f"missing: {rows[-1]['questionId']}" in message
-        assert "unknown: 999999999" in message
+        assert f"has no prediction: question_id '{rows[-1]['questionId']}'" in message
+        assert "has no reference: question_id '999999999'" in message
         assert "pass --missing zero" in message
         assert "pass --unknown ignore" in message
         assert not (tmp_path / "rows.parquet").exists()
@@ -594,8 +594,8 @@ class TestManyFiles:
         assert json.loads(run("score", *sides).out)["anls_star_score"] == pytest.approx(expected)
         (tmp_path / "predictions" / "b.json").rename(tmp_path / "predictions" / "c.json")
         said = refused(run("score", *sides))
-        assert "1 question_id without a prediction (missing: b)" in said
-        assert "1 question_id in the predictions without a reference (unknown: c)" in said
+        assert "1 question has no prediction: question_id 'b'" in said
+        assert "1 prediction has no reference: question_id 'c'" in said
         found = json.loads(run("score", *sides, "--missing", "zero", "--unknown", "ignore").out)
         assert (found["anls_star_score"], found["missing"], found["unknown"]) == (pytest.approx(expected / 2), 1, 1)
 
@@ -820,7 +820,7 @@ class TestDataThatLooksLikeOptions:
             row = {"id": id_, "prediction": "a", "answers": ["a"]}
             (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
         message = refused(run("score", tmp_path / "p.jsonl", "-r", tmp_path / "r.jsonl", "-q"))
-        assert f"without a prediction (missing: {option})" in message
+        assert f"1 question has no prediction: question_id {option!r}" in message
         assert message.endswith(
             "There is no id in common: are they from different splits? To pair by other columns, pass --columns "
             "predictions.question_id=NAME --columns references.question_id=NAME.\n"
@@ -828,7 +828,7 @@ class TestDataThatLooksLikeOptions:
         found = run(
             "score", tmp_path / "p.jsonl", "-r", tmp_path / "r.jsonl", "--missing", "zero", "--unknown", "ignore"
         )
-        assert f"note: 1 question_id without a prediction (missing: {option}): scored 0" in found.err
+        assert f"note: 1 question has no prediction and scores 0: question_id {option!r}" in found.err
 
     def test_groups_and_columns(self, option: str, run: Any, tmp_path: Path) -> None:
         row = {"id": 1, "prediction": "a", "answers": ["a"], option: option}

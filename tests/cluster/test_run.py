@@ -175,7 +175,7 @@ class TestIds:
         options = {"missing": "zero", "unknown": "ignore"}
         whole = in_one_process(short, tmp_path, **options)
         assert (whole.missing, whole.unknown) == (7, 3)
-        with pytest.raises(ValueError, match=r"^7 question_ids without a prediction .*and 3 question_ids in the pred"):
+        with pytest.raises(ValueError, match=r"^7 questions have no prediction.* and 3 predictions have no"):
             scored(short, tmp_path / "out", client=client)
         found = scored(short, tmp_path / "out", client=client, resume=True, **options)
         assert found.resumed == FILES
@@ -318,7 +318,7 @@ class TestIds:
 
 def without_names(score: SubmissionScore) -> SubmissionScore:
     """Which ids are the first that a note names is by the order of the parts."""
-    return dataclasses.replace(score, notes=tuple(note.partition("(")[0] for note in score.notes))
+    return dataclasses.replace(score, notes=tuple(note.partition(": question_id")[0] for note in score.notes))
 
 
 class TestBadParts:
@@ -355,9 +355,7 @@ class TestBadParts:
         path.write_bytes(path.read_bytes()[:-100])
         with pytest.raises(BadPartsError, match=r"part-00001.parquet: not a readable"):
             scored(tmp_path / "data", tmp_path / "out", client=client)
-        told = (
-            rf"^3000 question_ids without a .*\n1 file is left out.*{path}. To continue once they are fixed, .*missing"
-        )
+        told = rf"^3000 questions .*\n1 file is left out.*{path}. To continue once they are fixed, .*missing"
         with pytest.raises(ValueError, match=told):
             scored(tmp_path / "data", tmp_path / "out", client=client, resume=True, skip_bad=True)
         found = scored(tmp_path / "data", tmp_path / "out", client=client, resume=True, skip_bad=True, missing="zero")

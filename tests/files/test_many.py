@@ -211,6 +211,53 @@ class TestDocuments:
             with pytest.raises(FormatError, match=r"^.*/aa.json"):
                 contents(open_predictions(folder))
 
+    @pytest.mark.parametrize(
+        ("name", "text", "what"),
+        [
+            ("aa.json", "[1, 2]", "holds a list"),
+            ("z.json", ' [{"id": 1, "prediction": "a"}]', "holds a list"),
+            ("README.txt", "What these files are\n", "is not a JSON file"),
+        ],
+    )
+    def test_a_stray_file(self, name: str, text: str, what: str, tmp_path: Path) -> None:
+        folder = self.write(tmp_path / "d")
+        stray = folder / name
+        stray.write_text(text)
+        expected = f"{stray}: this file {what}; expected one JSON object, as in the other files. Remove it"
+        for opener in (open_predictions, open_references):
+            with pytest.raises(FormatError) as caught:
+                opener(folder)
+            assert str(caught.value) == f"{expected} or start its name with _."
+            with pytest.raises(FormatError) as caught:
+                opener(list(folder.iterdir()))  # in which a name with _ would count
+            assert str(caught.value) == f"{expected}."
+        stray.rename(folder / f"_{name}")
+        assert len(contents(open_predictions(folder))) == len(self.DOCUMENTS)
+
+    def test_parts_in_several_formats_are_none(self, tmp_path: Path) -> None:
+        (tmp_path / "1.json").write_text('{"q1": "Lima", "q2": "Rome"}')
+        (tmp_path / "2.json").write_text('{"q2": "Rome"}')
+        (tmp_path / "3.csv").write_text("id,prediction\nq3,Oslo\n")
+        assert len(contents(open_predictions(tmp_path))) == 4
+
+    def test_two_files_with_one_id(self, tmp_path: Path) -> None:
+        folder = self.write(tmp_path / "d")
+        (folder / "a.json.gz").write_bytes(gzip.compress(b'{"total": "3"}'))
+        with pytest.raises(FormatError) as caught:
+            open_predictions(folder)
+        assert str(caught.value) == (
+            f"{folder / 'a.json.gz'}: its id 'a', the name without the ending, is also that of {folder / 'a.json'}, "
+            "which has different content. Remove or rename one of them."
+        )
+        (folder / "a.json.gz").write_bytes(gzip.compress(b'{"total": "2"}'))
+        assert len(contents(open_predictions(folder))) == 4  # a repeated row, which is dropped with a note
+
+
+@pytest.mark.parametrize("given", ["a" * 10_000, ["a" * 10_000], "a" * 10_000 + "*", "a" * 300 + "/b:train"])
+def test_a_path_that_is_too_long(given: str | list[str]) -> None:
+    with pytest.raises(FormatError, match=r"cannot be opened: File name too long. Check the path|no files"):
+        open_predictions(given)
+
 
 class TestRowsOfParquet:
     @pytest.fixture

@@ -146,7 +146,7 @@ class TestDetailed:
         assert "|protocol:anls_star|tree:released|" in found["signature"]
 
     def test_missing_scores_zero_even_where_none_is_right(self, metric: Any) -> None:
-        with pytest.warns(UserWarning, match=r"1 question_id without a prediction \(missing: 2\): scored 0"):
+        with pytest.warns(UserWarning, match="1 question has no prediction and scores 0: question_id '2'"):
             found = metric.compute(
                 predictions=[{"question_id": 1, "prediction_text": {"a": 1}}],
                 references=[{"question_id": 1, "answers": {"a": 1}}, {"question_id": 2, "answers": None}],

@@ -91,7 +91,7 @@ class TestIds:
         lines(tmp_path / "p" / "2.jsonl", self.ROWS[2:])
         lines(tmp_path / "r" / "1.jsonl", self.ROWS[:2])
         lines(tmp_path / "r" / "2.jsonl", self.ROWS[2:])
-        with pytest.raises(ValueError, match=r"1 question_id without a prediction \(missing: 1\)"):
+        with pytest.raises(ValueError, match="1 question has no prediction: question_id '1'"):
             scored(tmp_path / "p", tmp_path / "r")
         found = scored(tmp_path / "p", tmp_path / "r", missing="zero")
         assert (found.n, found.missing, found.score) == (4, 1, 0.75)

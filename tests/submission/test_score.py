@@ -3,6 +3,7 @@
 import datetime
 import json
 import math
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from docvqa_runs import FOLDER, RUNS
 from places import DATA, EXAMPLES
 
+from anls_eval.check.check import check_submission
 from anls_eval.files import Reader, open_predictions, open_references
 from anls_eval.leaderboards import LEADERBOARDS
 from anls_eval.metric import ANLS
@@ -130,9 +132,41 @@ class TestRowsByQuestion:
         sides = written(tmp_path, [{"id": 1, "prediction": "a"}, {"id": 2, "prediction": ["b"]}], [
             {"id": 1, "answers": ["a"]}, {"id": 2, "answers": ["b"]},
         ])  # fmt: skip
-        with pytest.raises(ValueError, match=r"predictions.jsonl, row 1 \(question_id '2'\): the prediction is a list"):
+        with pytest.raises(ValueError, match=r"predictions.jsonl, line 2 \(question_id '2'\): the prediction is a"):
             score_submission(*sides, per_question=tmp_path / "rows.csv")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["predictions.jsonl", "references.jsonl"]
+
+    @pytest.mark.parametrize(
+        ("name", "text", "place"),
+        [
+            ("p.jsonl", '{"id": 1, "prediction": "a"}\n\n{"id": 2, "prediction": {"b": 1}}\n', "line 3"),
+            ("p.json", '[{"id": 1, "prediction": "a"}, {"id": 2, "prediction": {"b": 1}}]', "[1]"),
+            ("p.json", '{"1": "a", "2": {"b": 1}}', "key '2'"),
+        ],
+    )
+    def test_a_row_has_the_name_that_a_check_gives_it(self, name: str, text: str, place: str, tmp_path: Path) -> None:
+        path, references = tmp_path / name, tmp_path / "r.csv"
+        path.write_text(text)
+        references.write_text("id,answers\n1,a\n2,b\n")
+        assert [problem.place for problem in check_submission(path).problems if problem.code == "answer-object"] == [
+            place
+        ]
+        with pytest.raises(ValueError, match=re.escape(f"{name}, {place} (question_id '2'): the prediction is a dict")):
+            score_submission(path, references)
+
+    def test_alternatives_without_effect_are_named(self, tmp_path: Path) -> None:
+        for side, document in (("p", {"a": {"$one_of": ["x"]}}), ("r", {"a": {"$oneof": ["x"]}, "b": "x"})):
+            (tmp_path / side).mkdir()
+            for id_, own in (("1", document), ("2", {"a": "x"})):
+                (tmp_path / side / f"{id_}.json").write_text(json.dumps(own))
+        found = score_submission(tmp_path / "p", tmp_path / "r", protocol="anls_star")
+        assert found.score == 0.5
+        assert found.notes[0].startswith("1 of 2 predictions has the key '$one_of' (question_id '1' at $.a['$one_of'])")
+        (tmp_path / "p" / "1.json").write_text('{"a": "x"}')
+        found = score_submission(tmp_path / "p", tmp_path / "r", protocol="anls_star")
+        assert found.notes[0].startswith(
+            "1 of 2 references has a key like '$one_of' (question_id '1' at $.a['$oneof'])"
+        )
 
     def test_a_column_with_the_name_of_another(self, tmp_path: Path) -> None:
         sides = written(tmp_path, [{"id": 1, "prediction": "a"}], [{"id": 1, "answers": ["a"], "score": 7, "loss": []}])

@@ -6,6 +6,7 @@ import decimal
 import enum
 import json
 import random
+import re
 import subprocess
 import sys
 import types
@@ -343,7 +344,7 @@ class TestProperties:
 
     def test_a_batch_of_none(self) -> None:
         assert anls_star_scores([], []).tolist() == []
-        with pytest.warns(UserWarning, match="1 question_id without a prediction"):
+        with pytest.warns(UserWarning, match="1 question has no prediction and scores 0"):
             found = ANLS("anls_star").compute(
                 predictions=[], references=[{"question_id": 1, "answers": [{"a": "b"}]}], missing="zero"
             )
@@ -496,7 +497,8 @@ class TestAlternatives:
 
     def test_a_key_that_is_really_called_so(self) -> None:
         assert anls_star_score({"$one_of": ["x"]}, {"$literal": {"$one_of": ["x"]}}) == 1.0
-        assert anls_star_score({"$one_of": ["x"]}, {"$one_of": ["x"]}) == 0.0
+        with pytest.warns(UserWarning, match="only references have alternatives"):
+            assert anls_star_score({"$one_of": ["x"]}, {"$one_of": ["x"]}) == 0.0
         assert anls_star_score({"$literal": "x"}, {"$literal": "x"}) == 1.0
 
     def test_a_list_of_strings_for_a_text(self) -> None:
@@ -520,7 +522,8 @@ class TestAlternatives:
             resolved = {"a": {"$literal": content}, "c": [{"$literal": content}]}
             for prediction in ({"a": content, "c": [content]}, {"c": [content]}):
                 assert explain(prediction, reference).to_dict()["closest_reference"] == resolved
-        invented = explain({"a": "x", "$one_of": ["x"]}, {"a": "x"}).closest_reference
+        with pytest.warns(UserWarning, match="only references have alternatives"):
+            invented = explain({"a": "x", "$one_of": ["x"]}, {"a": "x"}).closest_reference
         assert invented == {"$literal": {"a": "x", "$one_of": None}}
 
     def test_paths_show_how_alternatives_are_written(self) -> None:
@@ -553,6 +556,46 @@ class TestAlternatives:
         ]
         with pytest.warns(UserWarning, match=r"3 of 6 predictions are None or NaN where.* \(row 0, 3, 4\)"):
             assert anls_star_scores([None] * 6, references).tolist() == [0.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+
+    @pytest.mark.parametrize(
+        ("prediction", "reference", "path"),
+        [
+            ({"a": {"$one_of": ["x"]}}, {"a": "x"}, "$.a['$one_of']"),
+            ({"a": {"$one_of": ["x"]}}, {"a": {"b": "x"}}, "$.a['$one_of']"),
+            ([{"$one_of": ["x"]}], ["x"], "$[0]['$one_of']"),
+            ({"a": "x"}, {"a": {"$oneof": ["x"]}}, "$.a['$oneof']"),
+            ({"a": {"b": "x"}}, {"a": {"$one-of": [{"b": "x"}]}}, "$.a['$one-of']"),
+            ({"b": "x"}, {"a": {"$oneOf": ["x"]}}, "$.a['$oneOf']"),
+            (["x"], ({"c": {"$oneof": ["x"]}}, "y"), "$['$one_of'][0].c['$oneof']"),
+        ],
+    )
+    def test_alternatives_without_effect(self, prediction: Any, reference: Any, path: str) -> None:
+        what = "predictions has the key" if path.endswith("['$one_of']") else "references has a key like"
+        with pytest.warns(UserWarning, match=re.escape(f"1 of 1 {what} '$one_of' (row 0 at {path})")):
+            score = anls_star_score(prediction, reference)
+        with pytest.warns(UserWarning, match=re.escape(f"1 of 2 {what} '$one_of' (row 1 at {path})")):
+            assert anls_star_scores(["x", prediction], ["x", reference]).tolist() == [1.0, score]
+        predictions = [{"question_id": "7", "prediction_text": prediction}]
+        references = [{"question_id": "7", "answers": reference}]
+        for detailed in (False, True):
+            with pytest.warns(UserWarning, match=re.escape(f"{what} '$one_of' (question_id '7' at {path})")):
+                found = ANLS("anls_star").compute(predictions=predictions, references=references, detailed=detailed)
+            assert found is not None
+            assert found["anls_star_score"] == score
+
+    @pytest.mark.filterwarnings("error")
+    @pytest.mark.parametrize(
+        ("prediction", "reference"),
+        [
+            ({"a": {"$one_of": ["x"]}}, {"a": {"$literal": {"$one_of": ["x"]}}}),
+            ({"a": {"$oneof": ["x"]}}, {"a": {"$oneof": ["y"]}}),
+            ({"a": {"$oneof": ["x"]}}, {"a": "x"}),
+            ({"a": "x"}, {"a": {"$one_of": ["x", "y"]}}),
+        ],
+    )
+    def test_keys_that_mean_what_they_say(self, prediction: Any, reference: Any) -> None:
+        anls_star_score(prediction, reference)
+        anls_star_scores([prediction], [reference])
 
     @pytest.mark.filterwarnings("error")
     def test_only_for_the_released_protocol_at_the_top(self) -> None:
