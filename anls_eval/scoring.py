@@ -141,7 +141,7 @@ def anls_star_score(
     """
     rules = resolve_rules(protocol, threshold, of_trees=True)
     score = score_tree(prediction, reference, rules)
-    for note in tree_notes([prediction], [reference], rules):
+    for note in tree_notes([prediction], [reference], rules, searched=() if score == 1 else None):
         warnings.warn(note, UserWarning, stacklevel=2)
     return score
 
