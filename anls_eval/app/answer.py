@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import gradio as gr
@@ -11,6 +12,7 @@ from anls_eval.app.answer_view import explain, view
 from anls_eval.app.controls import endpoint_errors, example_buttons, link, shows_errors
 from anls_eval.app.examples import ANSWERS
 from anls_eval.app.page import html
+from anls_eval.app.results import UPDATING, Area, shown
 from anls_eval.leaderboards import LEADERBOARDS
 from anls_eval.registry import get_rules
 from anls_eval.rules.protocol import Protocol
@@ -55,63 +57,93 @@ def _lines(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in text.split("\n") if line.strip()]
 
 
-@shows_errors(lambda: ("",))
+@shows_errors(outputs=2)
 def card(
     prediction: str, answers: str, protocol: str, threshold: float | None, answer_type: str | None
-) -> tuple[str, str]:
+) -> tuple[Any, ...]:
     """Return the HTML of the score, and of the thresholds and protocols; options that do not apply are ignored."""
     rules = get_rules(protocol)
     applicable_type = answer_type if rules.answer_types else None
     applicable_threshold = threshold if isinstance(rules, Protocol) else None
     shown = view(prediction or "", _lines(answers or ""), protocol, applicable_threshold, applicable_type)
-    address = link("answer", prediction=prediction, answers=answers, protocol=protocol, threshold=threshold)
+    address = link(
+        "answer",
+        prediction=prediction,
+        answers=answers,
+        protocol=protocol,
+        threshold=threshold,
+        answer_type=applicable_type,
+    )
     return html("answer.html", found=shown.found, link=address), html("answer_protocols.html", shown=shown)
+
+
+_RULES = {
+    name: (float(rules.threshold) if isinstance(rules, Protocol) else None, rules.answer_types)
+    for name, rules in {**PROTOCOLS, **LEADERBOARDS}.items()
+}
+"""The threshold of each protocol, None if it takes none, and its answer types."""
+
+_ANSWER_TYPES = list(dict.fromkeys(name for _, types in _RULES.values() for name in types))
+
+# Nothing here asks the server, whose answer could come after another choice of the user.
+_THRESHOLD_JS = f"(protocol) => [({json.dumps(_RULES)})[protocol][0]]"
+_ANSWER_TYPE_JS = f"""(protocol, chosen) => {{
+    const types = ({json.dumps(_RULES)})[protocol][1];
+    const value = types.includes(chosen) ? chosen : types[0] ?? null;
+    return [{{ __type__: "update", choices: types.map((name) => [name, name]), value, visible: types.length > 0 }}];
+}}"""
+_LINK_JS = f"""() => {{
+    const rules = {json.dumps(_RULES)}, given = new URLSearchParams(location.search);
+    if (!given.has("answers")) return [];
+    const name = given.get("protocol"), protocol = Object.hasOwn(rules, name) ? name : "standard";
+    const threshold = protocol === name ? parseFloat(given.get("threshold")) : NaN;
+    return [
+        given.get("prediction") ?? "", given.get("answers"), protocol,
+        isNaN(threshold) ? rules[protocol][0] : threshold, given.get("answer_type"),
+    ];
+}}"""
 
 
 def build(page: gr.Blocks) -> None:
     """Add the tab to the page that is open."""
     start = next(iter(ANSWERS.values()))
-    with gr.Row(equal_height=False):
-        with gr.Column(scale=2, min_width=300):
-            prediction = gr.Textbox(start[0], label="Prediction", lines=1, max_lines=6)
-            answers = gr.Textbox(start[1], label="Accepted answers, one per line", lines=3, max_lines=12)
-            protocol = gr.Dropdown(
-                protocol_choices(),
-                value=start[2],
-                label="Protocol",
-                info="With the leaderboards that use it.",
-            )
-            threshold = gr.Number(
-                start[3],  # without a value the browser would show 0 and send it
-                label="Threshold",
-                info="Minimum similarity that counts. Empty: the protocol's.",
-                minimum=0,
-                maximum=1,
-                step=0.05,
-            )
-            answer_type = gr.Dropdown(
-                [], label="Answer type", info="This protocol scores each type by its own rule.", visible=False
-            )
-            fields: list[Any] = [prediction, answers, protocol, threshold, answer_type]
-            example_buttons(ANSWERS, fields[:4])
-        with gr.Column(scale=3, min_width=300):
-            first, more = card(*start, None)
-            result = gr.HTML(first, apply_default_css=False, js_on_load=None)
-    below = gr.HTML(more, apply_default_css=False, js_on_load=None)
-    # Not `input`, which pasted text does not trigger.
-    gr.on(
-        [field.change for field in fields],
-        card,
-        fields,
-        [result, below],
-        show_progress="hidden",
-        trigger_mode="always_last",
-        concurrency_limit=8,
-        api_visibility="private",
-    )
-    protocol.input(_threshold, protocol, threshold, show_progress="hidden", api_visibility="private")
-    protocol.change(_answer_type, protocol, answer_type, show_progress="hidden", api_visibility="private")
-    page.load(_from_link, None, fields[:4], show_progress="hidden", api_visibility="private")
+    first, more = card(*start, None)
+    with gr.Column(elem_classes="area"):
+        with gr.Row(equal_height=False):
+            with gr.Column(scale=2, min_width=300):
+                prediction = gr.Textbox(start[0], label="Prediction", lines=1, max_lines=6)
+                answers = gr.Textbox(start[1], label="Accepted answers, one per line", lines=3, max_lines=12)
+                protocol = gr.Dropdown(
+                    protocol_choices(),
+                    value=start[2],
+                    label="Protocol",
+                    info="With the leaderboards that use it.",
+                )
+                threshold = gr.Number(
+                    start[3],  # without a value the browser would show 0 and send it
+                    label="Threshold",
+                    info="Minimum similarity that counts. Empty: the protocol's.",
+                    minimum=0,
+                    maximum=1,
+                    step=0.05,
+                )
+                answer_type = gr.Dropdown(
+                    _ANSWER_TYPES,
+                    value=None,
+                    label="Answer type",
+                    info="This protocol scores each type by its own rule.",
+                    visible=False,
+                )
+                fields: list[Any] = [prediction, answers, protocol, threshold, answer_type]
+                example_buttons(ANSWERS, fields[:4])
+            with gr.Column(scale=3, min_width=300):
+                result = shown(first)
+        below = shown(more)
+        protocol.change(None, [protocol, answer_type], answer_type, js=_ANSWER_TYPE_JS)
+        protocol.input(None, protocol, threshold, js=_THRESHOLD_JS)
+        page.load(None, None, fields, js=_LINK_JS)
+        area = Area(fields, [result, below], UPDATING, has_result=True)
+    area.run(card, [area.changed.success], show_progress="hidden", concurrency_limit=8)
     api(score_answer, api_name="score_answer", concurrency_limit=8)
 
 
@@ -125,28 +157,3 @@ def protocol_choices(of_trees: bool = False, boards: bool = True) -> list[tuple[
     return choices + [
         (f"{name}: {board.source.partition(',')[0]}", name) for name, board in LEADERBOARDS.items() if boards
     ]
-
-
-def _threshold(protocol: str) -> float | None:
-    """Return the threshold of a protocol; None for a leaderboard, which takes none."""
-    rules = get_rules(protocol)
-    return float(rules.threshold) if isinstance(rules, Protocol) else None
-
-
-def _answer_type(protocol: str) -> Any:
-    types = get_rules(protocol).answer_types
-    return gr.Dropdown(choices=list(types), value=types[0] if types else None, visible=bool(types))
-
-
-def _from_link(request: gr.Request) -> list[Any]:
-    """Return the values that a link carries; without them, the fields stay as they are."""
-    given = request.query_params
-    if "answers" not in given:
-        return [gr.skip()] * 4
-    protocol = given.get("protocol", "standard")
-    try:
-        default = _threshold(protocol)
-        threshold = float(given["threshold"]) if given.get("threshold") else default
-    except ValueError:
-        protocol, threshold = "standard", _threshold("standard")
-    return [given.get("prediction", ""), given["answers"], protocol, threshold]

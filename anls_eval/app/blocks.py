@@ -22,9 +22,15 @@ _TABS = {
     "compare": ("Compare", compare.build),
 }
 
+_TAB_OF_LINK_JS = f"""() => {{
+    const selected = new URLSearchParams(location.search).get("tab");
+    return {[*_TABS, "about"]}.includes(selected) ? [{{ __type__: "update", selected }}] : [];
+}}"""
+
 
 def build() -> gr.Blocks:
     """Build the page with the endpoints of all tabs."""
+    gr.set_static_paths([DOCVQA, DUDE])
     with gr.Blocks(title="ANLS and ANLS*", analytics_enabled=False) as page:
         gr.Markdown(_INTRODUCTION, elem_classes="introduction")
         with gr.Tabs() as tabs:
@@ -33,14 +39,9 @@ def build() -> gr.Blocks:
                     add(page)
             with gr.Tab("About", id="about"):
                 about.build()
-        page.load(_tab_of_link, None, tabs, show_progress="hidden", api_visibility="private")
+        page.load(None, None, tabs, js=_TAB_OF_LINK_JS)
     page.queue(max_size=200, default_concurrency_limit=8)
     return page  # type: ignore[no-any-return]
-
-
-def _tab_of_link(request: gr.Request) -> gr.Tabs:
-    tab = request.query_params.get("tab")
-    return gr.Tabs(selected=tab) if tab in {*_TABS, "about"} else gr.skip()
 
 
 def launch() -> None:
@@ -50,7 +51,6 @@ def launch() -> None:
         theme=_theme(),
         head=f"{_HEAD}<style>{style()}</style>",
         max_file_size=MAX_UPLOAD_BYTES,
-        allowed_paths=[str(DOCVQA), str(DUDE)],
         mcp_server=True,
         run_history=False,
         show_error=False,

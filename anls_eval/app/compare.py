@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from typing import Any
 
 import gradio as gr
@@ -11,7 +10,7 @@ from gradio.events import api
 
 from anls_eval.app.answer import protocol_choices
 from anls_eval.app.controls import (
-    downloads,
+    downloads_folder,
     endpoint_errors,
     example_buttons,
     shows_errors,
@@ -19,9 +18,10 @@ from anls_eval.app.controls import (
     work_on_files,
 )
 from anls_eval.app.examples import COMPARISONS
+from anls_eval.app.limits import MAX_SYSTEMS
+from anls_eval.app.results import UPDATING, Area, outdated, shown
 from anls_eval.app.submission import QUEUE, detected
 from anls_eval.app.tasks import Options, compare, compare_as_json, compare_two, diagnose
-from anls_eval.submission.systems import system_name
 
 
 def compare_submissions(
@@ -49,60 +49,55 @@ def compare_submissions(
         return work_on_files(compare_as_json, given, uploaded(references), Options(protocol=protocol))
 
 
-def _without_result() -> tuple[Any, ...]:
-    choice = gr.Dropdown(choices=[], value=None, visible=False)
-    return "", downloads(), choice, choice, gr.Dropdown(choices=[], value=None)
+FILES_NEEDED = "Upload at least two files of predictions and the file of references, or choose an example."
 
 
-@shows_errors(_without_result)
+@shows_errors(outputs=3)
 def rank(
-    predictions: list[str] | None,
-    references: str | None,
-    protocol: str,
-    progress: gr.Progress = gr.Progress(),  # noqa: B008 - gradio looks for this default
+    predictions: list[str] | None, references: str | None, protocol: str, first: int, second: int
 ) -> tuple[Any, ...]:
-    """Return the HTML of the ranking and of the best pair, the pair's report, and the choices of systems."""
+    """Return the HTML of the ranking and of two systems, and the report on the two."""
     if not predictions or references is None:
-        raise ValueError(
-            "At least two files of predictions and the file of references are needed: upload them, or choose an "
-            "example."
-        )
-    options = Options(protocol=protocol)
-    with tempfile.TemporaryDirectory() as folder:
-        found = work_on_files(compare, predictions, references, options, folder, progress=progress)
-        return (
-            found.ranking,
-            found.pair,
-            downloads([found.report]),
-            gr.Dropdown(choices=found.names, value=found.names[0], visible=True),
-            gr.Dropdown(choices=found.names, value=found.names[1], visible=True),
-            gr.Dropdown(choices=found.names, value=found.names[0]),
-        )
+        raise ValueError(FILES_NEEDED)
+    options, pair = Options(protocol=protocol), (first, second)
+    return tuple(work_on_files(compare, predictions, references, options, pair, downloads_folder()))
 
 
-@shows_errors(lambda: (downloads(),))
+@shows_errors(outputs=2)
 def side_by_side(
-    predictions: list[str] | None, references: str | None, protocol: str, first: str | None, second: str | None
-) -> tuple[str, Any]:
-    """Return the HTML of two systems side by side, and their report."""
-    paths = {system_name(path): path for path in predictions or []}
-    if references is None or first not in paths or second not in paths or first == second:
+    predictions: list[str] | None, references: str | None, protocol: str, first: int, second: int
+) -> tuple[Any, ...]:
+    """Return the HTML of two systems, given by their numbers from 1, 0 for the best, and the report on the two."""
+    if predictions is None or references is None or max(first, second, 2) > len(predictions):
+        raise ValueError(FILES_NEEDED)
+    if first == second > 0:
         raise ValueError("Choose two different systems.")
-    pair = paths[first], paths[second]
-    with tempfile.TemporaryDirectory() as folder:
-        shown, report = work_on_files(compare_two, pair, references, Options(protocol=protocol), folder)
-        return shown, downloads([report])
+    options, pair = Options(protocol=protocol), (first, second)
+    return work_on_files(compare_two, predictions, references, options, pair, downloads_folder())
 
 
-@shows_errors()
-def which_number(predictions: list[str] | None, references: str | None, name: str | None, reported: str) -> str:
-    """Return HTML that says what gives a reported number, for the system with this name or the first."""
-    paths = {system_name(path): path for path in predictions or []}
-    if not paths or references is None:
-        raise ValueError(
-            "A file of predictions and the file of references are needed: upload them, or choose an example."
-        )
-    return work_on_files(diagnose, paths.get(name or "", next(iter(paths.values()))), references, reported or "")
+@shows_errors(outputs=1)
+def which_number(predictions: list[str] | None, references: str | None, system: int, reported: str) -> tuple[Any, ...]:
+    """Return HTML that says what gives a reported number of the system with this number, from 1."""
+    if not predictions or references is None:
+        raise ValueError("Upload a file of predictions and the file of references, or choose an example.")
+    return (work_on_files(diagnose, predictions[system - 1], references, reported or ""),)
+
+
+_SYSTEMS_JS = f"""(files) => {{
+    const names = (files ?? []).slice(0, {MAX_SYSTEMS}).map((file) =>
+        file.path.split("/").pop().replace(/\\.(gz|zst)$/, "").replace(/(?<=.)\\.[^.]*$/, ""));
+    const systems = names.map((name, index) => [name, index + 1]);
+    const update = (choices) => (
+        {{ __type__: "update", choices, value: choices[0]?.[1] ?? 1, visible: names.length > 1 }});
+    return [update([["The best", 0], ...systems]), update([["The second best", 0], ...systems]), update(systems)];
+}}"""
+
+
+def _choice_of_system(label: str, value: int, info: str | None = None) -> gr.Dropdown:
+    """Add a choice of a file by its number from 1; the browser names the choices after the files."""
+    choices = [(str(number), number) for number in range(value, MAX_SYSTEMS + 1)]
+    return gr.Dropdown(choices, value=value, label=label, info=info, visible=False, min_width=300)
 
 
 def build(page: gr.Blocks) -> None:
@@ -114,60 +109,36 @@ def build(page: gr.Blocks) -> None:
     with gr.Row():
         predictions = gr.File(label="Predictions of each system", file_count="multiple", height=150)
         references = gr.File(label="References", height=150)
-    what = gr.HTML(apply_default_css=False, js_on_load=None)
+    files = [predictions, references]
+    with gr.Column(elem_classes="area"):
+        uploads = Area(files, [shown()], UPDATING)
     protocol = gr.Dropdown(
         protocol_choices() + protocol_choices(of_trees=True, boards=False), value="standard", label="Protocol"
     )
     button = gr.Button("Compare", variant="primary")
-    files = [predictions, references]
-    chosen = example_buttons(COMPARISONS, [*files, protocol])
-    ranking = gr.HTML(apply_default_css=False, js_on_load=None)
+    examples = example_buttons(COMPARISONS, [*files, protocol])
+    with gr.Column(elem_classes="area"):
+        ranking = shown()
+        ranked = Area([*files, protocol], [ranking], outdated("Compare"))
     with gr.Row():
-        first = gr.Dropdown([], label="First system", visible=False, min_width=300)
-        second = gr.Dropdown([], label="Second system", visible=False, min_width=300)
-    pair = gr.HTML(apply_default_css=False, js_on_load=None)
-    report = gr.File(label="Report on the two", visible=False, interactive=False)
+        first, second = _choice_of_system("First system", 0), _choice_of_system("Second system", 0)
+    with gr.Column(elem_classes="area"):
+        report = gr.File(label="Report on the two", file_count="multiple", visible=False, interactive=False)
+        pair = Area([*files, protocol, first, second], [shown(), report], outdated("Compare"))
 
     gr.Markdown("## Which number is right?\nA paper reports 0.82 and you get 0.79: find out what was done differently.")
     with gr.Row(equal_height=True):
         reported = gr.Textbox(label="Reported number", placeholder="0.8912 or 89.12", max_length=40, min_width=300)
-        system = gr.Dropdown([], label="System", info="One of those above; by default the first.", min_width=300)
+        system = _choice_of_system("System", 1, "One of those above; by default the first.")
     find = gr.Button("Find out")
-    diagnosis = gr.HTML(apply_default_css=False, js_on_load=None)
+    with gr.Column(elem_classes="area"):
+        diagnosis = shown()
+        diagnosed = Area([*files, system, reported], [diagnosis], outdated("Find out"))
 
-    gr.on(
-        [event for upload in files for event in (upload.upload, upload.clear)],
-        lambda *paths: detected(*paths)[0],
-        files,
-        what,
-        show_progress="hidden",
-        api_visibility="private",
-        trigger_mode="always_last",  # as in the tab of one submission
-        **QUEUE,
-    )
-    predictions.change(_names, predictions, system, show_progress="hidden", api_visibility="private")
-    outputs = [ranking, pair, report, first, second, system]
-    for event in (button.click, *(one.then for one in chosen)):
-        event(rank, [*files, protocol], outputs, show_progress_on=ranking, api_visibility="private", **QUEUE)
-    gr.on(
-        [first.input, second.input],
-        side_by_side,
-        [*files, protocol, first, second],
-        [pair, report],
-        api_visibility="private",
-        **QUEUE,
-    )
-    gr.on(
-        [find.click, reported.submit],
-        which_number,
-        [*files, system, reported],
-        diagnosis,
-        api_visibility="private",
-        **QUEUE,
-    )
+    predictions.change(None, predictions, [first, second, system], js=_SYSTEMS_JS)
+    uploads.run(lambda *paths: detected(*paths)[:1], [uploads.changed.success], show_progress="hidden", **QUEUE)
+    asked = [button.click, *(example.success for example in examples)]
+    pair.run(rank, asked, ranked, show_progress_on=ranking, **QUEUE)
+    pair.run(side_by_side, [first.input, second.input], **QUEUE)
+    diagnosed.run(which_number, [find.click, reported.submit], show_progress_on=diagnosis, **QUEUE)
     api(compare_submissions, api_name="compare_submissions", **QUEUE)
-
-
-def _names(predictions: list[str] | None) -> Any:
-    names = list(dict.fromkeys(map(system_name, predictions or [])))
-    return gr.Dropdown(choices=names, value=names[0] if names else None)

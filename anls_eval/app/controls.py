@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import gradio as gr
-from gradio.processing_utils import save_base64_to_cache, save_file_to_cache, ssrf_protected_download
+from gradio.processing_utils import save_base64_to_cache, ssrf_protected_download
 from gradio.utils import get_upload_folder
 
 from anls_eval.app import child
 from anls_eval.app.limits import SUBMISSION_SECONDS
 from anls_eval.app.page import alert
+from anls_eval.app.results import Handler, as_sent
 from anls_eval.errors import AnlsError
 
 _MAX_LINK_CHARACTERS = 4_000
 
-_Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
-
 
 _LABELS = {"protocol": "Protocol", "threshold": "Threshold", "dataset_id": "Dataset on the Hub"}
 
@@ -64,22 +64,19 @@ def endpoint_errors() -> Iterator[None]:
         raise gr.Error(message, print_exception=False) from None
 
 
-def shows_errors(
-    other_outputs: Callable[[], tuple[Any, ...]] = tuple, choices: Mapping[str, str] | None = None
-) -> Callable[[Callable[_Arguments, _Result]], Callable[_Arguments, _Result]]:
-    """Decorate an event handler: it shows a ValueError in its first output and sets the others to these.
+def shows_errors(outputs: int, choices: Mapping[str, str] | None = None) -> Callable[[Handler], Handler]:
+    """Decorate a handler of this many outputs: the first shows a ValueError, and the others are empty.
 
     `choices` are the labels of the tab's controls that set other options, for `in_page_words`.
     """
 
-    def decorate(handler: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    def decorate(handler: Handler) -> Handler:
         @functools.wraps(handler)
-        def guarded(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+        def guarded(*arguments: Any) -> tuple[Any, ...]:
             try:
-                return handler(*arguments, **options)
+                return handler(*arguments)
             except ValueError as error:
-                message, others = alert(in_page_words(error, choices)), other_outputs()
-                return cast(_Result, (message, *others) if others else message)
+                return alert(in_page_words(error, choices)), *[""] * (outputs - 1)
 
         return guarded
 
@@ -91,13 +88,12 @@ def work_on_files(
     predictions: str | Sequence[str],
     references: str | None,
     *options: Any,
-    progress: gr.Progress | None = None,
 ) -> _Result:
     """Run a task on uploaded files in a separate process; errors name the files without their folders."""
+    progress = gr.Progress()
 
     def show(share: float, what: str) -> None:
-        if progress is not None:
-            progress(share, desc=what)
+        progress(share, desc=what)
 
     try:
         return child.run(task, predictions, references, *options, seconds=SUBMISSION_SECONDS, on_progress=show)
@@ -126,25 +122,25 @@ def uploaded(file: Any, number: int = 1) -> str:
         raise ValueError(f"{file[:200]} cannot be fetched: {error}") from None
 
 
-def downloads(paths: Sequence[str] = ()) -> Any:
-    """Return a `gr.File` with copies of these files, hidden without any; the originals may be deleted."""
-    copies = [save_file_to_cache(path, get_upload_folder()) for path in paths]
-    return gr.File(value=copies or None, visible=bool(copies))
+def downloads_folder() -> str:
+    """Return a new folder whose files users can download until they are deleted as old."""
+    return tempfile.mkdtemp(dir=get_upload_folder())
 
 
 def example_buttons(examples: Mapping[str, Sequence[Any]], fields: Sequence[Any]) -> list[Any]:
-    """Add a button for each example that puts its values into the fields; return the click events."""
+    """Add a button for each example that puts its values into the fields; return the click events.
+
+    The values are on the page: an answer of the server could come after another choice of the user.
+    """
     gr.Markdown("Examples", elem_classes="examples-label")
     with gr.Row(elem_classes="examples"):
         buttons = [gr.Button(name, size="sm", min_width=80) for name in examples]
+    values = [list(map(as_sent, fields, example)) for example in examples.values()]
+    source = gr.JSON(values, visible=False)
     return [
-        button.click(_giving(values), None, list(fields), show_progress="hidden", api_visibility="private")
-        for button, values in zip(buttons, examples.values(), strict=True)
+        button.click(None, source, list(fields), js=f"(examples) => examples[{number}]")
+        for number, button in enumerate(buttons)
     ]
-
-
-def _giving(values: Sequence[Any]) -> Callable[[], list[Any]]:
-    return lambda: list(values)
 
 
 def link(tab: str, **fields: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import gradio as gr
@@ -13,6 +14,7 @@ from anls_eval.app.controls import endpoint_errors, example_buttons, link, shows
 from anls_eval.app.examples import DOCUMENTS
 from anls_eval.app.limits import DOCUMENT_SECONDS, check_tree
 from anls_eval.app.page import html
+from anls_eval.app.results import UPDATING, Area, shown
 from anls_eval.app.tree_view import ScoredDocument, score
 
 _HELP = """Both sides are JSON or a Python literal. Lists match in any order. If the reference accepts several values,
@@ -55,12 +57,23 @@ def _scored(prediction: Any, reference: Any, protocol: str) -> ScoredDocument:
     return child.run(score, prediction, reference, protocol, seconds=DOCUMENT_SECONDS)
 
 
-@shows_errors(lambda: (gr.skip(),))
-def card(prediction: str, reference: str, protocol: str) -> tuple[str, Any]:
+@shows_errors(outputs=2)
+def card(prediction: str, reference: str, protocol: str) -> tuple[Any, ...]:
     """Return the HTML of the score, and the closest reference."""
     found = _scored(prediction or "", reference or "", protocol)
     address = link("document", prediction=prediction, reference=reference, protocol=protocol)
     return found.shown + html("link.html", link=address), found.closest
+
+
+_QUEUE: dict[str, Any] = {"concurrency_limit": 2, "concurrency_id": "documents"}
+_PROTOCOLS = protocol_choices(of_trees=True, boards=False)
+
+_LINK_JS = f"""() => {{
+    const given = new URLSearchParams(location.search), name = given.get("protocol");
+    if (!given.has("reference")) return [];
+    const protocol = {json.dumps([name for _, name in _PROTOCOLS])}.includes(name) ? name : undefined;
+    return [given.get("prediction") ?? "", given.get("reference"), protocol];
+}}"""
 
 
 def build(page: gr.Blocks) -> None:
@@ -72,7 +85,7 @@ def build(page: gr.Blocks) -> None:
         prediction = gr.Code(start[0], label="Prediction", language="json", lines=14, max_lines=28, wrap_lines=True)
     with gr.Row():
         protocol = gr.Dropdown(
-            protocol_choices(of_trees=True, boards=False),
+            _PROTOCOLS,
             value=start[2],
             label="Protocol",
             info="anls_star follows the released code, anls_star_paper the printed formula.",
@@ -80,35 +93,18 @@ def build(page: gr.Blocks) -> None:
         with gr.Column():
             fields: list[Any] = [prediction, reference, protocol]
             example_buttons(DOCUMENTS, fields)
-    result = gr.HTML(apply_default_css=False, js_on_load=None)
-    closest = gr.Code(
-        label="Closest reference: alternatives chosen, lists in the order of the prediction",
-        language="json",
-        interactive=False,
-        buttons=["copy"],
-        max_lines=20,
-        wrap_lines=True,
-    )
-    gr.on(
-        [page.load, *(field.change for field in fields)],
-        card,
-        fields,
-        [result, closest],
-        show_progress="hidden",
-        trigger_mode="always_last",
-        concurrency_limit=2,
-        concurrency_id="documents",
-        api_visibility="private",
-    )
-    page.load(_from_link, None, fields, show_progress="hidden", api_visibility="private")
-    api(score_document, api_name="score_document", concurrency_limit=2, concurrency_id="documents")
-
-
-def _from_link(request: gr.Request) -> list[Any]:
-    """Return the values that a link carries; without them, the fields stay as they are."""
-    given = request.query_params
-    if "reference" not in given:
-        return [gr.skip()] * 3
-    protocol = given.get("protocol", "")
-    is_known = protocol in {name for _, name in protocol_choices(of_trees=True, boards=False)}
-    return [given.get("prediction", ""), given["reference"], protocol if is_known else gr.skip()]
+    with gr.Column(elem_classes="area"):
+        result = shown()
+        closest = gr.Code(
+            label="Closest reference: alternatives chosen, lists in the order of the prediction",
+            language="json",
+            interactive=False,
+            buttons=["copy"],
+            max_lines=20,
+            wrap_lines=True,
+            elem_classes="result",
+        )
+        page.load(None, None, fields, js=_LINK_JS)
+        area = Area(fields, [result, closest], UPDATING)
+    area.run(card, [page.load, area.changed.success], show_progress="hidden", **_QUEUE)
+    api(score_document, api_name="score_document", **_QUEUE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from typing import Any
 
 import gradio as gr
@@ -11,7 +10,7 @@ from gradio.events import api
 
 from anls_eval.app.answer import protocol_choices
 from anls_eval.app.controls import (
-    downloads,
+    downloads_folder,
     endpoint_errors,
     example_buttons,
     shows_errors,
@@ -19,6 +18,7 @@ from anls_eval.app.controls import (
     work_on_files,
 )
 from anls_eval.app.examples import SUBMISSIONS
+from anls_eval.app.results import UPDATING, Area, outdated, shown
 from anls_eval.app.tasks import Options, inspect, report, score_as_json
 
 QUEUE: dict[str, Any] = {"concurrency_id": "submissions", "concurrency_limit": 2}
@@ -47,21 +47,18 @@ def score_submission(
         return work_on_files(score_as_json, given, expected, Options(protocol=protocol))
 
 
-@shows_errors(lambda: (gr.Dropdown(choices=[], value=[]),))
-def detected(predictions: str | list[str] | None, references: str | None) -> tuple[str, Any]:
+@shows_errors(outputs=2)
+def detected(predictions: str | list[str] | None, references: str | None) -> tuple[Any, ...]:
     """Return HTML that says what the uploaded files are, and the columns to break a score down by."""
-    paths = [predictions] if isinstance(predictions, str) else predictions or []
-    if not paths:
-        return "", gr.Dropdown(choices=[], value=[])
-    found = work_on_files(inspect, paths, references)
-    return found.shown, gr.Dropdown(choices=found.columns)
+    paths = [predictions] if isinstance(predictions, str) else predictions
+    return tuple(work_on_files(inspect, paths, references)) if paths else ("", [])
 
 
 ZERO = "Score questions without a prediction 0"
 IGNORE = "Ignore predictions without a question"
 
 
-@shows_errors(lambda: ("", downloads()), {"missing": ZERO, "unknown": IGNORE})
+@shows_errors(3, {"missing": ZERO, "unknown": IGNORE})
 def score_and_report(
     predictions: str | None,
     references: str | None,
@@ -72,8 +69,7 @@ def score_and_report(
     ignore_unknown: bool,
     dataset_id: str | None,
     task_id: str | None,
-    progress: gr.Progress = gr.Progress(),  # noqa: B008 - gradio looks for this default
-) -> tuple[str, str, Any]:
+) -> tuple[Any, ...]:
     """Return the HTML of the score and of the report, and the files to download."""
     if predictions is None:
         raise ValueError("There is no file of predictions: upload one, or choose an example.")
@@ -86,9 +82,7 @@ def score_and_report(
     )
     hub = (dataset_id or "").strip(), (task_id or "").strip()
     target = hub if any(hub) else None
-    with tempfile.TemporaryDirectory() as folder:
-        found = work_on_files(report, predictions, references, options, target, folder, progress=progress)
-        return found.summary, found.report, downloads(found.files)
+    return tuple(work_on_files(report, predictions, references, options, target, downloads_folder()))
 
 
 def build(page: gr.Blocks) -> None:
@@ -100,7 +94,8 @@ def build(page: gr.Blocks) -> None:
     with gr.Row():
         predictions = gr.File(label="Predictions", height=120)
         references = gr.File(label="References, if they are in a separate file", height=120)
-    what = gr.HTML(apply_default_css=False, js_on_load=None)
+    with gr.Column(elem_classes="area") as place:
+        what = shown()
     with gr.Row(equal_height=False):
         protocol = gr.Dropdown(
             protocol_choices() + protocol_choices(of_trees=True, boards=False),
@@ -127,25 +122,19 @@ def build(page: gr.Blocks) -> None:
             )
             task_id = gr.Textbox(label="Task in that dataset", info="Such as docvqa_val.")
     button = gr.Button("Score", variant="primary")
-    chosen = example_buttons(SUBMISSIONS, [predictions, references, protocol, by])
-    summary = gr.HTML(apply_default_css=False, js_on_load=None)
-    files = gr.File(label="Downloads", file_count="multiple", visible=False, interactive=False)
-    shown = gr.HTML(apply_default_css=False, js_on_load=None)
-    fields = [predictions, references, protocol, threshold, by, zero, ignore, dataset_id, task_id]
-    outputs = [summary, shown, files]
-    gr.on(
-        [event for upload in (predictions, references) for event in (upload.upload, upload.clear)],
-        detected,
-        [predictions, references],
-        [what, by],
-        show_progress="hidden",
-        api_visibility="private",
-        trigger_mode="always_last",  # so that the result for fewer files cannot come last
-        **QUEUE,
-    )
-    button.click(score_and_report, fields, outputs, show_progress_on=summary, api_visibility="private", **QUEUE)
-    for event in chosen:
-        event.then(score_and_report, fields, outputs, show_progress_on=summary, api_visibility="private", **QUEUE).then(
-            detected, [predictions, references], [what, by], show_progress="hidden", api_visibility="private"
+    examples = example_buttons(SUBMISSIONS, [predictions, references, protocol, by])
+    with gr.Column(elem_classes="area"):
+        summary = shown()
+        files = gr.File(
+            label="Downloads", file_count="multiple", visible=False, interactive=False, elem_classes="result"
         )
+        report_frame = shown()
+        fields = [predictions, references, protocol, threshold, by, zero, ignore, dataset_id, task_id]
+        area = Area(fields, [summary, report_frame, files], outdated("Score"))
+    asked = [button.click, *(example.success for example in examples)]
+    area.run(score_and_report, asked, show_progress_on=summary, **QUEUE)
+    with place:
+        uploads = Area([predictions, references], [what, by], UPDATING)
+    predictions.clear(None, None, by, js="() => [[]]")
+    uploads.run(detected, [uploads.changed.success], show_progress="hidden", **QUEUE)
     api(score_submission, api_name="score_submission", **QUEUE)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from anls_eval.analysis.diagnosis import diagnose as find_causes
 from anls_eval.app.child import Progress
 from anls_eval.app.limits import MAX_SYSTEMS, MAX_UNPACKED_BYTES, check_questions
-from anls_eval.app.page import html
+from anls_eval.app.page import alert, html
 from anls_eval.files import Reader, open_predictions, open_references, write_rows
 from anls_eval.report import System, read_system
 from anls_eval.report.content import collect
@@ -147,35 +147,49 @@ def compare_as_json(
 
 
 class Compared(NamedTuple):
-    """A ranking and its two best systems side by side, as HTML, all names, best first, and the pair's report file."""
+    """A ranking and two of its systems side by side, as HTML, and the report on the two."""
 
     ranking: str
     pair: str
-    names: list[str]
-    report: str
+    report: list[str]
 
 
 def compare(
-    predictions: Sequence[str], references: str, options: Options, folder: str, report_progress: Progress
+    predictions: Sequence[str],
+    references: str,
+    options: Options,
+    pair: tuple[int, int],
+    folder: str,
+    report_progress: Progress,
 ) -> Compared:
-    """Rank systems, and write a report on the two best into the folder."""
+    """Rank systems, and compare two, as `compare_two` does."""
     found = _systems(predictions, references, options, report_progress)
     report_progress(0.4, "testing each pair")
-    ranking = found.rank()
-    names = [system.name for system in ranking.systems]
-    report_progress(0.9, "comparing the two best")
-    shown = html("ranking.html", ranking=ranking, notes=found.notes, signature=found.signature)
-    pair, path = _pair(found, names[0], names[1], folder)
-    return Compared(shown, pair, names, path)
+    ranking = html("ranking.html", ranking=found.rank(), notes=found.notes, signature=found.signature)
+    report_progress(0.9, "comparing two systems")
+    return Compared(ranking, *_pair(found, _names(found, pair), folder))
 
 
 def compare_two(
-    predictions: tuple[str, str], references: str, options: Options, folder: str, report_progress: Progress
-) -> tuple[str, str]:
-    """Return the HTML of two systems side by side, and the path of their report in the folder."""
+    predictions: Sequence[str],
+    references: str,
+    options: Options,
+    pair: tuple[int, int],
+    folder: str,
+    report_progress: Progress,
+) -> tuple[str, list[str]]:
+    """Return the HTML of two systems, given by their numbers from 1, 0 for the best, and write their report."""
+    if 0 not in pair:
+        predictions, pair = [predictions[number - 1] for number in dict.fromkeys(pair)], (1, 2)
     found = _systems(predictions, references, options, report_progress)
-    first, second = map(system_name, predictions)
-    return _pair(found, first, second, folder)
+    return _pair(found, _names(found, pair), folder)
+
+
+def _names(found: ScoredSystems, pair: tuple[int, int]) -> list[str]:
+    """Return the names of two systems; 0 stands for the best as the first one and for the second best as the second."""
+    names = list(found.systems)
+    best = sorted(names, key=lambda name: (-found.systems[name].submission.score, name))
+    return [names[number - 1] if number else best[place] for place, number in enumerate(pair)]
 
 
 def _systems(predictions: Sequence[str], references: str, options: Options, report_progress: Progress) -> ScoredSystems:
@@ -191,12 +205,14 @@ def _systems(predictions: Sequence[str], references: str, options: Options, repo
     return score_systems(predictions, expected, open_system=open_system, measure=True, **options.rules)
 
 
-def _pair(found: ScoredSystems, first: str, second: str, folder: str) -> tuple[str, str]:
-    systems = [System(name=name, scored=found.systems[name]) for name in (first, second)]
+def _pair(found: ScoredSystems, names: Sequence[str], folder: str) -> tuple[str, list[str]]:
+    if names[0] == names[1]:
+        return alert("Choose two different systems."), []
+    systems = [System(name=name, scored=found.systems[name]) for name in names]
     content = collect(*systems, date=_today())
     path = Path(folder) / "report.html"
     path.write_text(render(content), encoding="utf-8", newline="\n")
-    return html("pair.html", versus=content.versus, of_trees=content.trees is not None), str(path)
+    return html("pair.html", versus=content.versus, of_trees=content.trees is not None), [str(path)]
 
 
 # A reported number

@@ -476,7 +476,6 @@ def _submission_tab(random: Random, folder: Path) -> str:
 
 def _compare_tab(random: Random, folder: Path) -> str:
     from anls_eval.app import compare
-    from anls_eval.submission.systems import system_name
 
     predictions, references = _uploads(random, folder)
     (folder / "other").write_bytes(Path(predictions).read_bytes())
@@ -490,10 +489,10 @@ def _compare_tab(random: Random, folder: Path) -> str:
         return _endpoint(compare.compare_submissions, files, _file_data(random, references), name)
     if kind < 0.5:
         reported = random.choice(("0.5", "87.31", "1e-999999999", draws.text(random)))
-        return _shown([compare.which_number(paths, references, random.choice((None, "other")), reported)])
+        return _shown(compare.which_number(paths, references, random.choice((1, 2)), reported))
     if kind < 0.7:
-        return _shown(compare.side_by_side(paths, references, name, *map(system_name, paths))[:1])
-    return _shown(compare.rank(paths, references, name)[:2])
+        return _shown(compare.side_by_side(paths, references, name, *random.choice(((1, 2), (0, 1), (0, 0))))[:1])
+    return _shown(compare.rank(paths, references, name, 0, 0)[:2])
 
 
 def _uploads(random: Random, folder: Path) -> tuple[str, str]:
