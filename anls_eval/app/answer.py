@@ -114,10 +114,7 @@ def build(page: gr.Blocks) -> None:
                 prediction = gr.Textbox(start[0], label="Prediction", lines=1, max_lines=6)
                 answers = gr.Textbox(start[1], label="Accepted answers, one per line", lines=3, max_lines=12)
                 protocol = gr.Dropdown(
-                    protocol_choices(),
-                    value=start[2],
-                    label="Protocol",
-                    info="With the leaderboards that use it.",
+                    protocol_choices(), value=start[2], label="Protocol", info="With the leaderboards that use it."
                 )
                 threshold = gr.Number(
                     start[3],  # without a value the browser would show 0 and send it

@@ -67,13 +67,7 @@ def explain(
 def view(
     prediction: str, answers: list[str], protocol: str, threshold: float | None, answer_type: str | None
 ) -> AnswerView:
-    """Collect what the page shows of an answer; takes and refuses what `explain` does.
-
-    Example:
-        >>> shown = view("ab", ["ac"], "standard", None, None)
-        >>> next((row.name, row.score, row.why) for row in shown.protocols if row.name == "paper")
-        ('paper', 0.0, 'a similarity counts only above 0.5; exactly 0.5 gives 0')
-    """
+    """Collect what the page shows of an answer; takes and refuses what `explain` does."""
     found = explain(prediction, answers, protocol, threshold, answer_type)
     rules_or_board = get_rules(protocol, threshold)
     chosen = rules_or_board if isinstance(rules_or_board, Protocol) else None

@@ -15,11 +15,8 @@ from typing import Any, TypeVar
 from anls_eval.app.limits import SUGGEST_COMMAND_LINE
 from anls_eval.errors import AnlsError, located
 
-Progress = Callable[[float, str], None]
-"""Takes the share that is done, from 0 to 1, and what is being done."""
-
+Progress = Callable[[float, str], None]  # takes the share that is done, from 0 to 1, and what is being done
 MAX_MEMORY_BYTES = 6 << 30
-
 _Result = TypeVar("_Result")
 # Each process is forked from one that has only imported this: within milliseconds, and without the app's threads.
 _processes = multiprocessing.get_context("forkserver")
@@ -29,10 +26,7 @@ _processes.set_forkserver_preload(["anls_eval.app.tree_view", "anls_eval.app.tas
 def run(
     task: Callable[..., _Result], *arguments: Any, seconds: float, on_progress: Progress = lambda share, what: None
 ) -> _Result:
-    """Run a function of a module in a separate process; it takes the arguments, which are pickled, and a `Progress`.
-
-    Raises an `AnlsError` if the task raises a ValueError, TypeError or OSError, exceeds the time limit, or crashes.
-    """
+    """Run a function of a module in a separate process; an `AnlsError` says how it failed or exceeded its time."""
     receiving, sending = _processes.Pipe(duplex=False)
     process = _processes.Process(target=_work, args=(sending, task, arguments), daemon=True)
     process.start()
@@ -67,14 +61,11 @@ def _work(sending: Connection, task: Callable[..., Any], arguments: tuple[Any, .
 
 
 def prepare() -> None:
-    """Start the process that the others are forked from, so that the first user does not wait for it.
-
-    It is a new Python, which is told where this package is, so that it cannot find another one of the same name.
-    """
+    """Start the process that the others are forked from, so that the first user does not wait for it."""
+    # It is a new Python, which must not find another package of the same name.
     root = str(Path(__file__).parent.parent.parent)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     threading.Thread(target=run, args=(_nothing,), kwargs={"seconds": 60}, daemon=True).start()
 
 
-def _nothing(report_progress: Progress) -> None:
-    pass
+def _nothing(report_progress: Progress) -> None: ...

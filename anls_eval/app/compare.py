@@ -9,14 +9,7 @@ from gradio import FileData
 from gradio.events import api
 
 from anls_eval.app.answer import protocol_choices
-from anls_eval.app.controls import (
-    downloads_folder,
-    endpoint_errors,
-    example_buttons,
-    shows_errors,
-    uploaded,
-    work_on_files,
-)
+from anls_eval.app.controls import endpoint_errors, example_buttons, new_folder, shows_errors, uploaded, work_on_files
 from anls_eval.app.examples import COMPARISONS
 from anls_eval.app.limits import MAX_SYSTEMS
 from anls_eval.app.results import UPDATING, Area, outdated, shown
@@ -60,7 +53,7 @@ def rank(
     if not predictions or references is None:
         raise ValueError(FILES_NEEDED)
     options, pair = Options(protocol=protocol), (first, second)
-    return tuple(work_on_files(compare, predictions, references, options, pair, downloads_folder()))
+    return work_on_files(compare, predictions, references, options, pair, new_folder())
 
 
 @shows_errors(outputs=2)
@@ -73,7 +66,7 @@ def side_by_side(
     if first == second > 0:
         raise ValueError("Choose two different systems.")
     options, pair = Options(protocol=protocol), (first, second)
-    return work_on_files(compare_two, predictions, references, options, pair, downloads_folder())
+    return work_on_files(compare_two, predictions, references, options, pair, new_folder())
 
 
 @shows_errors(outputs=1)

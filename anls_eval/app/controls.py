@@ -23,15 +23,11 @@ from anls_eval.errors import AnlsError
 _MAX_LINK_CHARACTERS = 4_000
 
 _Result = TypeVar("_Result")
-
 _LABELS = {"protocol": "Protocol", "threshold": "Threshold", "dataset_id": "Dataset on the Hub"}
 
 
 def in_page_words(error: Exception, choices: Mapping[str, str] | None = None) -> str:
-    """Return the message of an error with options as the page labels them, and only remedies that the page has.
-
-    `choices` are the labels of the tab's further controls, by the option that they set.
-    """
+    """Return the message of an error in the words of the page; `choices` label the tab's further controls by option."""
     labels = _LABELS | dict(choices or {})
 
     def words(option: str, value: object) -> str | None:
@@ -65,10 +61,7 @@ def endpoint_errors() -> Iterator[None]:
 
 
 def shows_errors(outputs: int, choices: Mapping[str, str] | None = None) -> Callable[[Handler], Handler]:
-    """Decorate a handler of this many outputs: the first shows a ValueError, and the others are empty.
-
-    `choices` are the labels of the tab's controls that set other options, for `in_page_words`.
-    """
+    """Let a handler of this many outputs show a ValueError in the first; `choices` are for `in_page_words`."""
 
     def decorate(handler: Handler) -> Handler:
         @functools.wraps(handler)
@@ -84,19 +77,19 @@ def shows_errors(outputs: int, choices: Mapping[str, str] | None = None) -> Call
 
 
 def work_on_files(
-    task: Callable[..., _Result],
-    predictions: str | Sequence[str],
-    references: str | None,
-    *options: Any,
+    task: Callable[..., _Result], predictions: str | Sequence[str], references: str | None, *options: Any
 ) -> _Result:
     """Run a task on uploaded files in a separate process; errors name the files without their folders."""
     progress = gr.Progress()
-
-    def show(share: float, what: str) -> None:
-        progress(share, desc=what)
-
     try:
-        return child.run(task, predictions, references, *options, seconds=SUBMISSION_SECONDS, on_progress=show)
+        return child.run(
+            task,
+            predictions,
+            references,
+            *options,
+            seconds=SUBMISSION_SECONDS,
+            on_progress=lambda share, what: progress(share, desc=what),
+        )
     except AnlsError as error:
         paths = (predictions, references) if isinstance(predictions, str) else (*predictions, references)
         for path in filter(None, paths):
@@ -105,16 +98,12 @@ def work_on_files(
 
 
 def uploaded(file: Any, number: int = 1) -> str:
-    """Return the path of a file that an endpoint received: an upload, or an address, which is fetched.
-
-    Gradio itself fetches the addresses that programs send through MCP, except those in a list. The number names a file
-    that has no name.
-    """
+    """Return the path of a file that an endpoint received; the number names a file that has no name."""
     if isinstance(file, dict) and file.get("meta") == {"_type": "gradio.FileData"}:
         return str(file["path"])  # gradio has refused all files that were not uploaded
     if not isinstance(file, str) or not file.startswith(("https:", "http:", "data:")):
         raise ValueError("expected an uploaded file, or the address of one")
-    try:
+    try:  # gradio fetches the addresses that programs send through MCP, except those in a list
         if file.startswith("data:"):
             return save_base64_to_cache(file, get_upload_folder(), f"file-{number}")
         return ssrf_protected_download(file, get_upload_folder())
@@ -122,21 +111,20 @@ def uploaded(file: Any, number: int = 1) -> str:
         raise ValueError(f"{file[:200]} cannot be fetched: {error}") from None
 
 
-def downloads_folder() -> str:
+def new_folder() -> str:
     """Return a new folder whose files users can download until they are deleted as old."""
-    return tempfile.mkdtemp(dir=get_upload_folder())
+    folder = Path(get_upload_folder())
+    folder.mkdir(parents=True, exist_ok=True)
+    return tempfile.mkdtemp(dir=folder)
 
 
 def example_buttons(examples: Mapping[str, Sequence[Any]], fields: Sequence[Any]) -> list[Any]:
-    """Add a button for each example that puts its values into the fields; return the click events.
-
-    The values are on the page: an answer of the server could come after another choice of the user.
-    """
+    """Add a button for each example that puts its values into the fields; return the click events."""
     gr.Markdown("Examples", elem_classes="examples-label")
     with gr.Row(elem_classes="examples"):
         buttons = [gr.Button(name, size="sm", min_width=80) for name in examples]
     values = [list(map(as_sent, fields, example)) for example in examples.values()]
-    source = gr.JSON(values, visible=False)
+    source = gr.JSON(values, visible=False)  # on the page: the server could answer after another choice of the user
     return [
         button.click(None, source, list(fields), js=f"(examples) => examples[{number}]")
         for number, button in enumerate(buttons)
@@ -144,12 +132,7 @@ def example_buttons(examples: Mapping[str, Sequence[Any]], fields: Sequence[Any]
 
 
 def link(tab: str, **fields: Any) -> str:
-    """Return the address that opens a tab with these values, or "" if it is too long for browsers.
-
-    Example:
-        >>> link("answer", prediction="a b", threshold=None)
-        '?tab=answer&prediction=a+b'
-    """
+    """Return the address that opens a tab with these values, or "" if it is too long for browsers."""
     try:
         address = "?" + urlencode({"tab": tab, **{name: value for name, value in fields.items() if value is not None}})
     except UnicodeEncodeError:  # a lone surrogate, which no address can hold

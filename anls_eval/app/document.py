@@ -15,7 +15,7 @@ from anls_eval.app.examples import DOCUMENTS
 from anls_eval.app.limits import DOCUMENT_SECONDS, check_tree
 from anls_eval.app.page import html
 from anls_eval.app.results import UPDATING, Area, shown
-from anls_eval.app.tree_view import ScoredDocument, score
+from anls_eval.app.tree_view import score
 
 _HELP = """Both sides are JSON or a Python literal. Lists match in any order. If the reference accepts several values,
 write `{"$one_of": ["2025-01-15", "15 January 2025"]}`, or a tuple in Python. In an editor, Esc and then Tab moves to
@@ -48,10 +48,10 @@ def score_document(
         0.4
     """
     with endpoint_errors():
-        return _scored(prediction, reference, protocol).plain
+        return _scored(prediction, reference, protocol)[0]
 
 
-def _scored(prediction: Any, reference: Any, protocol: str) -> ScoredDocument:
+def _scored(prediction: Any, reference: Any, protocol: str) -> tuple[dict[str, Any], str, str]:
     for side, name in (prediction, "the prediction"), (reference, "the reference"):
         check_tree(side, name)  # a deep one cannot be sent to another process
     return child.run(score, prediction, reference, protocol, seconds=DOCUMENT_SECONDS)
@@ -60,9 +60,9 @@ def _scored(prediction: Any, reference: Any, protocol: str) -> ScoredDocument:
 @shows_errors(outputs=2)
 def card(prediction: str, reference: str, protocol: str) -> tuple[Any, ...]:
     """Return the HTML of the score, and the closest reference."""
-    found = _scored(prediction or "", reference or "", protocol)
+    _, shown_score, closest = _scored(prediction or "", reference or "", protocol)
     address = link("document", prediction=prediction, reference=reference, protocol=protocol)
-    return found.shown + html("link.html", link=address), found.closest
+    return shown_score + html("link.html", link=address), closest
 
 
 _QUEUE: dict[str, Any] = {"concurrency_limit": 2, "concurrency_id": "documents"}

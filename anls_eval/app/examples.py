@@ -6,9 +6,7 @@ from pathlib import Path
 
 _EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
-DOCVQA = _EXAMPLES / "docvqa"
-"""Real runs of six models on the first 1,000 questions of SP-DocVQA val."""
-
+DOCVQA = _EXAMPLES / "docvqa"  # real runs of six models on the first 1,000 questions of SP-DocVQA val
 DUDE = _EXAMPLES / "dude"
 
 _COCA_COLA = "Coca Cola\nCoca Cola Company"

@@ -4,34 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-MAX_CHARACTERS = 20_000
-"""In a prediction, and in all of its answers together: their alignment needs memory by the product of both."""
-
+MAX_CHARACTERS = 20_000  # in a prediction, and in all its answers: aligning them needs memory by the product of both
 MAX_ANSWERS = 200
-
-MAX_JSON_CHARACTERS = 500_000
-"""Of one document."""
-
-MAX_VALUES = 5_000
-"""In one document: every item of a list is compared with every item of its partner."""
-
+MAX_JSON_CHARACTERS = 500_000  # in one document
+MAX_VALUES = 5_000  # in one document: every item of a list is compared with every item of its partner
 MAX_DEPTH = 100
-
-MAX_UPLOAD_BYTES = 50_000_000
-"""Of one file as it is sent."""
-
-MAX_UNPACKED_BYTES = 200_000_000
-"""Of one file after decompression."""
-
+MAX_UPLOAD_BYTES = 50_000_000  # in one file as it is sent
+MAX_UNPACKED_BYTES = 200_000_000  # in one file after decompression
 MAX_QUESTIONS = 200_000
-
-MAX_SYSTEMS = 12
-"""In one comparison: every pair is tested."""
-
+MAX_SYSTEMS = 12  # in one comparison: every pair is tested
 DOCUMENT_SECONDS = 20
-
 SUBMISSION_SECONDS = 180
-
 SUGGEST_COMMAND_LINE = "The command line has no such limit: pip install '.[eval]' in a clone of this Space."
 
 
@@ -49,16 +32,7 @@ def check_text(prediction: str, answers: list[str]) -> None:
 
 
 def check_tree(tree: Any, name: str) -> None:
-    """Raise a ValueError for a document that is too deep or too large.
-
-    Example:
-        >>> check_tree({"a": [1, 2]}, "the prediction")
-        >>> check_tree([0] * 5_001, "the prediction")
-        Traceback (most recent call last):
-        ...
-        ValueError: the prediction has more than 5,000 values, the limit here. The command line has no such limit: \
-pip install '.[eval]' in a clone of this Space.
-    """
+    """Raise a ValueError for a document that is too deep or too large."""
     level, count = [tree], 0
     for _ in range(MAX_DEPTH):
         count += len(level)

@@ -14,20 +14,13 @@ from anls_eval.report.render import environment
 
 
 def html(name: str, /, **values: Any) -> str:
-    """Render a template of this package, which can use the figures, filters and macros of the report.
-
-    All text is escaped here and not by a template of `gr.HTML`, which would run ``${...}`` in a text as JavaScript.
-    """
+    """Render a template of this package, with all texts escaped."""
+    # Not by a template of gr.HTML, which would run `${...}` in a text as JavaScript.
     return _templates().get_template(name).render(figures=figures, **values)
 
 
 def alert(message: str) -> str:
-    """Return the HTML of an error message.
-
-    Example:
-        >>> alert("<b>")
-        '<div class="found"><p role="alert" class="note wrong">&lt;b&gt;</p></div>'
-    """
+    """Return the HTML of an error message."""
     return html("alert.html", message=message)
 
 
@@ -38,10 +31,8 @@ def _templates() -> jinja2.Environment:
 
 
 def style() -> str:
-    """Return the style sheet: the report's, for everything in ``.found``, and the app's.
-
-    The report follows the browser's colour scheme; the app, where users can choose, has a class for the dark one.
-    """
+    """Return the style sheet: the report's, for everything in ``.found``, and the app's."""
+    # The report follows the browser's colour scheme; the app, where users can choose, has a class for the dark one.
     report, app = (
         (resources.files(f"anls_eval.{room}") / "templates" / "style.css").read_text(encoding="utf-8")
         for room in ("report", "app")

@@ -16,10 +16,7 @@ Handler = Callable[..., tuple[Any, ...]]
 UPDATING = "Updating\u2026"
 FAILED = "The server could not answer. Try again."
 
-_SHOW = """(answer, ...fields) => !answer ? []
-    : answer.of === JSON.stringify(fields) ? ["", ...answer.shown, answer] : [OUTDATED]"""
-_ACCEPT = """(answer, ...fields) =>
-    answer.of === JSON.stringify(fields) ? ["", ...answer.shown, answer] : []"""
+_SHOW = "(answer, ...fields) => answer?.of === JSON.stringify(fields) ? ['', ...answer.shown, answer] : "
 
 
 def outdated(button: str) -> str:
@@ -44,10 +41,9 @@ class Area:
         self.arrived = gr.JSON(visible=False)
         answer = gr.JSON({"of": "", "shown": []} if has_result else None, visible=False)
         self.targets = [self.status, *self.outputs, answer]
-        show = _SHOW.replace("OUTDATED", json.dumps(_status(outdated)))
-        self.changed = gr.on(
-            [field.change for field in self.fields], None, [answer, *self.fields], self.targets, js=show
-        )
+        changes, inputs = [field.change for field in self.fields], [answer, *self.fields]
+        mark = f"answer ? {json.dumps([_status(outdated)])} : []"
+        self.changed = gr.on(changes, None, inputs, self.targets, js=_SHOW + mark)
 
     def run(self, handler: Handler, events: Iterable[Callable[..., Any]], *others: Area, **options: Any) -> None:
         """Answer these events by a handler, which takes the fields and returns a value for each output.
@@ -69,7 +65,7 @@ class Area:
                 **options,
             )
             for area in areas:
-                run.success(None, [area.arrived, *area.fields], area.targets, js=_ACCEPT)
+                run.success(None, [area.arrived, *area.fields], area.targets, js=f"{_SHOW}[]")
             failed = json.dumps([_status(FAILED)] * len(areas))
             run.failure(None, None, [area.status for area in areas], js=f"() => {failed}")
 

@@ -9,14 +9,7 @@ from gradio import FileData
 from gradio.events import api
 
 from anls_eval.app.answer import protocol_choices
-from anls_eval.app.controls import (
-    downloads_folder,
-    endpoint_errors,
-    example_buttons,
-    shows_errors,
-    uploaded,
-    work_on_files,
-)
+from anls_eval.app.controls import endpoint_errors, example_buttons, new_folder, shows_errors, uploaded, work_on_files
 from anls_eval.app.examples import SUBMISSIONS
 from anls_eval.app.results import UPDATING, Area, outdated, shown
 from anls_eval.app.tasks import Options, inspect, report, score_as_json
@@ -51,7 +44,7 @@ def score_submission(
 def detected(predictions: str | list[str] | None, references: str | None) -> tuple[Any, ...]:
     """Return HTML that says what the uploaded files are, and the columns to break a score down by."""
     paths = [predictions] if isinstance(predictions, str) else predictions
-    return tuple(work_on_files(inspect, paths, references)) if paths else ("", [])
+    return work_on_files(inspect, paths, references) if paths else ("", [])
 
 
 ZERO = "Score questions without a prediction 0"
@@ -82,7 +75,7 @@ def score_and_report(
     )
     hub = (dataset_id or "").strip(), (task_id or "").strip()
     target = hub if any(hub) else None
-    return tuple(work_on_files(report, predictions, references, options, target, downloads_folder()))
+    return work_on_files(report, predictions, references, options, target, new_folder())
 
 
 def build(page: gr.Blocks) -> None:

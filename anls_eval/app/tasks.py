@@ -9,7 +9,7 @@ import dataclasses
 import datetime
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -29,7 +29,7 @@ from anls_eval.types import Missing, Unknown
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How submissions are scored, as `score_submission` takes it."""
+    """The options of `score_submission`."""
 
     protocol: str = "standard"
     threshold: str | None = None
@@ -40,16 +40,11 @@ class Options:
     @property
     def rules(self) -> dict[str, Any]:
         """The options that every scoring function takes."""
-        options = dataclasses.asdict(self)
-        del options["by"]
-        return options
-
-
-# Files
+        return {name: value for name, value in dataclasses.asdict(self).items() if name != "by"}
 
 
 def _open(path: str, is_references: bool = False) -> Reader:
-    """Open a file within the limits; in some formats that takes counting its rows."""
+    """Open a file within the limits; some formats do not know their number of rows."""
     reader = (open_references if is_references else open_predictions)(path, max_bytes=MAX_UNPACKED_BYTES)
     check_questions(reader.rows)
     count = 0
@@ -67,24 +62,14 @@ def open_sides(predictions: str, references: str | None) -> tuple[Reader, Reader
     return given, _open(references or predictions, is_references=True)
 
 
-class Inspected(NamedTuple):
-    """The detected formats as HTML, and the columns to break a score down by."""
-
-    shown: str
-    columns: list[str]
-
-
-def inspect(predictions: Sequence[str], references: str | None, report_progress: Progress) -> Inspected:
-    """Detect the formats of files."""
+def inspect(predictions: Sequence[str], references: str | None, report_progress: Progress) -> tuple[str, list[str]]:
+    """Return the detected formats as HTML, and the columns to break a score down by."""
     given = list(map(_open, predictions))
     expected = [] if references is None else [_open(references, is_references=True)]
     taken = {name for reader in (*given, *expected) for name in reader.detected.columns.values()}
     names = dict.fromkeys(name for reader in (*expected, *given[:1]) for name in reader.names)
     files = [(Path(reader.detected.path).name, reader.rows, reader.detected) for reader in (*given, *expected)]
-    return Inspected(html("detected.html", files=files), [name for name in names if name not in taken])
-
-
-# One submission
+    return html("detected.html", files=files), [name for name in names if name not in taken]
 
 
 def score_as_json(
@@ -94,14 +79,6 @@ def score_as_json(
     return score_submission(*open_sides(predictions, references), by=options.by, **options.rules).to_dict()
 
 
-class Reported(NamedTuple):
-    """A submission's score as HTML, its report as HTML, and the files to download."""
-
-    summary: str
-    report: str
-    files: list[str]
-
-
 def report(
     predictions: str,
     references: str | None,
@@ -109,14 +86,12 @@ def report(
     hub: tuple[str, str] | None,
     folder: str,
     report_progress: Progress,
-) -> Reported:
-    """Score a submission and write its files into the folder; `hub` is a dataset and a task for ``.eval_results``."""
+) -> tuple[str, str, list[str]]:
+    """Return the HTML of a score and of its report, and the files to download; `hub` is a dataset and a task."""
     report_progress(0.05, "reading")
-    sides = open_sides(predictions, references)
-    target = Path(folder)
+    sides, name, target = open_sides(predictions, references), system_name(predictions), Path(folder)
     rows = target / "per_question.parquet"
     report_progress(0.2, "scoring")
-    name = system_name(predictions)
     system = read_system(*sides, name=name, by=options.by, per_question=rows, **options.rules)
     score = system.scored.submission
     with pq.ParquetFile(rows) as table:  # `read_table` would import pandas
@@ -128,14 +103,11 @@ def report(
     page = render(collect(system, date=_today()))
     files[2].write_text(page, encoding="utf-8", newline="\n")
     summary = html("submission.html", name=system.name, score=score)
-    return Reported(summary, html("report_frame.html", page=page), list(map(str, files)))
+    return summary, html("report_frame.html", page=page), list(map(str, files))
 
 
 def _today() -> datetime.date:
     return datetime.datetime.now(datetime.timezone.utc).date()
-
-
-# Several submissions
 
 
 def compare_as_json(
@@ -146,14 +118,6 @@ def compare_as_json(
     return {**ranking_as_json(found.rank()), "signature": found.signature, "notes": found.notes}
 
 
-class Compared(NamedTuple):
-    """A ranking and two of its systems side by side, as HTML, and the report on the two."""
-
-    ranking: str
-    pair: str
-    report: list[str]
-
-
 def compare(
     predictions: Sequence[str],
     references: str,
@@ -161,13 +125,13 @@ def compare(
     pair: tuple[int, int],
     folder: str,
     report_progress: Progress,
-) -> Compared:
-    """Rank systems, and compare two, as `compare_two` does."""
+) -> tuple[str, str, list[str]]:
+    """Return the HTML of a ranking, and what `compare_two` returns."""
     found = _systems(predictions, references, options, report_progress)
     report_progress(0.4, "testing each pair")
     ranking = html("ranking.html", ranking=found.rank(), notes=found.notes, signature=found.signature)
     report_progress(0.9, "comparing two systems")
-    return Compared(ranking, *_pair(found, _names(found, pair), folder))
+    return ranking, *_pair(found, _names(found, pair), folder)
 
 
 def compare_two(
@@ -213,9 +177,6 @@ def _pair(found: ScoredSystems, names: Sequence[str], folder: str) -> tuple[str,
     path = Path(folder) / "report.html"
     path.write_text(render(content), encoding="utf-8", newline="\n")
     return html("pair.html", versus=content.versus, of_trees=content.trees is not None), [str(path)]
-
-
-# A reported number
 
 
 def diagnose(predictions: str, references: str, reported: str, report_progress: Progress) -> str:

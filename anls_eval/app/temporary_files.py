@@ -15,11 +15,8 @@ MAX_AGE_SECONDS = 3_600.0
 
 @contextlib.contextmanager
 def temporary_files() -> Iterator[Path]:
-    """Have gradio keep uploads and downloads in a folder whose old files are deleted, and at the end all.
-
-    Gradio reads the folder's place when it is imported, so that must come later. Its own ``delete_cache`` does not know
-    the files that come through MCP.
-    """
+    """Have gradio keep uploads and downloads in a folder whose old files are deleted, and at the end all."""
+    # Gradio reads the folder's place when it is imported. Its `delete_cache` does not know files that come through MCP.
     with tempfile.TemporaryDirectory(prefix="anls-", ignore_cleanup_errors=True) as folder:
         os.environ["GRADIO_TEMP_DIR"] = folder
         ended = threading.Event()

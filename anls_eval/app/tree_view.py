@@ -7,7 +7,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from anls_eval.app.child import Progress
 from anls_eval.app.limits import MAX_JSON_CHARACTERS, SUGGEST_COMMAND_LINE, check_tree
@@ -22,16 +22,9 @@ from anls_eval.tree.nodes import DICT, LIST, ONE_OF, is_literal_dict, key_text, 
 
 _MAX_ROWS = 200
 
-# Reading
-
 
 def read_tree(text: str, name: str) -> Any:
-    """Read a tree from JSON, or from a Python literal, in which a tuple holds alternatives.
-
-    Example:
-        >>> read_tree('{"total": 17.9}', "the prediction"), read_tree("{'total': ('17.9', None)}", "the reference")
-        ({'total': 17.9}, {'total': ('17.9', None)})
-    """
+    """Read a tree from JSON, or from a Python literal, in which a tuple holds alternatives."""
     if not text.strip():
         raise ValueError(f"{name} is empty; expected JSON, or null for nothing")
     if len(text) > MAX_JSON_CHARACTERS:
@@ -61,28 +54,16 @@ def _python_literal(text: str, name: str, json_error: FormatError) -> Any:
     raise json_error from None
 
 
-# Scoring
-
-
-class ScoredDocument(NamedTuple):
-    """A document's score as plain JSON values and as HTML, and its closest reference as JSON text."""
-
-    plain: dict[str, Any]
-    shown: str
-    closest: str
-
-
-def score(prediction: Any, reference: Any, protocol: str, report_progress: Progress) -> ScoredDocument:
-    """Score a document and explain the score; both sides are trees or their text. A task of `child.run`."""
+def score(prediction: Any, reference: Any, protocol: str, report_progress: Progress) -> tuple[dict[str, Any], str, str]:
+    """Return the score of a document as plain JSON values and as HTML, and its closest reference as JSON text."""
     rules = resolve_rules(protocol, None, of_trees=True)
     given, expected = _tree(prediction, "the prediction"), _tree(reference, "the reference")
     found = explain_tree(given, expected, rules)
     notes = tree_notes([given], [expected], rules)
     plain = {**found.to_dict(), "notes": notes}
     closest = json.dumps(plain["closest_reference"], ensure_ascii=False, indent=2)
-    return ScoredDocument(
-        plain, html("document.html", found=view(given, expected, found), notes=notes, signs=STATES), closest
-    )
+    shown = html("document.html", found=view(given, expected, found), notes=notes, signs=STATES)
+    return plain, shown, closest
 
 
 def _tree(value: Any, name: str) -> Any:
@@ -91,8 +72,6 @@ def _tree(value: Any, name: str) -> Any:
     check_tree(value, name)
     return value
 
-
-# Trees
 
 STATES = {
     "full": "\u2713",
@@ -146,15 +125,7 @@ class DocumentView:
 
 
 def view(prediction: Any, reference: Any, found: Explanation) -> DocumentView:
-    """Collect what the page shows of a document, from its trees and the explanation of their score.
-
-    Example:
-        >>> from anls_eval import explain
-        >>> given, expected = {"total": "17.9"}, {"total": "17.99", "date": "2024"}
-        >>> shown = view(given, expected, explain(given, expected))
-        >>> [(node.label, node.text, node.state, node.credit) for node in shown.reference.children]
-        [('total', '"17.99"', 'part', 0.8), ('date', '"2024"', 'missing', 0.0)]
-    """
+    """Collect what the page shows of a document, from its trees and the explanation of their score."""
     partners: dict[str, dict[str, str]] = {"r": {}, "p": {}}
     for expected, taken in _item_pairs(found.matches):
         partners["r"][expected], partners["p"][taken] = taken, expected

@@ -335,7 +335,7 @@ def test_texts_are_escaped() -> None:
         assert "<img" not in first + more
     assert "<bdi>&lt;img src=y&gt;</bdi>" in shown("<img src=x>", "<img src=y>")[0]
     found = tree_view.score({"<img>": "<img>"}, {"<img>": ["<img>"]}, "anls_star", lambda share, what: None)
-    assert "<img" not in found.shown
+    assert "<img" not in found[1]
 
 
 def test_wrong_input_is_shown_in_place_of_the_result() -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
+from space_page import Opened, open_app
+from space_server import serve
 
 FLAGS = [
     "--headless",
@@ -38,3 +40,16 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=_chromium(), args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the web app, one for all tests."""
+    with serve(tmp_path_factory.mktemp("app")) as address:
+        yield address
+
+
+@pytest.fixture
+def opened(browser: Browser, url: str) -> Iterator[Opened]:
+    """The web app in a new page."""
+    yield from open_app(browser, url)

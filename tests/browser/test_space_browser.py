@@ -1,9 +1,7 @@
 """The web app in a real browser: each tab does its main job on real data, for every user, and asks nobody else."""
 
-import dataclasses
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -11,8 +9,8 @@ import docvqa_runs
 import pytest
 from browser_checks import LEAST_CONTRAST
 from places import ROOT
-from playwright.sync_api import Browser, Page, expect
-from space_server import serve
+from playwright.sync_api import Browser, expect
+from space_page import Opened, open_app, type_into
 
 from anls_eval.analysis.diagnosis import diagnose
 from anls_eval.app.examples import DOCUMENTS
@@ -25,7 +23,6 @@ TABS = ["Answer", "Document", "Submission", "Compare", "About"]
 GOLD = docvqa_runs.FOLDER / "references.json"
 RUN = docvqa_runs.FOLDER / "pred_qwen2_vl_7b_instruct.json"
 OTHER = docvqa_runs.FOLDER / "pred_llama_nemotron.json"
-expect.set_options(timeout=60_000)
 HOSTILE = [
     "<script>window.pwned = 1</script>",
     "<img src=x onerror='window.pwned = 1'>",
@@ -34,57 +31,6 @@ HOSTILE = [
     "${window.pwned = 1}{{window.pwned = 1}}",
     "javascript:window.pwned=1",
 ]
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve(tmp_path_factory.mktemp("app")) as address:
-        yield address
-
-
-@dataclasses.dataclass
-class Opened:
-    """The app in a page of its own, with what the page said and asked for."""
-
-    page: Page
-    said: list[str]
-    asked: list[str]
-
-    def tab(self, name: str) -> None:
-        """Open a tab; on a phone it may be in the menu."""
-        tab = self.page.get_by_role("tab", name=name, exact=True)
-        if not tab.is_visible():
-            self.page.locator(".overflow-menu > button").click()
-            tab = self.page.locator(".overflow-dropdown button", has_text=name)
-        tab.click()
-
-    def upload(self, label: str, *files: Path) -> None:
-        """Give files to the field of a label in the tab that is open."""
-        block = self.page.locator(".block:visible", has=self.page.get_by_text(re.compile(f"^\\s*{label}")))
-        block.locator("input[type=file]").set_input_files(files)
-
-
-@pytest.fixture
-def opened(browser: Browser, url: str) -> Iterator[Opened]:
-    yield from _open(browser, url)
-
-
-def _open(browser: Browser, url: str, query: str = "", **options: object) -> Iterator[Opened]:
-    given = {"viewport": {"width": 1280, "height": 900}} | options
-    page = browser.new_context(**given).new_page()  # type: ignore[arg-type]
-    own = Opened(page, [], [])
-    page.on("console", lambda message: own.said.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: own.said.append(str(error)))
-    page.on("dialog", lambda dialog: own.said.append(dialog.message))
-    page.on("request", lambda request: own.asked.append(request.url))
-    page.goto(url + query)
-    expect(page.locator("#answer-score")).to_be_attached(timeout=30_000)
-    yield own
-    assert page.evaluate("window.pwned") is None
-    # Gradio's client says so at each upload.
-    assert [text for text in own.said if text != "Method not implemented."] == []
-    assert [address for address in own.asked if not address.startswith((url, "data:", "blob:"))] == []
-    page.context.close()
 
 
 def test_typing_updates_the_score(opened: Opened) -> None:
@@ -128,24 +74,16 @@ def test_examples_and_links_open_what_they_say(opened: Opened, browser: Browser,
     link = page.get_by_role("link", name="Link to this example").first
     expect(link).to_have_attribute("href", re.compile("prediction=ab"))
     query = link.get_attribute("href") or ""
-    for again in _open(browser, url, query):
+    for again in open_app(browser, url, query):
         expect(again.page.locator("#answer-score")).to_have_text("0.5000")
         expect(again.page.get_by_label("Prediction").first).to_have_value("ab")
     document = urlencode({"tab": "document", "prediction": '{"a": "ab"}', "reference": '{"a": "ac"}'})
-    for again in _open(browser, url, f"?{document}"):
+    for again in open_app(browser, url, f"?{document}"):
         expect(again.page.locator("#document-score")).to_be_visible()
         expect(again.page.locator("#document-score")).to_have_text("0.5000")
     wrong = urlencode({"prediction": "ab", "answers": "ac", "protocol": "<b>", "threshold": "x"})
-    for again in _open(browser, url, f"?{wrong}"):
+    for again in open_app(browser, url, f"?{wrong}"):
         expect(again.page.locator("#answer-score")).to_have_text("0.5000")
-
-
-def type_into(page: Page, label: str, text: str) -> None:
-    """Put a text in place of what is in an editor."""
-    editor = page.locator(".block", has=page.get_by_text(label, exact=True)).locator(".cm-content").first
-    editor.click()
-    page.keyboard.press("Control+A")
-    page.keyboard.insert_text(text)
 
 
 def test_document(opened: Opened) -> None:
@@ -312,7 +250,7 @@ def test_everything_has_a_name(opened: Opened) -> None:
 @pytest.mark.parametrize("width", [1280, 390])
 def test_can_be_read_in_both_schemes_and_on_a_phone(browser: Browser, url: str, scheme: str, width: int) -> None:
     SHOTS.mkdir(parents=True, exist_ok=True)
-    for opened in _open(browser, url, viewport={"width": width, "height": 900}, color_scheme=scheme):
+    for opened in open_app(browser, url, viewport={"width": width, "height": 900}, color_scheme=scheme):
         page = opened.page
         for name in TABS:
             opened.tab(name)
