@@ -48,12 +48,6 @@ BEST = docvqa_runs.FOLDER / "pred_llama_maverick.json"
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve(tmp_path_factory.mktemp("app")) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
 def client(url: str) -> Client:
     return Client(url, verbose=False, analytics_enabled=False)
 
@@ -476,6 +470,7 @@ def test_space_installs_what_is_tested(url: str) -> None:
     assert (ROOT / "requirements.txt").read_text().split() == sorted(set(needed) - {"anls-eval[eval]"})
 
 
+@pytest.mark.long
 def test_requirements_suffice(tmp_path: Path) -> None:
     """As a Space has it: the tracked files, and an environment from requirements.txt alone."""
     root, environment = tmp_path / "space", tmp_path / "venv"

@@ -12,7 +12,6 @@ import pytest
 from browser_checks import LEAST_CONTRAST
 from places import ROOT
 from playwright.sync_api import Browser, Page, expect
-from space_server import serve
 
 from anls_eval.analysis.diagnosis import diagnose
 from anls_eval.app.examples import DOCUMENTS
@@ -34,12 +33,6 @@ HOSTILE = [
     "${window.pwned = 1}{{window.pwned = 1}}",
     "javascript:window.pwned=1",
 ]
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve(tmp_path_factory.mktemp("app")) as address:
-        yield address
 
 
 @dataclasses.dataclass
