@@ -26,7 +26,7 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from places import ROOT
 from reference import TEXT_PROTOCOLS
-from space_server import serve
+from space_server import client_of, serve
 
 from anls_eval.app import answer, answer_view, child, document, limits, submission, tasks, temporary_files, tree_view
 from anls_eval.app.answer import score_answer
@@ -49,7 +49,7 @@ BEST = docvqa_runs.FOLDER / "pred_llama_maverick.json"
 
 @pytest.fixture(scope="module")
 def client(url: str) -> Client:
-    return Client(url, verbose=False, analytics_enabled=False)
+    return client_of(url)
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def test_files_that_were_not_uploaded_are_refused(url: str, file: object) -> Non
     # By hand, since the client would upload them.
     for name, data in (("score_submission", [file, None]), ("compare_submissions", [[file, file], file])):
         call = httpx.post(f"{url}gradio_api/call/{name}", json={"data": [*data, "standard"]}).json()["event_id"]
-        answered = httpx.get(f"{url}gradio_api/call/{name}/{call}", timeout=None).text
+        answered = httpx.get(f"{url}gradio_api/call/{name}/{call}", timeout=None).text  # noqa: S113 - as long as it takes
         assert "event: error" in answered
         assert "answers" not in answered
         assert "gradio.routes" not in answered
@@ -262,7 +262,7 @@ def test_mcp_tools(url: str) -> None:
 
 def test_fifty_users_at_once(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     def use(user: int) -> list[float]:
-        own = Client(url, verbose=False, analytics_enabled=False)
+        own = client_of(url)
         taken = []
         for turn in range(4):
             prediction = f"{user}x{turn}"
@@ -485,7 +485,7 @@ def test_requirements_suffice(tmp_path: Path) -> None:
     pip: list[str | Path] = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     subprocess.run([*pip, "--requirement", root / "requirements.txt"], check=True, cwd=tmp_path)
     with serve(tmp_path, root, python) as address:
-        client = Client(address, verbose=False, analytics_enabled=False)
+        client = client_of(address)
         assert client.predict("ab", "ac", api_name="/score_answer")["score"] == 0.5
         found = client.predict(handle_file(RUN), handle_file(GOLD), api_name="/score_submission")
         assert found["n"] == 1_000

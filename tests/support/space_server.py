@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+from gradio_client import Client  # type: ignore[import-untyped]
 from places import ROOT
 
 
@@ -63,3 +64,8 @@ def answers_requests(address: str) -> bool:
         return httpx.get(f"{address}config").is_success
     except httpx.TransportError:
         return False
+
+
+def client_of(address: str) -> Client:
+    """A client that waits as long as the machine takes."""
+    return Client(address, verbose=False, analytics_enabled=False, httpx_kwargs={"timeout": None})
