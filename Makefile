@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-all test-long test-harness test-lowest golden lint peers app bench bench-torchmetrics fuzz clean anls.py
+.PHONY: help demo test test-all test-long test-harness test-lowest prove golden lint peers app bench bench-torchmetrics fuzz clean anls.py
 
 help:
 	@echo "make demo               score a real DocVQA submission"
@@ -13,6 +13,7 @@ help:
 	@echo "make test-long          run the long tests, and those of properties on more examples"
 	@echo "make test-harness       test the integrations; installs torchmetrics, lm-eval, Inspect and others (5 GB)"
 	@echo "make test-lowest        run the core tests with the lowest supported versions"
+	@echo "make prove              run make test five times, two of them beside four busy processes: build/proof"
 	@echo "make golden             record the outputs in tests/data/golden again, after an intended change"
 	@echo "make anls.py            make the single file that evaluate loads from the package"
 	@echo "make app                start the web app on this machine"
@@ -46,6 +47,9 @@ test: lint peers
 	$(PYTEST)
 
 test-all: test test-long test-lowest test-harness
+
+prove:
+	$(PYTHON) tools/prove_tests.py
 
 test-long: $(VENV)/.test peers
 	$(PYTEST) -m 'long or hypothesis' --hypothesis-profile all

@@ -13,7 +13,7 @@ from typing import Any
 # Before evaluate and Dask are imported: they read these once.
 _HOME = tempfile.TemporaryDirectory(prefix="anls-tests-")
 os.environ.update(HF_HOME=_HOME.name, HF_HUB_OFFLINE="1", HF_UPDATE_DOWNLOAD_COUNTS="FALSE")
-os.environ.update(DASK_LOGGING__DISTRIBUTED="critical")  # what a test needs to know is in its errors
+os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")  # what a test needs to know is in its errors
 
 import psutil  # noqa: E402
 import pytest  # noqa: E402
@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     from schedule import FilesTogether
 
+    config.option.loadscopereorder = False  # the app, which takes longest, is among the first
     return FilesTogether(config, log)
 
 
