@@ -111,7 +111,9 @@ def interrupts_reach_children() -> Iterator[None]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("options", [("--per-question", "{out}/rows.csv"), ("--workers", "2", "--out", "{out}")])
+@pytest.mark.parametrize(
+    "options", [("--per-question", "{out}/rows.csv"), ("--workers", "2", "--out", "{out}")], ids=["file", "workers"]
+)
 @pytest.mark.usefixtures("interrupts_reach_children")
 def test_at_any_moment(options: tuple[str, ...], tmp_path: Path) -> None:
     """TRIES times; what is over before the signal is no try, and what comes before our first line ends Python."""
@@ -132,16 +134,18 @@ def test_at_any_moment(options: tuple[str, ...], tmp_path: Path) -> None:
             _, told = run.communicate()
         tries += not is_over
         what = f"try {tries}, status {run.returncode}: {told}"
-        if run.returncode == -signal.SIGINT:
-            assert "in main" not in told, what
-        elif is_over:
+        if is_over:
             assert run.returncode == 0, what
+        elif "KeyboardInterrupt" in told:  # Python still starts
+            assert run.returncode in (1, -signal.SIGINT), what
+            assert "in main" not in told, what
         else:
             assert run.returncode == 130, what
             assert told.splitlines()[-1].startswith("interrupted"), what
             assert "Traceback" not in told, what
         assert not list(out.glob(".*")), what
-        assert not list(of_session(run.pid)), what
+        _, left = psutil.wait_procs(list(of_session(run.pid)), timeout=60)
+        assert not left, what
 
 
 def of_session(number: int) -> Iterator[psutil.Process]:
