@@ -4,13 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-harness test-lowest golden lint peers app bench bench-torchmetrics fuzz clean anls.py
+.PHONY: help demo test test-all test-long test-harness test-lowest prove golden lint peers app bench bench-torchmetrics fuzz clean anls.py
 
 help:
 	@echo "make demo               score a real DocVQA submission"
-	@echo "make test               run linters, type checker and all tests"
+	@echo "make test               run linters, type checker and the tests that a change needs: minutes"
+	@echo "make test-all           run all of these and every other test: half an hour"
+	@echo "make test-long          run the long tests, and those of properties on more examples"
 	@echo "make test-harness       test the integrations; installs torchmetrics, lm-eval, Inspect and others (5 GB)"
 	@echo "make test-lowest        run the core tests with the lowest supported versions"
+	@echo "make prove              run make test five times, two of them beside four busy processes: build/proof"
 	@echo "make golden             record the outputs in tests/data/golden again, after an intended change"
 	@echo "make anls.py            make the single file that evaluate loads from the package"
 	@echo "make app                start the web app on this machine"
@@ -38,8 +41,18 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.metric
 	@$(BIN)/python examples/docvqa/score.py
 
+PYTEST := $(BIN)/python -m pytest --numprocesses logical
+
 test: lint peers
-	$(BIN)/python -m pytest
+	$(PYTEST)
+
+test-all: test test-long test-lowest test-harness
+
+prove:
+	$(PYTHON) tools/prove_tests.py
+
+test-long: $(VENV)/.test peers
+	$(PYTEST) -m 'long or hypothesis' --hypothesis-profile all
 
 # The single file that evaluate loads.
 anls.py: | $(BIN)/python
@@ -69,7 +82,7 @@ test-lowest: .venv-lowest/.installed
 .venv-lowest/.installed: pyproject.toml tests/lowest.txt | peers
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip --disable-pip-version-check install --quiet --constraint tests/lowest.txt \
-		--editable '.[eval]' pytest hypothesis cloudpickle
+		--editable '.[eval]' pytest hypothesis cloudpickle psutil
 	@touch $@
 
 .venv-%/.installed: tests/integrations/%.txt pyproject.toml

@@ -3,9 +3,15 @@
 import gc
 import sys
 
+from anls_eval.cli import interrupts
+
 
 def main() -> None:
     """Run the command line, or say what it needs."""
+    interrupts.run(_command_line)
+
+
+def _command_line() -> None:
     try:
         from anls_eval.cli import commands
     except ModuleNotFoundError as error:

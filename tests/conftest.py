@@ -1,24 +1,66 @@
-"""Set-up shared by all tests: caches in a folder of their own, and no network."""
+"""Set-up shared by all tests: caches in a folder of their own, no network, and no process that is left running."""
 
+import contextlib
 import http.server
 import os
+import re
 import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-# Before evaluate is imported: it reads these once.
+# Before evaluate and Dask are imported: they read these once.
 _HOME = tempfile.TemporaryDirectory(prefix="anls-tests-")
 os.environ.update(HF_HOME=_HOME.name, HF_HUB_OFFLINE="1", HF_UPDATE_DOWNLOAD_COUNTS="FALSE")
+os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")  # what a test needs to know is in its errors
 
+import psutil  # noqa: E402
 import pytest  # noqa: E402
-from hypothesis import HealthCheck, settings  # noqa: E402
+from budget import register_profiles  # noqa: E402
+from chromium import NO_CHROMIUM  # noqa: E402
 
-# No test depends on how fast the machine is.
-settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("project")
-
+register_profiles()
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    from schedule import FilesTogether
+
+    config.option.loadscopereorder = False  # the app, which takes longest, is among the first
+    return FilesTogether(config, log)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say in the last line that the browser tests did not run."""
+    reporter: Any = config.pluginmanager.getplugin("terminalreporter")
+    if reporter and any(NO_CHROMIUM in str(report.longrepr) for report in reporter.stats.get("skipped", ())):
+        reporter.write_line(f"SKIPPED: {NO_CHROMIUM}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_process_is_left() -> Iterator[None]:
+    """Every test ends what it starts; Python's own helpers for new processes end with Python."""
+    yield
+    left = []
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            command = " ".join(process.cmdline())
+            if process.ppid() != os.getpid() or not re.search(
+                r"multiprocessing\.(resource_tracker|forkserver)", command
+            ):
+                left.append(command or process.name())
+    assert left == []
+
+
+@pytest.fixture(scope="session")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the app."""
+    from space_server import serve
+
+    with serve(tmp_path_factory.mktemp("app")) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
+from anls_eval.cli import interrupts
 from anls_eval.cli.words import Commands, in_options, whole_number
 from anls_eval.errors import AnlsError
 from anls_eval.text.visible import escaped, escaped_json
@@ -38,7 +39,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-_INTERRUPTED = 130  # typer's exit status for Ctrl-C, which it raises from the KeyboardInterrupt
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -97,7 +97,7 @@ def main() -> None:
     try:
         app()
     except SystemExit as stop:
-        if stop.code == _INTERRUPTED and stop.__context__ is not None:
+        if stop.code == interrupts.STATUS and stop.__context__ is not None:
             _say("; ".join(filter(None, ("interrupted", in_options(stop.__context__.__cause__)))), err)
         raise
     except ModuleNotFoundError as error:

@@ -5,7 +5,8 @@ import math
 import docvqa_runs
 import pytest
 from any_texts import CUSTOM, QUESTION
-from hypothesis import given, settings
+from budget import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from reference import TEXT_PROTOCOLS
 
@@ -85,7 +86,7 @@ def test_real_submissions(run: str, protocol: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(questions=st.lists(QUESTION, max_size=6), rules=st.sampled_from(sorted(TEXT_PROTOCOLS)) | CUSTOM)
 def test_points_are_those_of_the_class(questions: list[tuple[str | None, list[str]]], rules: str | Protocol) -> None:
     columns = [prediction for prediction, _ in questions], [own for _, own in questions]

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from any_texts import CUSTOM, QUESTION
-from hypothesis import given, settings
+from budget import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from patched import set_limit
 from places import DATA, EXAMPLES
@@ -64,12 +65,12 @@ class TestComparison:
         predictions, answers = [case["prediction"] for case in cases], [case["answers"] for case in cases]
         assert_equal_to_one_by_one(predictions, answers, [PROTOCOLS[name] for name in NAMES])
 
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     @given(questions=st.lists(QUESTION, min_size=1, max_size=6))
     def test_of_any_text(self, questions: list[tuple[str | None, list[str]]]) -> None:
         assert_equal_to_one_by_one(*columns(questions), [PROTOCOLS[name] for name in NAMES])
 
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     @given(
         questions=st.lists(QUESTION, min_size=1, max_size=4),
         rules=st.lists(CUSTOM, min_size=1, max_size=5),
@@ -449,7 +450,7 @@ class TestDiagnosis:
         with pytest.raises(ValueError, match=re.escape(message)):
             diagnose(predictions, answers, 0.5, question_ids=ids)
 
-    @settings(max_examples=30, deadline=None)
+    @examples(30)
     @given(questions=st.lists(QUESTION, min_size=1, max_size=6), name=st.sampled_from(NAMES))
     def test_finds_any_protocol_on_any_text(self, questions: list[tuple[str | None, list[str]]], name: str) -> None:
         predictions, answers = columns(questions)

@@ -9,7 +9,8 @@ from typing import Any
 import docvqa_runs
 import pytest
 from any_texts import CUSTOM, QUESTION
-from hypothesis import given, settings
+from budget import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from reference import TEXT_PROTOCOLS
 
@@ -31,7 +32,7 @@ def around(sweep: ThresholdSweep) -> list[Fraction]:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     questions=st.lists(QUESTION, min_size=1, max_size=6),
     rules=st.sampled_from(sorted(TEXT_PROTOCOLS)) | CUSTOM,

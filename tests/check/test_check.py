@@ -16,8 +16,9 @@ import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from budget import examples
 from docvqa_runs import FOLDER, RUNS
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from places import DATA, EXAMPLES
 from typer.testing import CliRunner
@@ -690,7 +691,7 @@ def is_taken(rows: list[dict[str, Any]]) -> bool:
 
 
 @given(rows=submissions())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_refused_is_what_the_portal_refuses(rows: Rows, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("portal")
     gold = written(folder / "gold.json", {"data": QUESTIONS})
@@ -712,7 +713,7 @@ def is_taken_by_dude(rows: list[dict[str, Any]]) -> bool:
 
 
 @given(rows=submissions())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_refused_is_what_dude_refuses(rows: Rows, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("dude")
     gold = written(folder / "gold.json", {"data": [{**row, "answers_variants": []} for row in QUESTIONS]})
@@ -726,7 +727,7 @@ def points(rows: Rows) -> float:
 
 
 @given(rows=submissions())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_fixes_are_complete_and_lose_no_points(rows: Rows, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("fixes")
     gold = written(folder / "gold.json", {"data": QUESTIONS})
@@ -851,7 +852,7 @@ garbage = st.recursive(
 
 
 @given(rows=st.lists(garbage, max_size=5), format_name=st.sampled_from([None, "rrc", "dude", "json"]))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_anything_is_checked(rows: Rows, format_name: str | None, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("anything")
     path = folder / "run.json"

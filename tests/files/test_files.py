@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from budget import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from places import DATA, EXAMPLES
@@ -864,7 +865,7 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", MUTATED)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_mutated_files_are_read_or_refused(tmp_path: Path, kind: str, data: st.DataObject) -> None:
     content = bytearray(MUTATED[kind])
     for _ in range(data.draw(st.integers(1, 3))):

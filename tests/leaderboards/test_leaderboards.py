@@ -13,7 +13,8 @@ from typing import Any
 import evaluate
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from budget import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from places import DATA, EXAMPLES
 
@@ -615,13 +616,13 @@ def score_or_none(protocol: str, kind: str | None, prediction: Any, reference: A
 
 class TestProperties:
     @given(a_question())
-    @settings(max_examples=1500)
+    @examples(1500)
     def test_a_score_or_a_clear_error(self, question: tuple[str, str | None, Any, Any]) -> None:
         score = score_or_none(*question)
         assert score is None or 0 <= score <= 1
 
     @given(st.lists(a_question(), min_size=1, max_size=30))
-    @settings(max_examples=100)
+    @examples(100)
     def test_batch_equals_one_by_one(self, questions: list[tuple[str, str | None, Any, Any]]) -> None:
         for name in {question[0] for question in questions}:
             scored = [

@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from budget import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from places import EXAMPLES
 
@@ -270,7 +271,7 @@ class TestIds:
 class TestBatches:
     """Predictions and references are two sets until compute; how they come in pieces does not matter."""
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(n=st.integers(1, 12), by_id=st.booleans(), in_memory=st.booleans(), seed=st.integers(0, 2**32))
     def test_any_batching(self, n: int, by_id: bool, in_memory: bool, seed: int) -> None:
         generator = random.Random(seed)  # noqa: S311

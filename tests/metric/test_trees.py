@@ -10,7 +10,8 @@ from typing import Any
 import evaluate
 import pytest
 from any_trees import PREDICTIONS, REFERENCES
-from hypothesis import given, settings
+from budget import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from places import DATA
 
@@ -97,7 +98,7 @@ class TestInputs:
             assert metric.compute(predictions=["b"], references=[["a", "b"]]) == {"anls_star_score": 1.0}
         assert caught[0].filename == __file__
 
-    @settings(max_examples=100, deadline=None)
+    @examples(100)
     @given(pairs=st.lists(st.tuples(REFERENCES, PREDICTIONS), min_size=1, max_size=4), paper=st.booleans())
     def test_any_trees_score_as_the_function_scores_them(self, pairs: list[tuple[Any, Any]], paper: bool) -> None:
         protocol = "anls_star_paper" if paper else "anls_star"

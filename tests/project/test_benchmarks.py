@@ -55,6 +55,7 @@ def tiny(folder: Path) -> Report:
     return read_report(folder / "results.json")
 
 
+@pytest.mark.long
 class TestRun:
     def test_results_show_every_workload(self, folder: Path, tiny: Report) -> None:
         shown = (folder / "RESULTS.md").read_text(encoding="utf-8")

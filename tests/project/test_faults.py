@@ -61,41 +61,55 @@ def test_killed_while_writing(tmp_path: Path, name: str) -> None:
         assert sum(map(len, open_predictions(path, columns={"prediction": "score"}).batches())) == 30_000
 
 
+# It says when it has scored a second block of questions, after which it stands still.
 PROGRAM = """
-import signal, sys
+import contextlib, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests in the background
 from anls_eval.__main__ import main
+from anls_eval.cli import commands
+
+@contextlib.contextmanager
+def stop_at_the_second(rows, quiet):
+    done = []
+    def advance(n):
+        done.append(n)
+        if len(done) == 2:
+            print("here", flush=True)
+            sys.stdin.read()
+    yield advance
+
+commands._progress = stop_at_the_second
 main()
 """
+
+
+def interrupt(arguments: list[str]) -> list[str]:
+    """Run a command and interrupt it in the middle; what it told."""
+    piped = subprocess.PIPE
+    command = [sys.executable, "-c", PROGRAM, *arguments]
+    with subprocess.Popen(command, stdin=piped, stdout=piped, stderr=piped, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "here\n"
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate()
+    assert process.returncode == 130
+    return told.splitlines()
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.jsonl.gz"])
 def test_interrupted(tmp_path: Path, sides: tuple[str, str], name: str) -> None:
     """Ctrl-C: words, status 130, and what was scored under a name that says partial; the file that was there stays."""
     (tmp_path / name).write_text("what was there")
-    arguments = ["score", sides[0], "-r", sides[1], "--per-question", str(tmp_path / name)]
-    with subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stderr=subprocess.PIPE, text=True) as process:
-        while not any(path.stat().st_size > 1_000 for path in tmp_path.glob(f".{name}.*")):
-            assert process.poll() is None
-            time.sleep(0.001)
-        process.send_signal(signal.SIGINT)
-        _, told = process.communicate()
+    told = interrupt(["score", sides[0], "-r", sides[1], "--per-question", str(tmp_path / name)])
     partial = tmp_path / name.replace("rows.", "rows.partial.")
-    assert process.returncode == 130
-    assert told.splitlines()[-1] == f"interrupted; what was written before is kept in {partial}"
+    assert told[-1] == f"interrupted; what was written before is kept in {partial}"
     assert 0 < sum(map(len, open_predictions(partial).batches())) < QUESTIONS
     assert (tmp_path / name).read_text() == "what was there"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, partial.name])
 
 
 def test_interrupted_without_a_file(sides: tuple[str, str]) -> None:
-    arguments = ["score", *(sides[0], "-r", sides[1])]
-    with subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr
-        process.stderr.readline()  # what was detected: scoring begins
-        process.send_signal(signal.SIGINT)
-        _, told = process.communicate()
-    assert (process.returncode, told.splitlines()[-1]) == (130, "interrupted")
+    assert interrupt(["score", sides[0], "-r", sides[1]])[-1] == "interrupted"
 
 
 EACH = """
@@ -199,8 +213,9 @@ def test_read_only_folder() -> None:
 RANK = """
 import os, sys, evaluate
 path, rank, cache, moment = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
-metric = evaluate.load(path, num_process=2, process_id=rank, experiment_id="pair", cache_dir=cache, timeout=3)
-metric.add_batch(predictions=["a", "b"], references=[["a"], ["c"]])
+metric = evaluate.load(path, num_process=2, process_id=rank, experiment_id="pair", cache_dir=cache, timeout=10_000)
+metric.add_batch(predictions=["a", "b"], references=[["a"], ["c"]])  # waits for the other process
+metric.timeout = 3
 if rank == 1 and moment == "before":
     os._exit(1)
 if rank == 1 and moment == "while writing":

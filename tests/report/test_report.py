@@ -13,8 +13,9 @@ from typing import Any
 
 import docvqa_runs
 import pytest
+from budget import examples
 from html_document import Element, find, parse
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from places import DATA, EXAMPLES
 from report_systems import docvqa, of_pairs, of_rows
@@ -522,7 +523,7 @@ def test_questions_without_a_prediction_are_counted(tmp_path: Path) -> None:
     assert notes.count("Too few questions for a reliable interval: 2; expected at least 10.") == 1
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     st.lists(
         st.tuples(st.text(max_size=20), st.lists(st.text(max_size=20), min_size=1, max_size=2)), min_size=1, max_size=3

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from budget import examples
 from docvqa_runs import docvqa_scores
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
@@ -113,7 +114,7 @@ def test_many_distinct_values_are_pooled_without_loss() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1e-6, 1.0]))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_pooling_keeps_number_mean_and_variance(seed: int, scale: float) -> None:
     generator = np.random.default_rng(seed)
     values = np.sort(generator.standard_t(2, 2 * resampling.MAX_VALUES)) * scale
@@ -239,7 +240,7 @@ def test_a_level_beyond_what_few_questions_can_tell() -> None:
 
 
 @given(st.lists(st.tuples(SCORES, SCORES, st.integers(0, 5)), min_size=1, max_size=30), st.randoms())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_order_and_names_of_clusters_do_not_matter(rows: list[tuple[float, float, int]], chance: random.Random) -> None:
     shuffled = chance.sample(rows, len(rows))
     for with_clusters in (False, True):

@@ -4,7 +4,8 @@ import datetime
 
 import pytest
 from any_texts import ANY_TEXT
-from hypothesis import given, settings
+from budget import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from anls_eval.text.formatting import REFUSALS, compare_wording, is_refusal, is_unanswerable
@@ -127,13 +128,13 @@ def test_wording(left: str, right: str, expected: str) -> None:
     assert compare_wording(right, left) == expected
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(ANY_TEXT, ANY_TEXT)
 def test_wording_has_no_direction(left: str, right: str) -> None:
     assert compare_wording(left, right) == compare_wording(right, left)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 99), st.integers(0, 99))
 def test_numbers_are_the_same_only_if_equal(whole: int, other: int, cents: int, other_cents: int) -> None:
     left, right = f"${whole:,}.{cents:02}", f"{other}.{other_cents:02}"
@@ -144,7 +145,7 @@ def test_numbers_are_the_same_only_if_equal(whole: int, other: int, cents: int, 
 DATES = st.dates(datetime.date(1000, 1, 1))  # strftime does not pad earlier years
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(DATES, DATES)
 def test_dates_are_the_same_only_if_equal(date: datetime.date, other: datetime.date) -> None:
     left, right = f"{date:%B} {date:%d}, {date:%Y}".replace(" 0", " "), f"{other:%d} {other:%b} {other:%Y}"

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 import reference
 from any_texts import ANY_TEXT, CUSTOM, QUESTION
-from hypothesis import given, settings
+from budget import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from patched import set_limit
 from reference import TEXT_PROTOCOLS
@@ -53,17 +54,17 @@ def assert_all_ways_equal(questions: Sequence[tuple[str | None, list[str]]], rul
 @pytest.mark.filterwarnings("ignore::UserWarning")
 class TestEqualsTheReference:
     @pytest.mark.parametrize("name", sorted(TEXT_PROTOCOLS))
-    @settings(max_examples=150, deadline=None)
+    @examples(150)
     @given(questions=st.lists(QUESTION, min_size=1, max_size=6))
     def test_on_any_text(self, name: str, questions: list[tuple[str | None, list[str]]]) -> None:
         assert_all_ways_equal(questions, PROTOCOLS[name])
 
-    @settings(max_examples=600, deadline=None)
+    @examples(600)
     @given(questions=st.lists(QUESTION, min_size=1, max_size=4), rules=CUSTOM)
     def test_by_any_rules(self, questions: list[tuple[str | None, list[str]]], rules: Protocol) -> None:
         assert_all_ways_equal(questions, rules)
 
-    @settings(max_examples=100, deadline=None)
+    @examples(100)
     @given(questions=st.lists(QUESTION, min_size=1, max_size=8), seed=st.integers(0, 2**32))
     def test_whatever_the_order_and_the_batches(self, questions: list[tuple[str | None, list[str]]], seed: int) -> None:
         rules, shuffled = PROTOCOLS["rrc"], list(range(len(questions)))

@@ -22,7 +22,8 @@ import pandas as pd
 import pytest
 import tree_reference
 from any_trees import KEYS, PREDICTIONS, REFERENCES, trees
-from hypothesis import given, settings
+from budget import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from patched import set_limit
 from places import DATA, PEERS
@@ -120,7 +121,7 @@ PROTOCOLS_OF_TREES = [
 
 
 class TestEqualsBruteForce:
-    @settings(max_examples=2500, deadline=None)
+    @examples(2500)
     @given(reference=REFERENCES, prediction=PREDICTIONS, paper=st.booleans(), seed=st.integers(0, 2**32))
     def test_in_any_order(self, reference: Any, prediction: Any, paper: bool, seed: int) -> None:
         protocol = "anls_star_paper" if paper else "anls_star"
@@ -132,7 +133,7 @@ class TestEqualsBruteForce:
         assert anls_star_score(*pair, protocol=protocol) == score
         assert explain(prediction, reference, protocol=protocol).score == score
 
-    @settings(max_examples=1000, deadline=None)
+    @examples(1000)
     @given(
         reference=st.lists(REFERENCES, min_size=2, max_size=4),
         prediction=st.lists(PREDICTIONS, min_size=2, max_size=4),
@@ -286,17 +287,17 @@ def damaged(document: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 class TestProperties:
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     @given(reference=REFERENCES, prediction=PREDICTIONS)
     def test_range(self, reference: Any, prediction: Any) -> None:
         assert 0 <= anls_star_score(prediction, reference) <= 1
 
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     @given(tree=PREDICTIONS, paper=st.booleans())
     def test_identity(self, tree: Any, paper: bool) -> None:
         assert anls_star_score(tree, tree, protocol="anls_star_paper" if paper else "anls_star") == 1.0
 
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     @given(reference=REFERENCES, prediction=PREDICTIONS)
     def test_wrapping_changes_nothing(self, reference: Any, prediction: Any) -> None:
         if isinstance(reference, list) and isinstance(prediction, str):
@@ -306,7 +307,7 @@ class TestProperties:
         assert wrapped == anls_star_score(prediction, reference)
         assert anls_star_score(prediction, one_of(reference)) == wrapped
 
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     @given(tree=st.dictionaries(KEYS, PREDICTIONS, min_size=1, max_size=3), text=st.sampled_from(["zzzz", "q"]))
     def test_from_perfect_every_change_costs(self, tree: dict[str, Any], text: str) -> None:
         assert anls_star_score({**tree, "new": text}, tree) < 1
@@ -317,7 +318,7 @@ class TestProperties:
             if isinstance(child, str):
                 assert anls_star_score({**tree, key: child + "zzzz"}, tree) < 1
 
-    @settings(max_examples=500, deadline=None)
+    @examples(500)
     @given(
         pairs=st.lists(st.tuples(REFERENCES | DOCUMENTS, PREDICTIONS | DOCUMENTS), min_size=1, max_size=5),
         protocol=st.sampled_from(PROTOCOLS_OF_TREES),
@@ -939,7 +940,7 @@ class TestExplanation:
             "date": None,
         }
 
-    @settings(max_examples=500, deadline=None)
+    @examples(500)
     @given(reference=REFERENCES, prediction=PREDICTIONS, paper=st.booleans())
     def test_adds_up(self, reference: Any, prediction: Any, paper: bool) -> None:
         found = explain(prediction, reference, protocol="anls_star_paper" if paper else "anls_star")
@@ -951,7 +952,7 @@ class TestExplanation:
             assert (row.credit > 0) <= (row.reason == "")
             assert (row.reason == "hallucinated") == (row.reference_path is None)
 
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     @given(reference=trees(with_options=True, filled=True), prediction=trees(with_options=False, filled=True))
     def test_closest_reference_is_as_close(self, reference: Any, prediction: Any) -> None:
         """Where nothing is None or empty; None that matched an empty list is that list in it, of another size."""

@@ -1,0 +1,155 @@
+"""Ctrl-C: a message and status 130 from the first line of our code on, and never a run that goes on."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from places import ROOT
+
+from benchmarks.generate import write_dataset
+
+TRIES = int(os.environ.get("TRIES", "20"))
+LATEST = 3.0  # seconds
+
+# A command in place of ours; {body} is what it does.
+PROGRAM = """
+import atexit, os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests in the background
+from anls_eval.__main__ import main
+from anls_eval.cli import commands
+
+def ctrl_c():
+    os.kill(os.getpid(), signal.SIGINT)
+
+def command():
+{body}
+
+commands.main = command
+main()
+"""
+SWALLOWED = """
+    try:
+        ctrl_c()
+    except KeyboardInterrupt:
+        pass
+    while True:
+        signal.pause()
+"""
+SWALLOWED_IN_A_FINALISER = """
+    class Kept:
+        def __del__(self):
+            ctrl_c()
+    Kept()
+    while True:
+        signal.pause()
+"""
+TURNED_INTO_ANOTHER = """
+    try:
+        ctrl_c()
+    except KeyboardInterrupt:
+        raise ImportError("a C extension failed to import") from None
+"""
+SWALLOWED_AT_THE_END = """
+    try:
+        ctrl_c()
+    except KeyboardInterrupt:
+        pass
+"""
+CLEANED_UP = """
+    try:
+        ctrl_c()
+    finally:
+        for _ in range(3):
+            signal.pause()  # until it is about to be raised again
+        print("cleaned up")
+"""
+AFTER_ALL_IS_DONE = """
+    print("done", flush=True)
+    atexit.register(ctrl_c)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "printed"),
+    [
+        ("    ctrl_c()", ""),
+        (SWALLOWED, ""),
+        (SWALLOWED_IN_A_FINALISER, ""),
+        (TURNED_INTO_ANOTHER, ""),
+        (SWALLOWED_AT_THE_END, ""),
+        (CLEANED_UP, "cleaned up\n"),
+        (AFTER_ALL_IS_DONE, "done\n"),
+    ],
+    ids=["raised", "swallowed", "in a finaliser", "turned into another", "at the end", "cleaned up", "after the end"],
+)
+def test_whatever_becomes_of_the_exception(body: str, printed: str) -> None:
+    command = [sys.executable, "-c", PROGRAM.format(body=body)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.splitlines()[-1]) == (130, printed, "interrupted")
+
+
+def test_one_that_is_ignored_stays_so() -> None:
+    program = PROGRAM.format(body="    ctrl_c()").replace("signal.default_int_handler", "signal.SIG_IGN")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def interrupts_reach_children() -> Iterator[None]:
+    """A shell may have started the tests in the background, where Ctrl-C is ignored, also by what they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "options", [("--per-question", "{out}/rows.csv"), ("--workers", "2", "--out", "{out}")], ids=["file", "workers"]
+)
+@pytest.mark.usefixtures("interrupts_reach_children")
+def test_at_any_moment(options: tuple[str, ...], tmp_path: Path) -> None:
+    """TRIES times; what is over before the signal is no try, and what comes before our first line ends Python."""
+    write_dataset(tmp_path / "data", 1_000_000, 20)
+    sides = [str(tmp_path / "data" / "predictions"), "-r", str(tmp_path / "data" / "references")]
+    moments = random.Random(TRIES)  # noqa: S311
+    tries = 0
+    while tries < TRIES:
+        out = tmp_path / str(time.monotonic_ns())
+        out.mkdir()
+        command = [sys.executable, "-m", "anls_eval", "score", *sides, *(own.format(out=out) for own in options)]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as run:
+            time.sleep(moments.uniform(0, LATEST))
+            is_over = run.poll() is not None
+            if not is_over:
+                os.killpg(run.pid, signal.SIGINT)
+            _, told = run.communicate()
+        tries += not is_over
+        what = f"try {tries}, status {run.returncode}: {told}"
+        if is_over:
+            assert run.returncode == 0, what
+        elif "KeyboardInterrupt" in told:  # Python still starts
+            assert run.returncode in (1, -signal.SIGINT), what
+            assert "in main" not in told, what
+        else:
+            assert run.returncode == 130, what
+            assert told.splitlines()[-1].startswith("interrupted"), what
+            assert "Traceback" not in told, what
+        assert not list(out.glob(".*")), what
+        _, left = psutil.wait_procs(list(of_session(run.pid)), timeout=60)
+        assert not left, what
+
+
+def of_session(number: int) -> Iterator[psutil.Process]:
+    for process in psutil.process_iter():
+        with contextlib.suppress(ProcessLookupError):
+            if os.getsid(process.pid) == number:
+                yield process
