@@ -9,33 +9,37 @@ from types import FrameType
 STATUS = 130  # of a command that Ctrl-C ended
 
 _AGAIN = 0.1  # seconds after which an interrupt that was swallowed is raised again
-_interrupted = False
+_is_interrupted = _is_over = False
 
 
 def run(command: Callable[[], None]) -> None:
     """Run a command; after Ctrl-C, exit with a message and status 130, whatever became of the KeyboardInterrupt."""
+    global _is_over
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as in the background
         signal.signal(signal.SIGINT, _raise)
     is_told = False
     try:
         command()
+        _is_over = True
     except BaseException as error:
-        if not _interrupted:
+        _is_over = True  # before the error and all that its frames hold are deleted, which takes a while
+        if not _is_interrupted:
             raise
         is_told = isinstance(error, SystemExit) and error.code == STATUS
-    finally:
-        if signal.getsignal(signal.SIGINT) is _raise:
-            signal.signal(signal.SIGINT, _exit)
-        _raise_again_every(0)
-    if _interrupted:
+    _raise_again_every(0)
+    if _is_interrupted:
+        exec("")  # noqa: S102 - else Python ends by the signal if the KeyboardInterrupt came through an exec of text
         if not is_told:
             print("interrupted", file=sys.stderr)
         sys.exit(STATUS)
 
 
 def _raise(_: int, __: FrameType | None) -> None:
-    global _interrupted
-    _interrupted = True
+    global _is_interrupted
+    if _is_over:  # Python only cleans up
+        os.write(2, b"interrupted\n")
+        os._exit(STATUS)
+    _is_interrupted = True
     _raise_again_every(_AGAIN)
     raise KeyboardInterrupt
 
@@ -54,10 +58,5 @@ def _raise_again(_: int, __: FrameType | None) -> None:
         if isinstance(error, KeyboardInterrupt):
             return
         error = error.__context__
-    raise KeyboardInterrupt
-
-
-def _exit(_: int, __: FrameType | None) -> None:
-    """Exit at once: all work is done, and Python only cleans up."""
-    os.write(2, b"interrupted\n")
-    os._exit(STATUS)
+    if not _is_over:
+        raise KeyboardInterrupt

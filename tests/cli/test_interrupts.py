@@ -63,6 +63,9 @@ SWALLOWED_AT_THE_END = """
     except KeyboardInterrupt:
         pass
 """
+IN_AN_EXEC = """
+    exec("ctrl_c()", globals())
+"""
 CLEANED_UP = """
     try:
         ctrl_c()
@@ -85,10 +88,20 @@ AFTER_ALL_IS_DONE = """
         (SWALLOWED_IN_A_FINALISER, ""),
         (TURNED_INTO_ANOTHER, ""),
         (SWALLOWED_AT_THE_END, ""),
+        (IN_AN_EXEC, ""),
         (CLEANED_UP, "cleaned up\n"),
         (AFTER_ALL_IS_DONE, "done\n"),
     ],
-    ids=["raised", "swallowed", "in a finaliser", "turned into another", "at the end", "cleaned up", "after the end"],
+    ids=[
+        "raised",
+        "swallowed",
+        "in a finaliser",
+        "turned into another",
+        "at the end",
+        "in an exec",
+        "cleaned up",
+        "after the end",
+    ],
 )
 def test_whatever_becomes_of_the_exception(body: str, printed: str) -> None:
     command = [sys.executable, "-c", PROGRAM.format(body=body)]

@@ -92,7 +92,7 @@ def interrupt(arguments: list[str]) -> list[str]:
         assert process.stdout.readline() == "here\n"
         process.send_signal(signal.SIGINT)
         _, told = process.communicate()
-    assert process.returncode == 130
+    assert process.returncode == 130, told
     return told.splitlines()
 
 
