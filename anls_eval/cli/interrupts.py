@@ -1,5 +1,7 @@
 """Ctrl-C ends a command, even where a library swallows the KeyboardInterrupt, as some do in an import."""
 
+from __future__ import annotations
+
 import os
 import signal
 import sys
@@ -17,6 +19,7 @@ def run(command: Callable[[], None]) -> None:
     global _is_over
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as in the background
         signal.signal(signal.SIGINT, _raise)
+        sys.unraisablehook = _show_unless_interrupted
     is_told = False
     try:
         command()
@@ -42,6 +45,12 @@ def _raise(_: int, __: FrameType | None) -> None:
     _is_interrupted = True
     _raise_again_every(_AGAIN)
     raise KeyboardInterrupt
+
+
+def _show_unless_interrupted(unraisable: sys.UnraisableHookArgs) -> None:
+    """Show an error that Python swallows, but for a KeyboardInterrupt, which is raised again."""
+    if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
 
 
 def _raise_again_every(seconds: float) -> None:

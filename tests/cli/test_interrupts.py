@@ -149,7 +149,7 @@ def test_at_any_moment(options: tuple[str, ...], tmp_path: Path) -> None:
         what = f"try {tries}, status {run.returncode}: {told}"
         if is_over:
             assert run.returncode == 0, what
-        elif "KeyboardInterrupt" in told:  # Python still starts
+        elif "KeyboardInterrupt" in told or not told:  # Python still starts, or has all but ended
             assert run.returncode in (1, -signal.SIGINT), what
             assert "in main" not in told, what
         else:
