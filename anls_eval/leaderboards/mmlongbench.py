@@ -46,10 +46,7 @@ def must_be_equal(answer: str) -> bool:
 
 
 def score_int(question: Question) -> float:
-    """Return 1 for equal integers. The prediction is truncated, and never equals an answer that is not an integer.
-
-    The original compares such an answer with "", so with an empty answer every prediction is correct.
-    """
+    """Return 1 for equal integers; as in the original, every prediction equals an answer that is empty."""
     wholes = [as_integer(answer) for answer in question.integer_answers()]
     try:
         predicted = int(float(question.prediction_text()))

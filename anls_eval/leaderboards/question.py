@@ -94,10 +94,7 @@ def parse_literal(text: str) -> Any:
 
 
 def read_items(value: Any, where: str, unreadable: Callable[[str, str], list[Any]]) -> list[Any]:
-    """Return the items of a list or of its Python text; any other text is a list of one.
-
-    A text that begins like a list but cannot be parsed is passed to `unreadable`, with the reason.
-    """
+    """Return the items of a list or of its text; what `unreadable` returns for a list that cannot be parsed."""
     value = plain_list(value)
     if isinstance(value, (list, tuple)):
         try:

@@ -78,16 +78,7 @@ def leaderboard_scores(predictions: Texts, references: Texts, *, protocol: str, 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LeaderboardSummary:
-    """The figures of a submission; None for those that the leaderboard does not report.
-
-    Args:
-        protocol: The name of the leaderboard.
-        n: The number of questions.
-        mean: The mean score, from 0 to 1.
-        accuracy: The share of correct answers.
-        f1: The harmonic mean of recall (points on answerable questions divided by their number) and precision (the
-            same points divided by the number of answered questions).
-    """
+    """The figures of a submission; None for those that the leaderboard does not report."""
 
     protocol: str
     n: int
@@ -99,31 +90,7 @@ class LeaderboardSummary:
 def leaderboard_summary(
     scores: Sequence[float] | Floats, predictions: Any, references: Any, *, protocol: str
 ) -> LeaderboardSummary:
-    """Summarize the scores of a submission as its leaderboard does.
-
-    For the F1, a question is answerable unless its answer is the text "Not answerable", and answered unless its
-    prediction is; any other wording, and None, counts as an answer, as in the original.
-
-    Args:
-        scores: n scores from `leaderboard_scores`.
-        predictions: The n predictions.
-        references: The n references.
-        protocol: A name or alias in `LEADERBOARDS`.
-
-    Returns:
-        The mean, and the accuracy and F1 if the leaderboard reports them. Without answerable or answered questions
-        the F1 is 0.
-
-    Raises:
-        ValueError: The protocol is unknown, there are no scores, or the columns differ in length.
-
-    Example:
-        >>> predictions, references = ["Lima", "Not answerable", "Oslo"], ["Lima", "Not answerable", "Rome"]
-        >>> leaderboard_summary([1.0, 1.0, 0.0], predictions, references, protocol="mmlongbench").f1
-        0.5
-
-    Source: mayubo2333/MMLongBench-Doc, eval/eval_score.py, eval_acc_and_f1.
-    """
+    """Return the mean, accuracy and F1 of scores; None is an answer, and without answerable questions the F1 is 0."""
     board = get_leaderboard(protocol)
     values = [float(score) for score in scores]
     sides = read_column(predictions, "predictions"), read_column(references, "references")

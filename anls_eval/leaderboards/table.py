@@ -24,22 +24,7 @@ LEADERBOARDS_BY_NAME_OR_ALIAS = {name: board for board in _BOARDS for name in (b
 
 
 def get_leaderboard(protocol: str) -> Leaderboard:
-    """Return the leaderboard with this name or alias.
-
-    Args:
-        protocol: A name in `LEADERBOARDS` or an alias, in lower or upper case.
-
-    Returns:
-        Its rules.
-
-    Raises:
-        ValueError: The name is unknown, or it is that of a protocol for texts or trees (the message says what to use
-            instead).
-
-    Example:
-        >>> get_leaderboard("MMLongBench-Doc").answer_types
-        ('Str', 'Int', 'Float', 'List', 'None')
-    """
+    """Return the leaderboard with this name or alias; refuse protocols for texts or trees."""
     key = name_key(protocol)
     other = protocol if isinstance(protocol, Protocol) else PROTOCOLS_BY_NAME_OR_ALIAS.get(key)
     if other is not None:
