@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import numbers
+import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ class Question(NamedTuple):
     reference: Any
     answer_type: str
     row: str  # "s[3]" in a batch, else "": what follows "prediction" or "reference" in a message
+    options: Mapping[str, Any] = types.MappingProxyType({})  # what a benchmark knows beside the answer
 
     def prediction_text(self) -> str:
         """Return the prediction as one text."""
