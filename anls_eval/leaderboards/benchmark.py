@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from anls_eval.errors import AnlsError, check_choice
@@ -13,7 +13,7 @@ from anls_eval.inputs.columns import check_same_length
 from anls_eval.leaderboards.question import Question
 from anls_eval.rules.protocol import Rules, Threshold
 
-Counts = Mapping[Hashable, Any]
+Counts = Mapping[Any, Any]
 """What adds up over questions: integers are summed, tuples of scores are joined in the order of the questions."""
 
 Figures = dict[str, float | None]
@@ -72,10 +72,10 @@ class Benchmark(Rules):
             check_same_length(predictions, references, "references")
         known = self._checked_options(options)
         columns = {name: known.pop(name) for name in self.question_options if name in known}
-        for name, values in columns.items() | ({("answer_types", tuple(answer_types))} if answer_types else set()):
-            if isinstance(values, str) or len(values) < n:
+        types = [None] * n if answer_types is None else answer_types
+        for name, values in {**columns, "answer_types": types}.items():
+            if isinstance(values, str) or len(values) != n:
                 raise AnlsError(f"expected one value for each of the {n} predictions", option=name, value=values)
-        types = answer_types or [None] * n
         for row in range(n):
             own = known | {name: values[row] for name, values in columns.items()}
             kind = self._checked_type(types[row], f"s[{row}]")
@@ -115,8 +115,8 @@ class Benchmark(Rules):
 
 def sum_counts(parts: Iterable[Counts]) -> Counts:
     """Return the sum of counts."""
-    lists: dict[Hashable, list[float]] = {}
-    numbers: dict[Hashable, int] = {}
+    lists: dict[Any, list[float]] = {}
+    numbers: dict[Any, int] = {}
     for part in parts:
         for key, value in part.items():
             if isinstance(value, tuple):
