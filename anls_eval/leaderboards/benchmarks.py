@@ -13,7 +13,14 @@ from anls_eval.leaderboards.chartqapro import CHARTQAPRO, CHARTQAPRO_LMMS, CHART
 from anls_eval.leaderboards.donut import DONUT_F1, DONUT_TED
 from anls_eval.leaderboards.due import DUE_F1, DUE_F1_CASED, DUE_GROUP_ANLS, DUE_MEAN_F1
 from anls_eval.leaderboards.idp import IDP_DOCVQA, IDP_KIE, IDP_VQA, IDP_VQA_PAGES
+from anls_eval.leaderboards.kieval import (
+    KIEVAL_ALIGNED,
+    KIEVAL_DOCUMENT_ACCURACY,
+    KIEVAL_ENTITY_F1,
+    KIEVAL_GROUPING_F1,
+)
 from anls_eval.leaderboards.longdocurl import LONGDOCURL_FULL, LONGDOCURL_VLMEVALKIT
+from anls_eval.leaderboards.vrdu import VRDU
 
 _BENCHMARKS = (
     DONUT_F1, DONUT_TED,
@@ -24,6 +31,8 @@ _BENCHMARKS = (
     LONGDOCURL_FULL, LONGDOCURL_VLMEVALKIT,
     IDP_KIE, IDP_VQA, IDP_VQA_PAGES, IDP_DOCVQA,
     DUE_F1, DUE_F1_CASED, DUE_MEAN_F1, DUE_GROUP_ANLS,
+    VRDU,
+    KIEVAL_ENTITY_F1, KIEVAL_ALIGNED, KIEVAL_GROUPING_F1, KIEVAL_DOCUMENT_ACCURACY,
 )  # fmt: skip
 
 BENCHMARKS: Mapping[str, Benchmark] = types.MappingProxyType({own.name: own for own in _BENCHMARKS})
