@@ -35,7 +35,7 @@ class Benchmark(Rules):
     answer_types: tuple[str, ...] = ()
     other_types: bool = False  # questions of any other type are scored, too
     shared_options: tuple[str, ...] = ()
-    question_options: tuple[str, ...] = ()  # of n questions they have n values
+    question_options: tuple[str, ...] = ()  # a list has one value for each of n questions
     drops_unpaired: bool = False  # as zip does: surplus predictions or references do not count
     depends_on_ties: bool = False  # the solver's choice between equally good assignments can change the figures
     source: str
@@ -71,7 +71,9 @@ class Benchmark(Rules):
         if not self.drops_unpaired:
             check_same_length(predictions, references, "references")
         known = self._checked_options(options)
-        columns = {name: known.pop(name) for name in self.question_options if name in known}
+        # A dict, such as a schema, holds for all questions.
+        names = [name for name in self.question_options if not isinstance(known.get(name, {}), Mapping)]
+        columns = {name: known.pop(name) for name in names}
         types = [None] * n if answer_types is None else answer_types
         for name, values in {**columns, "answer_types": types}.items():
             if isinstance(values, str) or len(values) != n:

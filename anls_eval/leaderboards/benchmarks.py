@@ -12,6 +12,7 @@ from anls_eval.leaderboards.chartqa import CHARTQA_EVALSCOPE, CHARTQA_LMMS, CHAR
 from anls_eval.leaderboards.chartqapro import CHARTQAPRO, CHARTQAPRO_LMMS, CHARTQAPRO_VLMEVALKIT
 from anls_eval.leaderboards.donut import DONUT_F1, DONUT_TED
 from anls_eval.leaderboards.due import DUE_F1, DUE_F1_CASED, DUE_GROUP_ANLS, DUE_MEAN_F1
+from anls_eval.leaderboards.extractbench import EXTRACTBENCH_VALUE
 from anls_eval.leaderboards.idp import IDP_DOCVQA, IDP_KIE, IDP_VQA, IDP_VQA_PAGES
 from anls_eval.leaderboards.kieval import (
     KIEVAL_ALIGNED,
@@ -20,6 +21,7 @@ from anls_eval.leaderboards.kieval import (
     KIEVAL_GROUPING_F1,
 )
 from anls_eval.leaderboards.longdocurl import LONGDOCURL_FULL, LONGDOCURL_VLMEVALKIT
+from anls_eval.leaderboards.varex import VAREX
 from anls_eval.leaderboards.vrdu import VRDU
 
 _BENCHMARKS = (
@@ -33,6 +35,7 @@ _BENCHMARKS = (
     DUE_F1, DUE_F1_CASED, DUE_MEAN_F1, DUE_GROUP_ANLS,
     VRDU,
     KIEVAL_ENTITY_F1, KIEVAL_ALIGNED, KIEVAL_GROUPING_F1, KIEVAL_DOCUMENT_ACCURACY,
+    VAREX, EXTRACTBENCH_VALUE,
 )  # fmt: skip
 
 BENCHMARKS: Mapping[str, Benchmark] = types.MappingProxyType({own.name: own for own in _BENCHMARKS})
