@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from anls_eval.cli.tables import plain_table
-from anls_eval.leaderboards import LEADERBOARDS, Leaderboard
+from anls_eval.leaderboards import BENCHMARKS, LEADERBOARDS, Benchmark, Leaderboard
 from anls_eval.registry import get_rules, signature
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
@@ -27,6 +27,8 @@ def protocol_table() -> Table:
     for name, board in LEADERBOARDS.items():
         scores = "by type" if board.answer_types else "texts"
         table.add_row(name, ", ".join(board.aliases), scores, "", re.split("[,;]", board.source)[0])
+    for name, own in BENCHMARKS.items():
+        table.add_row(name, ", ".join(own.aliases), f"{own.unit}s", "", f"{own.family}: {own.reports}")
     return table
 
 
@@ -41,20 +43,24 @@ def protocol_text(name: str) -> str:
         lines += [*users, "", *(f"- {words}" for words in in_words(rules).values())]
         return "\n".join([*lines, "", f"source: {rules.source}", "", signature(rules)])
     types = [f"answer types: {', '.join(rules.answer_types)}"] if rules.answer_types else []
-    return "\n".join([*lines, "", rules.description, *types, "", f"source: {rules.source}"])
+    reports = [f"reports: {rules.reports}"] if isinstance(rules, Benchmark) else []
+    options = [f"options: {', '.join(rules.options)}"] if isinstance(rules, Benchmark) and rules.options else []
+    return "\n".join([*lines, "", rules.description, *types, *options, *reports, "", f"source: {rules.source}"])
 
 
 def protocols_as_json(name: str | None) -> Any:
     """Return one protocol, or all of them by name, as plain JSON values."""
     if name is not None:
         return _plain(get_rules(name))
-    return {own: _plain(get_rules(own)) for own in (*PROTOCOLS, *LEADERBOARDS)}
+    return {own: _plain(get_rules(own)) for own in (*PROTOCOLS, *LEADERBOARDS, *BENCHMARKS)}
 
 
-def _plain(rules: Protocol | Leaderboard) -> dict[str, Any]:
+def _plain(rules: Protocol | Leaderboard | Benchmark) -> dict[str, Any]:
     if isinstance(rules, Protocol):
         plain = dataclasses.asdict(rules) | {"threshold": float(rules.threshold), "signature": signature(rules)}
         del plain["exact_threshold"]
         return plain
-    names = ("name", "aliases", "description", "answer_types", "reports", "source")
+    names = ["name", "aliases", "description", "answer_types", "reports", "source"]
+    if isinstance(rules, Benchmark):
+        names += ["family", "headline", "unit", "options", "depends_on_ties"]
     return {name: getattr(rules, name) for name in names}

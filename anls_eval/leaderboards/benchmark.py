@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
+import json
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -31,6 +33,7 @@ class Benchmark(Rules):
     figures_of: Callable[[Counts], Figures] = dataclasses.field(repr=False)
     headline: str  # the figure that is the score
     reports: str  # what the headline is: mean of questions, micro F1 over all documents, accuracy
+    averages: bool = False  # the headline is the plain mean of the headlines of questions or documents
     unit: str = "document"
     answer_types: tuple[str, ...] = ()
     other_types: bool = False  # questions of any other type are scored, too
@@ -40,6 +43,11 @@ class Benchmark(Rules):
     depends_on_ties: bool = False  # the solver's choice between equally good assignments can change the figures
     source: str
     aliases: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options that it takes."""
+        return (*self.shared_options, *self.question_options)
 
     def with_threshold(self, threshold: Threshold) -> Benchmark:
         """Refuse any threshold but None."""
@@ -52,19 +60,21 @@ class Benchmark(Rules):
         """Return the fields of a signature that name the rules."""
         return {"protocol": self.name}
 
-    def score_one(self, prediction: Any, reference: Any, answer_type: Any, options: Mapping[str, Any] | None) -> float:
-        """Return the headline of one question or document; NaN where the original reports none."""
+    def score_one(
+        self, prediction: Any, reference: Any, answer_type: Any, options: Mapping[str, Any] | None = None
+    ) -> tuple[float, list[str]]:
+        """Return the headline of one question or document, NaN where the original reports none, and no warnings."""
         known = self._checked_options(options)
         question = Question(prediction, reference, self._checked_type(answer_type, ""), "", known)
         score = self.figures(self._counted(question))["score"]
-        return float("nan") if score is None else score
+        return (float("nan") if score is None else score), []
 
     def count_all(
         self,
         predictions: Sequence[Any],
         references: Sequence[Any],
         answer_types: Sequence[Any] | None,
-        options: Mapping[str, Any] | None,
+        options: Mapping[str, Any] | None = None,
     ) -> Iterator[Counts]:
         """Yield the counts of n questions or documents."""
         n = min(len(predictions), len(references)) if self.drops_unpaired else len(predictions)
@@ -83,10 +93,30 @@ class Benchmark(Rules):
             kind = self._checked_type(types[row], f"s[{row}]")
             yield self._counted(Question(predictions[row], references[row], kind, f"s[{row}]", own))
 
+    def headline_of(self, counts: Counts) -> float:
+        """Return the headline of one question or document, 0 where it has none."""
+        try:
+            return self.figures(counts)["score"] or 0.0
+        except AnlsError:  # nothing to compute it of
+            return 0.0
+
     def figures(self, counts: Counts) -> Figures:
         """Return the figures of summed counts; the headline is also ``score``."""
         found = self.figures_of(counts)
         return {"score": found[self.headline], **found}
+
+    @staticmethod
+    def read_counts(text: str) -> Counts:
+        """Return counts from the JSON text of their items."""
+        return {
+            tuple(key) if isinstance(key, list) else key: tuple(value) if isinstance(value, list) else value
+            for key, value in json.loads(text)
+        }
+
+    def figures_of_counted(self, counted: Mapping[str, int]) -> Figures:
+        """Return the figures of documents by the JSON text of their counts, each so often."""
+        parts = (itertools.repeat(self.read_counts(text), number) for text, number in counted.items())
+        return self.figures(sum_counts(itertools.chain.from_iterable(parts)))
 
     def _counted(self, question: Question) -> Counts:
         try:
@@ -107,7 +137,7 @@ class Benchmark(Rules):
 
     def _checked_options(self, options: Mapping[str, Any] | None) -> dict[str, Any]:
         known = dict(options or {})
-        names = (*self.shared_options, *self.question_options)
+        names = self.options
         unknown = known.keys() - set(names)
         if unknown:
             takes = f"it takes {', '.join(map(repr, names))}" if names else "it takes none"

@@ -16,7 +16,9 @@ from anls_eval.leaderboards.question import Question, parse_literal
 _NO_SUBSET = ""
 
 _HALF_WIDTH = {0x3000: " ", ord("、"): ","} | {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
-_BETWEEN_CHINESE = re.compile(r"(?<=[\u4e00-\u9fff])\s(?=[\u4e00-\u9fffa-zA-Z0-9])|(?<=[a-zA-Z0-9])\s(?=[\u4e00-\u9fff])")
+_BETWEEN_CHINESE = re.compile(
+    r"(?<=[\u4e00-\u9fff])\s(?=[\u4e00-\u9fffa-zA-Z0-9])|(?<=[a-zA-Z0-9])\s(?=[\u4e00-\u9fff])"
+)
 _AROUND_MARK = re.compile(r"(?<![0-9])\s?([!,.:;?])\s?")
 _DIGIT_BESIDE_LETTER = re.compile(r"(?<=[0-9])(?=[a-zA-Z])|(?<=[a-zA-Z])(?=[0-9])")
 _SPACES = re.compile(r"\s+")
@@ -196,22 +198,22 @@ def _lmms_accuracy_figures(counts: Counts) -> Figures:
 
 
 _benchmark = functools.partial(Benchmark, family="CC-OCR")
-_VLMEVALKIT = "open-compass/VLMEvalKit @ e8e78f0, vlmeval/dataset/utils/ccocr_evaluator/kie_evaluator.py. "
-_LMMS = "EvolvingLMMs-Lab/lmms-eval @ 75571cf, lmms_eval/tasks/cc_ocr/evaluators/kie_metric.py. "
+_VLMEVALKIT = "open-compass/VLMEvalKit @ e8e78f0, vlmeval/dataset/utils/ccocr_evaluator/kie_evaluator.py."
+_LMMS = "EvolvingLMMs-Lab/lmms-eval @ 75571cf, lmms_eval/tasks/cc_ocr/evaluators/kie_metric.py."
 _READS = (
     "The prediction is JSON, in a json fence or not, and an empty document if it cannot be read. Full-width forms, and "
-    "whitespace around punctuation, Chinese characters and digits are made alike. "
+    "whitespace around punctuation, Chinese characters and digits are made alike."
 )
 
 CC_OCR_KIE_F1 = _benchmark(
     name="cc_ocr_kie_f1",
     description=f"As `donut_f1`, with null, 0, false and empty texts as fields, and with 1e-6 in the denominator. "
-    f"{_READS}Texts that stand in a list are left as they are.",
+    f"{_READS} Texts that stand in a list are left as they are.",
     count=_f1_counts,
     figures_of=_f1_figures,
     headline="micro_f1",
     reports="micro F1 over the fields of all documents",
-    source=f"{_VLMEVALKIT}A reference that is not JSON is repaired with json_repair, which must then be installed.",
+    source=f"{_VLMEVALKIT} A reference that is not JSON is repaired with json_repair, which must then be installed.",
 )
 
 CC_OCR_KIE_ACC = _benchmark(
@@ -222,19 +224,19 @@ CC_OCR_KIE_ACC = _benchmark(
     figures_of=_accuracy_figures,
     headline="mean",
     reports="mean of the documents",
-    source=f"{_VLMEVALKIT}A reference that is not JSON is repaired with json_repair, which must then be installed.",
+    source=f"{_VLMEVALKIT} A reference that is not JSON is repaired with json_repair, which must then be installed.",
 )
 
 LMMS_CC_OCR_KIE_F1 = _benchmark(
     name="lmms_cc_ocr_kie_f1",
     description=f"As `cc_ocr_kie_f1`, with the texts in lists made alike too, and with true and false kept in lists. "
-    f"{_READS}The score is the mean of the subsets, divided by their number + 1e-9.",
+    f"{_READS} The score is the mean of the subsets, divided by their number + 1e-9.",
     count=_lmms_f1_counts,
     figures_of=_lmms_f1_figures,
     headline="mean",
     reports="mean of the subsets' micro F1",
     question_options=("subset",),
-    source=f"{_LMMS}A reference that is not JSON counts as empty.",
+    source=f"{_LMMS} A reference that is not JSON counts as empty.",
 )
 
 LMMS_CC_OCR_KIE_ACC = _benchmark(
@@ -245,5 +247,5 @@ LMMS_CC_OCR_KIE_ACC = _benchmark(
     headline="mean",
     reports="mean of the subsets' means of documents",
     question_options=("subset",),
-    source=f"{_LMMS}A reference that is not JSON counts as empty.",
+    source=f"{_LMMS} A reference that is not JSON counts as empty.",
 )

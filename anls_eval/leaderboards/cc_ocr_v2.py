@@ -165,8 +165,8 @@ def _is_short(answer: str, is_chinese: bool) -> bool:
 
 
 _benchmark = functools.partial(Benchmark, family="CC-OCR")
-_EVALSCOPE = "modelscope/evalscope @ fde259d, evalscope/benchmarks/cc_ocr_v2/utils.py, a port of CC-OCR V2's code. "
-_OFFICIAL = "eioss/CC-OCR-V2 @ 8611458, "
+_EVALSCOPE = "modelscope/evalscope @ fde259d, evalscope/benchmarks/cc_ocr_v2/utils.py, a port of CC-OCR V2's code."
+_OFFICIAL = "eioss/CC-OCR-V2 @ 8611458,"
 
 CC_OCR_V2_KIE = _benchmark(
     name="cc_ocr_v2_kie",
@@ -175,8 +175,9 @@ CC_OCR_V2_KIE = _benchmark(
     count=_evalscope_counts,
     figures_of=mean_figure,
     headline="mean",
+    averages=True,
     reports="mean of the documents' F1",
-    source=f"{_EVALSCOPE}That code computes one F1 over all documents instead: `cc_ocr_v2_kie_official`.",
+    source=f"{_EVALSCOPE} That code computes one F1 over all documents instead: `cc_ocr_v2_kie_official`.",
 )
 
 CC_OCR_V2_KIE_OFFICIAL = _benchmark(
@@ -187,11 +188,12 @@ CC_OCR_V2_KIE_OFFICIAL = _benchmark(
     figures_of=_official_figures,
     headline="micro_f1",
     reports="micro F1 over the fields of all documents",
-    source=f"{_OFFICIAL}src/evaluate_kie.py and kie_evaluator.py.",
+    source=f"{_OFFICIAL} src/evaluate_kie.py and kie_evaluator.py.",
 )
 
 CC_OCR_V2_QA = _benchmark(
     name="cc_ocr_v2_qa",
+    averages=True,
     unit="question",
     description="An answer of fewer than 5 words, or in Chinese of fewer than 4 parts between commas: 1 if the "
     "prediction contains it. A longer one, and a short one in Chinese that is the only answer: the similarity from 0.5 "
@@ -212,5 +214,5 @@ CC_OCR_V2_QA_OFFICIAL = _benchmark(
     figures_of=mean_figure,
     headline="mean",
     reports="mean of the questions",
-    source=f"{_OFFICIAL}src/evaluate_vqa.py. It fails if a list of answers holds null, an object or a list.",
+    source=f"{_OFFICIAL} src/evaluate_vqa.py. It fails if a list of answers holds null, an object or a list.",
 )

@@ -79,7 +79,7 @@ def accuracy_figure(counts: Counts) -> Figures:
 _RELAXED = (
     "1 for a number within 5 % of the answer, or for a text that is equal without case. A number is what Python's "
     "float reads; with a percent sign at its end it is divided by 100, so that 57 % is not 57. If the answer is 0, the "
-    "texts must be equal. "
+    "texts must be equal."
 )
 _benchmark = functools.partial(
     Benchmark,
@@ -87,12 +87,13 @@ _benchmark = functools.partial(
     unit="question",
     figures_of=accuracy_figure,
     headline="accuracy",
+    averages=True,
     reports="relaxed accuracy: mean of the questions",
 )
 
 CHARTQA_LMMS = _benchmark(
     name="chartqa_lmms",
-    description=f"{_RELAXED}Whitespace counts in texts.",
+    description=f"{_RELAXED} Whitespace counts in texts.",
     count=functools.partial(_counts, is_right=_lmms),
     source="EvolvingLMMs-Lab/lmms-eval @ 75571cf, lmms_eval/tasks/chartqa/utils.py. It fails for a prediction that is "
     "not text.",
@@ -100,7 +101,7 @@ CHARTQA_LMMS = _benchmark(
 
 CHARTQA_VLMEVALKIT = _benchmark(
     name="chartqa_vlmevalkit",
-    description=f"{_RELAXED}The prediction is stripped. An answer written as a Python list stands for any of its items.",
+    description=f"{_RELAXED} The prediction is stripped. An answer written as a list stands for any of its items.",
     count=functools.partial(_counts, is_right=_vlmevalkit),
     source="open-compass/VLMEvalKit @ e8e78f0, vlmeval/dataset/utils/vqa_eval.py and image_vqa.py. It fails for an "
     "empty list as answer.",
@@ -108,7 +109,7 @@ CHARTQA_VLMEVALKIT = _benchmark(
 
 CHARTQA_EVALSCOPE = _benchmark(
     name="chartqa_evalscope",
-    description=f'{_RELAXED}The prediction is what follows the last "ANSWER:" of the output, and empty without it.',
+    description=f'{_RELAXED} The prediction is what follows the last "ANSWER:" of the output, and empty without it.',
     count=functools.partial(_counts, is_right=_evalscope),
     source="modelscope/evalscope @ fde259d, evalscope/benchmarks/chartqa/utils.py and chartqa_adapter.py.",
 )

@@ -50,7 +50,7 @@ def _last_answer(question: Question) -> Any:
 def _official(question: Question, prediction: str) -> _Parts:
     flags = plain_list(question.options.get("year"))
     if not isinstance(flags, (list, tuple)):
-        problem = "expected the year flags of the question, such as [\"NO\"]: the column Year of ChartQAPro"
+        problem = 'expected the year flags of the question, such as ["NO"]: the column Year of ChartQAPro'
         raise AnlsError(problem, option=f"options{question.row}['year']", value=flags)
     flags = list(flags[-1:] if question.answer_type == "Conversational" else flags)
     return _Parts(_trimmed(prediction), _trimmed(_text(_last_answer(question), f"reference{question.row}")), flags)
@@ -162,7 +162,7 @@ _DESCRIPTION = (
     "mean is over the longer list. An item with the year flag YES must be equal without case. Otherwise a number must "
     "be within 5 % of the answer, and texts give `pypi_anls`. A dot at the end is dropped; each bare word of a list of "
     "answers gets its own quotes, so that [United States] is read as UnitedStates, a bug that published numbers "
-    "contain. "
+    "contain."
 )
 _benchmark = functools.partial(
     Benchmark,
@@ -170,6 +170,7 @@ _benchmark = functools.partial(
     unit="question",
     figures_of=_figures,
     headline="Overall",
+    averages=True,
     reports="mean of the questions; and by question type",
     answer_types=TYPES,
     other_types=True,
@@ -178,7 +179,7 @@ _benchmark = functools.partial(
 
 CHARTQAPRO = _benchmark(
     name="chartqapro",
-    description=f"{_DESCRIPTION}Fact checking and multiple choice are scored like the others: the code computes that "
+    description=f"{_DESCRIPTION} Fact checking and multiple choice are scored like the others: the code computes that "
     "they must be equal, but does not use it.",
     count=functools.partial(_counts, parts_of=_chartqapro),
     source="vis-nlp/ChartQAPro @ 4b422c6, evaluate_predictions.py. It fails for a prediction that is not text.",
@@ -186,14 +187,14 @@ CHARTQAPRO = _benchmark(
 
 CHARTQAPRO_VLMEVALKIT = _benchmark(
     name="chartqapro_vlmevalkit",
-    description=f"{_DESCRIPTION}As `chartqapro`, with any prediction taken as its text: null is None.",
+    description=f"{_DESCRIPTION} As `chartqapro`, with any prediction taken as its text: null is None.",
     count=functools.partial(_counts, parts_of=_vlmevalkit),
     source="open-compass/VLMEvalKit @ e8e78f0, vlmeval/dataset/utils/chartqapro.py.",
 )
 
 CHARTQAPRO_LMMS = _benchmark(
     name="chartqapro_lmms",
-    description=f"{_DESCRIPTION}Every item of fact checking and multiple choice must be equal. A missing flag is NO.",
+    description=f"{_DESCRIPTION} Every item of fact checking and multiple choice must be equal. A missing flag is NO.",
     count=functools.partial(_counts, parts_of=_lmms),
     source="EvolvingLMMs-Lab/lmms-eval @ 75571cf, lmms_eval/tasks/chartqapro/utils.py.",
 )

@@ -104,12 +104,13 @@ _benchmark = functools.partial(
     unit="question",
     figures_of=mean_figure,
     headline="mean",
+    averages=True,
     reports="mean of the questions",
 )
 
 EVALSCOPE_DOCVQA = _benchmark(
     name="evalscope_docvqa",
-    description='`rrc` of what follows the last "ANSWER:" up to the end of its line, or of the whole output without it.',
+    description='`rrc` of what follows the last "ANSWER:" up to the end of its line; without it, of the whole.',
     count=functools.partial(_counts, extract=evalscope_answer, rules=PROTOCOLS["rrc"]),
     source="modelscope/evalscope @ fde259d, evalscope/benchmarks/docvqa/docvqa_adapter.py. A question without answers "
     "gives 0.",

@@ -135,7 +135,7 @@ def _accuracy_figures(counts: Counts) -> Figures:
     return {"mean": float(np.mean(scores)) if scores else None}
 
 
-_SOURCE = "clovaai/donut @ 4cfcf97, donut/util.py, JSONParseEvaluator, and test.py. "
+_SOURCE = "clovaai/donut @ 4cfcf97, donut/util.py, JSONParseEvaluator, and test.py."
 
 DONUT_F1 = Benchmark(
     name="donut_f1",
@@ -148,7 +148,7 @@ DONUT_F1 = Benchmark(
     headline="micro_f1",
     reports="micro F1 over the fields of all documents",
     drops_unpaired=True,
-    source=f"{_SOURCE}It fails if there is no field at all; surplus documents of the longer list do not count.",
+    source=f"{_SOURCE} It fails if there is no field at all; surplus documents of the longer list do not count.",
 )
 
 DONUT_TED = Benchmark(
@@ -160,7 +160,8 @@ DONUT_TED = Benchmark(
     count=_accuracy_counts,
     figures_of=_accuracy_figures,
     headline="mean",
+    averages=True,
     reports="mean of the documents",
     drops_unpaired=True,
-    source=f"{_SOURCE}The mean is NumPy's, which adds in pairs.",
+    source=f"{_SOURCE} The mean is NumPy's, which adds in pairs.",
 )

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
-from scipy.optimize import linear_sum_assignment
 
 from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import describe_value
+from anls_eval.leaderboards.assignment import assign_rows
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, harmonic, plain_sum, sum_counts
 from anls_eval.leaderboards.document import Document, both_documents
 from anls_eval.leaderboards.question import Question
@@ -128,8 +128,8 @@ def _group_counts(question: Question) -> Counts:
         return {}
     own, wanted = ([*groups, *([[]] * (n - len(groups)))] for groups in (own, wanted))
     pairs = [[_pair_counts(one, other, _is_alike) for other in wanted] for one in own]
-    rows, columns = linear_sum_assignment(np.array([[1 - _f1(counts) for counts in row] for row in pairs]))
-    return sum_counts(pairs[row][column] for row, column in zip(rows, columns, strict=True))
+    costs = np.array([[1 - _f1(counts) for counts in row] for row in pairs])
+    return sum_counts(pairs[row][column] for row, column in assign_rows(costs))
 
 
 def _groups(document: Document, where: str) -> list[list[_Annotation]]:
@@ -157,13 +157,13 @@ _SOURCE = "due-benchmark/evaluator @ 75c0f55, due_evaluator/scorers/"
 _VALUES = (
     "Annotations are equal if their keys are, and their values are or one's value is a variant of the other. Each "
     "predicted annotation, in order, takes the first equal one of the reference that is left, and for recall the other "
-    "way round, so that the two may count different numbers of hits. "
+    "way round, so that the two may count different numbers of hits."
 )
-_F1 = "F1 pooled over all documents; 0 without a hit. "
+_F1 = "F1 pooled over all documents; 0 without a hit."
 
 DUE_F1 = _benchmark(
     name="due_f1",
-    description=f"{_F1}{_VALUES}Values are compared in capitals, keys are not.",
+    description=f"{_F1} {_VALUES} Values are compared in capitals, keys are not.",
     count=_document_counts,
     figures_of=_f1_figures,
     headline="micro_f1",
@@ -173,7 +173,7 @@ DUE_F1 = _benchmark(
 
 DUE_F1_CASED = _benchmark(
     name="due_f1_cased",
-    description=f"{_F1}{_VALUES}Case counts.",
+    description=f"{_F1} {_VALUES} Case counts.",
     count=functools.partial(_document_counts, ignores_case=False),
     figures_of=_f1_figures,
     headline="micro_f1",
@@ -187,6 +187,7 @@ DUE_MEAN_F1 = _benchmark(
     count=_mean_counts,
     figures_of=_mean_figures,
     headline="mean",
+    averages=True,
     reports="mean of the documents' F1",
     source=f"{_SOURCE}mean_fscorer.py, ignoring case, as DUE runs it.",
 )

@@ -7,14 +7,13 @@ import datetime
 import functools
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz import fuzz
-from scipy.optimize import linear_sum_assignment
 
 from anls_eval.errors import AnlsError
+from anls_eval.leaderboards.assignment import assign_rows
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, harmonic, plain_sum
 from anls_eval.leaderboards.dates import DATES
 from anls_eval.leaderboards.document import Document, both_documents, plain_document
@@ -200,8 +199,7 @@ class _Scorer:
             costs = _costs(wanted, own, fields)
         else:
             return _peeled(wanted, own, fields)
-        rows, columns = linear_sum_assignment(costs)
-        return dict(zip(columns.tolist(), rows.tolist(), strict=True))
+        return {column: row for row, column in assign_rows(costs)}
 
     def _has_other_values(self, path: str, wanted: list[Document], fields: list[str]) -> bool:
         return any(
@@ -289,8 +287,7 @@ def _peeled(wanted: list[Document], own: list[Document], fields: list[str]) -> d
     others = sorted(set(range(len(own))) - set(partner.values()))
     if 0 < len(left) * len(others) <= _MAX_CELLS:
         costs = _costs([wanted[at] for at in left], [own[at] for at in others], fields)
-        rows, columns = linear_sum_assignment(costs)
-        partner |= {left[column]: others[row] for row, column in zip(rows, columns, strict=True)}
+        partner |= {left[column]: others[row] for row, column in assign_rows(costs)}
     return partner
 
 

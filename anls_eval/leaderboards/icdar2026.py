@@ -12,7 +12,6 @@ from anls_eval.leaderboards.dates import DATES
 from anls_eval.leaderboards.question import Outcome, Pairs, Question, parse_literal
 from anls_eval.rules.table import PROTOCOLS
 
-
 # dateutil completes a date from today's. Two dates are the same only if they are so on any day: on these two.
 _ANY_DAYS = datetime.datetime(2026, 1, 1), datetime.datetime(2024, 12, 31)
 

@@ -71,11 +71,11 @@ def _figures(counts: Counts) -> Figures:
 
 _benchmark = functools.partial(Benchmark, family="IDP leaderboard", figures_of=_figures, headline="mean")
 _SOURCE = "NanoNets/docext @ 0edc8f5, docext/benchmark/metrics/"
-_PLAIN = "Similarity 1 - distance / longer length of the texts as they are: case and whitespace count, no threshold. "
+_PLAIN = "Similarity 1 - distance / longer length of the texts as they are: case and whitespace count, no threshold."
 
 IDP_KIE = _benchmark(
     name="idp_kie",
-    description=f"{_PLAIN}Mean over all fields of all references. The first predicted field with the same label is "
+    description=f"{_PLAIN} Mean over all fields of all references. The first predicted field with the same label is "
     "compared, or an empty text; invented fields are free. Lists are compared as Python writes them.",
     count=_kie_counts,
     reports="mean of all fields of all documents",
@@ -84,8 +84,9 @@ IDP_KIE = _benchmark(
 
 IDP_VQA = _benchmark(
     name="idp_vqa",
+    averages=True,
     unit="question",
-    description=f"{_PLAIN}One answer; a list is compared as Python writes it.",
+    description=f"{_PLAIN} One answer; a list is compared as Python writes it.",
     count=functools.partial(_vqa_counts, score=_vqa_score),
     reports="mean of the questions",
     source=f"{_SOURCE}vqa.py.",
@@ -93,6 +94,7 @@ IDP_VQA = _benchmark(
 
 IDP_VQA_PAGES = _benchmark(
     name="idp_vqa_pages",
+    averages=True,
     unit="question",
     description=f'As `idp_vqa`, after "Page " is removed wherever it stands and both sides are stripped. {_PLAIN}',
     count=functools.partial(_vqa_counts, score=_pages_score),
@@ -102,8 +104,9 @@ IDP_VQA_PAGES = _benchmark(
 
 IDP_DOCVQA = _benchmark(
     name="idp_docvqa",
+    averages=True,
     unit="question",
-    description=f"{_PLAIN}The best of a list of answers; 0 without any.",
+    description=f"{_PLAIN} The best of a list of answers; 0 without any.",
     count=functools.partial(_vqa_counts, score=_docvqa_score),
     reports="mean of the questions",
     source=f"{_SOURCE}vqa.py, for several possible answers.",

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import describe_value
+from anls_eval.leaderboards.assignment import assign_rows
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, sum_counts
 from anls_eval.leaderboards.document import Document, both_documents
 from anls_eval.leaderboards.question import Question
@@ -67,8 +67,7 @@ def _paired(own: list[_Item], wanted: list[_Item]) -> list[tuple[int, int]]:
     if not own or not wanted:
         return []
     equal = np.array([[_common(item, other) for item in own] for other in wanted])
-    rows, columns = linear_sum_assignment(-equal)
-    return list(zip(rows.tolist(), columns.tolist(), strict=True))
+    return assign_rows(-equal)
 
 
 def _common(own: _Item, wanted: _Item) -> int:
@@ -183,7 +182,7 @@ def _f1(counts: Counts) -> float:
 
 _FORM = (
     "Items of a group are paired for the most equal values. Values joined by || are split; <empty> is no value. "
-    "Invented entities are free if the references have none at all, and so are groups. "
+    "Invented entities are free if the references have none at all, and so are groups."
 )
 _benchmark: Callable[..., Benchmark] = functools.partial(
     Benchmark,

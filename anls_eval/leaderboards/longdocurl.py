@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from collections.abc import Callable
@@ -83,10 +84,8 @@ class _Rules:
 
     def _items(self, value: Any) -> list[Any]:
         if isinstance(value, str) and (value if self.is_official else value.strip()).startswith("["):
-            try:
+            with contextlib.suppress(ValueError):
                 value = self.evaluate(value)
-            except ValueError:
-                pass
         return value if isinstance(value, list) else [value]
 
     def _list_score(self, predictions: list[Any], answers: list[Any], where: str) -> float:
@@ -100,7 +99,7 @@ class _Rules:
         if read_number(wanted[0]) is not None or must_be_equal(wanted[0]):
             return float("-".join(wanted) == "-".join(texts))
         best = [max(_similarity(text, answer) for text in texts) for answer in wanted]
-        return plain_sum(best) / len(wanted) * min(1, len(wanted) / len(texts)) ** 0.5
+        return float(plain_sum(best) / len(wanted) * min(1.0, len(wanted) / len(texts)) ** 0.5)
 
 
 def _integer(text: str) -> int | str:
@@ -150,31 +149,36 @@ def _accuracy_and_f1(counts: Counts) -> Figures:
 _TYPES = ("Integer", "Float", "String", "None", "List")
 _RULES = (
     "Integer: equal. Float: within 1 % of the answer, a hundredth of it or a hundred times it, or equal when rounded. "
-    "String and None: equal if the answer is a web address, file name, page, number, date, time or e-mail address, else "
-    "`longdocurl`. List, and any other type: the mean of the best similarities to the answers, times the root of answers "
-    "/ predictions if there are more predictions; all equal in order if the first answer is a number or must be equal. "
+    "String and None: equal if the answer is a web address, file name, page, number, date, time or e-mail address; "
+    "otherwise `longdocurl`. List, and any other type: the mean of the best similarities to the answers, times the "
+    "root of answers / predictions if there are more predictions; all equal in order if the first answer is a number "
+    "or must be equal."
 )
 _benchmark = functools.partial(
-    Benchmark, family="LongDocURL", unit="question", headline="accuracy", answer_types=_TYPES, other_types=True
+    Benchmark,
+    family="LongDocURL",
+    unit="question",
+    headline="accuracy",
+    averages=True,
+    answer_types=_TYPES,
+    other_types=True,
 )
 
 LONGDOCURL_FULL = _benchmark(
     name="longdocurl_full",
-    description=f"{_RULES}Units at the end are taken off as sets of letters (`room` becomes `roo`), one after another, "
+    description=f"{_RULES} Units at the end are taken off as sets of letters (`room` becomes `roo`) in turn, "
     "a bug that the published numbers contain. A whole output with <concise_answer> tags is taken apart; the answer "
     "is evaluated as a Python expression, so that 2019-2020 becomes -1.",
-    count=functools.partial(
-        _counts, rules=_Rules(_without_units_officially, evaluate_expression, is_official=True)
-    ),
+    count=functools.partial(_counts, rules=_Rules(_without_units_officially, evaluate_expression, is_official=True)),
     figures_of=_accuracy_and_f1,
     reports="generalized accuracy: mean of the questions; and its F1",
-    source="dengc2023/LongDocURL @ 3807c0e, utils/utils_score_v3.py and eval/api_models/eval_api_models.py. Expressions "
-    "are evaluated without names and calls, and with limits. It fails for an empty list.",
+    source="dengc2023/LongDocURL @ 3807c0e, utils/utils_score_v3.py and eval/api_models/eval_api_models.py. "
+    "Expressions are evaluated without names and calls, and with limits. It fails for an empty list.",
 )
 
 LONGDOCURL_VLMEVALKIT = _benchmark(
     name="longdocurl_vlmevalkit",
-    description=f"{_RULES}One unit at the end is taken off as a word. A whole output with <concise_answer> tags is "
+    description=f"{_RULES} One unit at the end is taken off as a word. A whole output with <concise_answer> tags is "
     "taken apart; the answer is read as a Python literal. An empty predicted list gives 0.",
     count=functools.partial(_counts, rules=_Rules(_without_unit, parse_literal)),
     figures_of=_accuracy,

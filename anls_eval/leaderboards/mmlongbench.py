@@ -69,6 +69,7 @@ def score_float(question: Question) -> float:
 
 
 def read_number(text: str) -> float | None:
+    """Return the number that a text holds; None if it is not one."""
     try:
         return float(text)
     except ValueError:
@@ -76,6 +77,7 @@ def read_number(text: str) -> float | None:
 
 
 def is_near(predicted: float, answer: float) -> bool:
+    """Return whether a number is within 1 % of the answer, a hundredth or a hundred times it, or equal when rounded."""
     for wanted in (answer / 100, answer, answer * 100):
         digits = max(2, min(_decimals(predicted), _decimals(wanted)))
         near = math.isclose(predicted, wanted, rel_tol=0.01)

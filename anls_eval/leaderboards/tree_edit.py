@@ -69,7 +69,8 @@ def _parts(own: _Keyroots, theirs: _Keyroots) -> Iterable[_Keyroots]:
     cells = (own.nodes.shape[1] + 1) * theirs.nodes.size
     step = max(1, _MAX_CELLS // cells)
     for start in range(0, len(own.roots), step):
-        yield _Keyroots(*(column[start : start + step] for column in own))
+        cut = slice(start, start + step)
+        yield _Keyroots(own.roots[cut], own.nodes[cut], own.is_spine[cut], own.before[cut])
 
 
 def _fill(

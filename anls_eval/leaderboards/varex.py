@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
-from scipy.optimize import linear_sum_assignment
 
 from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import describe_value, is_missing_value
+from anls_eval.leaderboards.assignment import assign_rows
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, plain_sum
 from anls_eval.leaderboards.document import Document, plain_document, read_json
 from anls_eval.leaderboards.question import Question
@@ -92,8 +92,7 @@ def _has_objects(value: Document) -> bool:
 def _aligned_items(wanted: list[Document], own: list[Document]) -> list[Document]:
     """Return the predicted items in the order of those that they share most leaves with; surplus ones come last."""
     shares = _shares(wanted, own)
-    rows, columns = linear_sum_assignment(1.0 - shares)
-    partner = {row: column for row, column in zip(rows, columns, strict=True) if shares[row, column] > 0}
+    partner = {row: column for row, column in assign_rows(1.0 - shares) if shares[row, column] > 0}
     paired = [_aligned(item, own[partner[row]]) if row in partner else {} for row, item in enumerate(wanted)]
     taken = set(partner.values())
     return paired + [item for column, item in enumerate(own) if column not in taken]
@@ -183,6 +182,6 @@ VAREX = Benchmark(
     reports="accuracy over the fields of all documents; and ANLS, which counts above 0.5",
     shared_options=("order_invariant", "exclude"),
     depends_on_ties=True,
-    source="udibarzi/varex-bench @ a51e083, evaluation/score.py. There is no figure without a prediction or a field. It "
-    "fails for a prediction that is the JSON value null, a number or a bool.",
+    source="udibarzi/varex-bench @ a51e083, evaluation/score.py. There is no figure without a prediction or a field. "
+    "It fails for a prediction that is the JSON value null, a number or a bool.",
 )

@@ -182,7 +182,7 @@ def _counts(question: Question) -> Counts:
     line_items = _line_items(appearance)
     found = {key: {"correct": 0, "predicted": 0, "wanted": 0} for key in _keys(appearance, line_items)}
     for name, sides in by_name.items():
-        counts = _matched(*sides, match)
+        counts = _matched(sides[0], sides[1], match)
         for key in _keys_of(name, appearance, line_items, f"prediction{question.row} or its reference"):
             found[key] = dict(sum_counts([found[key], counts]))
     return {(*key, what): number for key, own_counts in found.items() for what, number in own_counts.items()}
