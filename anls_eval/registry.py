@@ -82,12 +82,18 @@ def resolve_rules(protocol: str | Protocol, threshold: Threshold, of_trees: bool
     return rules.with_threshold(threshold)
 
 
+def find_board_name(protocol: object) -> str | None:
+    """Return the name of a leaderboard or benchmark as the registry spells it; None for any other protocol."""
+    key = name_key(protocol)
+    return key if key in LEADERBOARD_NAMES or key in BENCHMARK_NAMES else None
+
+
 def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderboard | Benchmark:
     """Return the rules for a name or an alias, or rules of any kind, with their threshold."""
     if isinstance(protocol, Rules):
         return cast("Protocol | Leaderboard | Benchmark", protocol).with_threshold(threshold)
     key = name_key(protocol)
-    if key in LEADERBOARD_NAMES or key in BENCHMARK_NAMES:
+    if find_board_name(protocol):
         # Imported here to keep the start light. Beside anls.py it may be missing: get_protocol then says where it is.
         with contextlib.suppress(ModuleNotFoundError):
             from anls_eval.leaderboards.table import BOARDS_BY_NAME_OR_ALIAS
@@ -128,7 +134,7 @@ def signature(
     if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 0 <= int(n) < 2**63):
         raise AnlsError("expected the number of questions, an integer of at least 0", option="n", value=n)
     fields = rules.signature_fields() | {
-        "aggregate": "mean",
+        "aggregate": rules.aggregate,
         "missing": check_choice("missing", missing, MISSING),
         "n": "-" if n is None else n,
         "version": __version__,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from anls_eval.cli.tables import plain_table
 from anls_eval.leaderboards import BENCHMARKS, LEADERBOARDS, Benchmark, Leaderboard
@@ -17,19 +19,31 @@ from anls_eval.rules.words import in_words
 
 
 def protocol_table() -> Table:
-    """Return a table with one row per protocol."""
-    table = plain_table("protocol", "also", "scores", "keeps", "used by")
-    for name, rules in PROTOCOLS.items():
-        scores = "trees" if rules.tree else "texts"
-        everything = rules.keep == ">=" and not rules.exact_threshold
-        keeps = "all" if everything else f"{rules.keep} {rules.threshold}"
-        table.add_row(name, ", ".join(rules.aliases), scores, keeps, ", ".join(rules.leaderboards))
+    """Return all protocols, one in a line, by family; the common ones come first."""
+    table = plain_table("protocol", "also", "scores", "keeps", "used by, or what it reports")
+    for title, of_trees in (("Texts", False), ("Trees", True)):
+        _start_family(table, title)
+        for name, rules in PROTOCOLS.items():
+            if bool(rules.tree) == of_trees:
+                everything = rules.keep == ">=" and not rules.exact_threshold
+                keeps = "all" if everything else f"{rules.keep} {rules.threshold}"
+                kind = "trees" if of_trees else "texts"
+                table.add_row(name, ", ".join(rules.aliases), kind, keeps, ", ".join(rules.leaderboards))
+    _start_family(table, "Leaderboards of questions")
     for name, board in LEADERBOARDS.items():
         scores = "by type" if board.answer_types else "texts"
         table.add_row(name, ", ".join(board.aliases), scores, "", re.split("[,;]", board.source)[0])
-    for name, own in BENCHMARKS.items():
-        table.add_row(name, ", ".join(own.aliases), f"{own.unit}s", "", f"{own.family}: {own.reports}")
+    for family, group in itertools.groupby(BENCHMARKS.values(), lambda own: own.family):
+        _start_family(table, family)
+        for own in group:
+            table.add_row(own.name, ", ".join(own.aliases), f"{own.unit}s", "", own.reports)
     return table
+
+
+def _start_family(table: Table, title: str) -> None:
+    if table.row_count:
+        table.add_row("")
+    table.add_row(Text(title, style="bold"))
 
 
 def protocol_text(name: str) -> str:

@@ -45,6 +45,11 @@ class Benchmark(Rules):
     aliases: tuple[str, ...] = ()
 
     @property
+    def aggregate(self) -> str:
+        """The figure that is the score of a data set."""
+        return self.headline
+
+    @property
     def options(self) -> tuple[str, ...]:
         """The names of the options that it takes."""
         return (*self.shared_options, *self.question_options)

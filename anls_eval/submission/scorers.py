@@ -293,6 +293,7 @@ class LeaderboardScorer(Scorer):
 class BenchmarkScorer(Scorer):
     """Counts what a benchmark counts; its figures are computed from the sums."""
 
+    metric = "score"
     rules: Benchmark
 
     def __init__(self, rules: Benchmark) -> None:
