@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 
+_SMALL = 500  # nodes of a tree whose subtrees are grouped by depth alone
 _MAX_CELLS = 1 << 20  # of the tables that are computed at once
 
 
@@ -45,7 +46,7 @@ def tree_distance(one: Tree, other: Tree, removals: Integers, insertions: Intege
 
 
 def _keyroots(tree: Tree) -> Iterator[_Keyroots]:
-    """Yield the nodes with a sibling to the left, and the root, from the innermost on, grouped by size."""
+    """Yield the nodes with a sibling to the left, and the root, from the innermost on, in groups."""
     leftmost = tree.leftmost
     roots = sorted({start: node for node, start in enumerate(leftmost)}.values())
     groups: dict[tuple[int, int], list[int]] = collections.defaultdict(list)
@@ -55,7 +56,9 @@ def _keyroots(tree: Tree) -> Iterator[_Keyroots]:
         while depth_at and depth_at[-1][0] >= leftmost[root]:
             depth = max(depth, depth_at.pop()[1] + 1)
         depth_at.append((root, depth))
-        groups[depth, (root - leftmost[root]).bit_length()].append(root)
+        # In large trees, subtrees of like size: a group takes the room of its largest one for each.
+        like = (root - leftmost[root]).bit_length() if len(leftmost) > _SMALL else 0
+        groups[depth, like].append(root)
     starts = np.array(leftmost, dtype=np.int64)
     for key in sorted(groups):
         own = np.array(groups[key], dtype=np.int64)
@@ -86,27 +89,27 @@ def _fill(
     count, width = theirs.nodes.shape
     inserted = np.zeros((count, width + 1), dtype=np.int64)
     np.cumsum(insertions[theirs.nodes], axis=1, out=inserted[:, 1:])
-    # Row r holds the distances of the first r nodes of each subtree to the first nodes of each of theirs.
-    tables = np.empty((longest + 1, k, count, width + 1), dtype=np.int64)
-    tables[0] = inserted
-    each, theirs_each = np.arange(k)[:, None, None], np.arange(count)[None, :, None]
-    both_spine = own.is_spine[:, :, None, None] & theirs.is_spine
-    found = distances[own.nodes[:, :, None, None], theirs.nodes]
-    own_change = changes[own.nodes[:, :, None, None], theirs.nodes]
+    # Row r holds the distances of the first r nodes of each subtree to the first nodes of each of theirs, less what
+    # inserting those costs: then inserting from left to right is the minimum so far.
+    tables = np.zeros((longest + 1, k, count, width + 1), dtype=np.int64)
+    # A node is changed into one that starts with the same leaf, or its whole subtree into another.
+    of_changes = own.is_spine.T[:, :, None, None] & theirs.is_spine
+    nodes = own.nodes.T[:, :, None, None], theirs.nodes
+    rows = np.where(of_changes, np.arange(longest)[:, None, None, None], own.before.T[:, :, None, None])
+    columns = np.where(of_changes, np.arange(width), theirs.before)
+    costs = np.where(of_changes, changes[nodes], distances[nodes])
+    costs += inserted[np.arange(count)[:, None], columns] - inserted[:, 1:]
+    before = ((rows * k + np.arange(k)[:, None, None]) * count + np.arange(count)[:, None]) * (width + 1) + columns
+    removed = removals[own.nodes.T][:, :, None, None]
     for row in range(longest):
-        above = tables[row]
-        removal = removals[own.nodes[:, row]][:, None, None]
-        jump = tables[own.before[:, row][:, None, None], each, theirs_each, theirs.before] + found[:, row]
-        kept = np.where(both_spine[:, row], above[:, :, :-1] + own_change[:, row], jump)
-        current = above + removal
+        current = tables[row + 1]
+        np.add(tables[row], removed[row], out=current)
+        kept = tables.take(before[row])
+        kept += costs[row]
         np.minimum(current[:, :, 1:], kept, out=current[:, :, 1:])
-        # Insertions from left to right: the minimum so far of what they would start from.
-        current -= inserted
         np.minimum.accumulate(current, axis=2, out=current)
-        current += inserted
-        tables[row + 1] = current
     mine, their = np.nonzero(own.is_spine & _is_first(own)), np.nonzero(theirs.is_spine & _is_first(theirs))
-    values = tables[mine[1][:, None] + 1, mine[0][:, None], their[0], their[1] + 1]
+    values = tables[mine[1][:, None] + 1, mine[0][:, None], their[0], their[1] + 1] + inserted[their[0], their[1] + 1]
     distances[own.nodes[mine][:, None], theirs.nodes[their]] = values
 
 
