@@ -4127,18 +4127,17 @@ class ANLS(evaluate.Metric):
             return None
         try:
             aligned = align_questions(table, missing, unknown, is_same_tree if rules.tree else operator.eq)
+            n = len(aligned.answers)
+            notes: list[str] = []
+            result: dict[str, Any]
             if self._board is not None:
-                result, notes = _board_result(aligned, self._board, answer_types, options), []
-                if detailed:
-                    ids = None if aligned.question_ids is None else id_list(aligned.question_ids)
-                    result["question_ids"] = ids
+                result = _board_result(aligned, self._board, answer_types, options)
+                details = {"question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids)}
             else:
                 scores, details, notes = (_scored_trees if rules.tree else _scored_texts)(aligned, rules, detailed)
-                result = {"anls_star_score" if rules.tree else "anls_score": math.fsum(scores) / len(scores)}
-                result |= details if detailed else {}
+                result = {"anls_star_score" if rules.tree else "anls_score": math.fsum(scores) / n}
             if detailed:
-                n = len(aligned.answers)
-                result |= {"n": n, "missing": len(aligned.missing), "unknown": aligned.unknown}
+                result |= {"n": n, "missing": len(aligned.missing), "unknown": aligned.unknown, **details}
                 result["signature"] = signature(self._board or rules, n=n, missing=missing)
             for note in aligned.notes + notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
@@ -4243,9 +4242,7 @@ def _scored_texts(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
     return scores, details, text_notes(scored, rules, ids)
 
 
-def _board_result(
-    aligned: Aligned, board: str, answer_types: Any, options: Mapping[str, Any] | None
-) -> dict[str, Any]:
+def _board_result(aligned: Aligned, board: str, answer_types: Any, options: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the figures of a leaderboard or benchmark, which are computed by the package alone."""
     from anls_eval.leaderboards.scoring import leaderboard_figures
 

@@ -146,7 +146,8 @@ def _plain_scores(
     check_same_length(left, right, "references")
     if rules.tree:
         trees = as_list(left), as_list(right)
-        return score_trees(*trees, rules), tree_notes(*trees, rules)
+        scores, searched = score_trees(*trees, rules)
+        return scores, tree_notes(*trees, rules, searched=searched)
     scored = score_columns(left, right, rules)
     return scored.scores, text_notes(scored, rules)
 
