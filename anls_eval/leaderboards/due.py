@@ -32,12 +32,14 @@ def _annotations(document: Document, where: str, ignores_case: bool) -> list[_An
     for key, values in _entries(document, where):
         for value in values:
             own = value if isinstance(value, dict) else {"value": value}
-            texts = [own.get("value"), *(own.get("value_variants") or [])]
+            variants = own.get("value_variants") or []
+            texts = [own.get("value"), *(variants if isinstance(variants, list) else [None])]
             if not all(isinstance(text, str) for text in texts):
-                problem = f"{key!r} has {describe_value(value)}; expected a text or {{'value': text}}"
+                form = "{'value': text, 'value_variants': [text]}"
+                problem = f"{key!r} has {describe_value(value)}; expected a text or {form}"
                 raise AnlsError(problem, where=where)
-            first, *variants = [text.upper() if ignores_case else text for text in texts]
-            found.append(_Annotation(key, first, tuple(variants)))
+            first, *others = [text.upper() if ignores_case else text for text in texts]
+            found.append(_Annotation(key, first, tuple(others)))
     return found
 
 

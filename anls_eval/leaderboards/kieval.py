@@ -90,7 +90,7 @@ def _pair_counts(own: _Item, wanted: _Item) -> Counts:
 
 def _counts(question: Question) -> Counts:
     prediction, reference = both_documents(question)
-    keys = _wanted_keys(question)
+    keys = question.names_option("keys")
     own_groups, own_entities = _read(prediction, f"prediction{question.row}", keys)
     wanted_groups, wanted_entities = _read(reference, f"reference{question.row}", keys)
     entities, are_right = _entity_counts(own_entities, wanted_entities)
@@ -107,13 +107,6 @@ def _counts(question: Question) -> Counts:
         "documents": {"all": int(not is_empty), "right": int(all_right and not is_empty)},
     }
     return {(part, what): number for part, own in found.items() for what, number in own.items()}
-
-
-def _wanted_keys(question: Question) -> set[str] | None:
-    keys = question.options.get("keys")
-    if keys is not None and (isinstance(keys, str) or not all(isinstance(key, str) for key in keys)):
-        raise AnlsError("expected a list of keys to score", option="options['keys']", value=keys)
-    return None if keys is None else set(keys)
 
 
 def _read(document: Document, where: str, keys: set[str] | None) -> tuple[dict[str, list[_Item]], dict[str, list[str]]]:

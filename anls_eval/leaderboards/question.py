@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anls_eval.arrow import Floats
+from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import describe_value, to_answers, to_text
 from anls_eval.rules.steps import STEPS
 
@@ -32,6 +33,15 @@ class Question(NamedTuple):
     def accepted_answers(self) -> list[str]:
         """Return the accepted answers as texts."""
         return to_answers(self.reference, f"reference{self.row}")
+
+    def names_option(self, name: str) -> set[str] | None:
+        """Return an option that is a list of names; None if it is not given."""
+        names = plain_list(self.options.get(name))
+        if names is None:
+            return None
+        if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(own, str) for own in names):
+            raise AnlsError("expected a list of names", option=f"options[{name!r}]", value=names)
+        return set(names)
 
     def integer_answers(self) -> list[Any]:
         """Return the accepted answers of an integer question; a number stays a number, so that 5.0 is 5."""

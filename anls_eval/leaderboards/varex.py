@@ -136,7 +136,7 @@ def _counts(question: Question) -> Counts:
         problem = f"it is {describe_value(reference)}; expected an object"
         raise AnlsError(problem, where=f"reference{question.row}")
     own = _predicted(question, reference, question.options.get("order_invariant", True))
-    excluded = question.options.get("exclude", ())
+    excluded = question.names_option("exclude") or ()
     fields = {key: value for key, value in _flat(reference).items() if key not in excluded and _is_scored(value)}
     pairs = [[(read(own.get(key)), read(value)) for key, value in fields.items()] for read in _TEXTS.values()]
     equal = [sum(text == answer for text, answer in texts) for texts in pairs]

@@ -159,15 +159,19 @@ def _line_items(appearance: Mapping[str, str]) -> dict[str, set[str]]:
 
 def _settings(question: Question) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the rule of matching of each name, and how each name appears."""
-    match = question.options.get("match", {})
-    appearance = question.options.get("appearance", dict.fromkeys(match, "unrepeated"))
-    for option, own in (("match", match), ("appearance", appearance)):
-        if not isinstance(own, Mapping) or not all(isinstance(item, str) for pair in own.items() for item in pair):
-            raise AnlsError("expected a dict of texts by name", option=f"options[{option!r}]", value=own)
+    match = _texts_by_name(question, "match", {})
+    appearance = _texts_by_name(question, "appearance", dict.fromkeys(match, "unrepeated"))
     if not appearance:
         problem = "expected how each name appears: {name: 'unrepeated', 'repeated' or the name of its line item}"
         raise AnlsError(problem, option="options['appearance']", value=dict(appearance))
     return match, appearance
+
+
+def _texts_by_name(question: Question, option: str, default: Mapping[str, str]) -> Mapping[str, str]:
+    own = question.options.get(option, default)
+    if not isinstance(own, Mapping) or not all(isinstance(item, str) for pair in own.items() for item in pair):
+        raise AnlsError("expected a dict of texts by name", option=f"options[{option!r}]", value=own)
+    return own
 
 
 def _counts(question: Question) -> Counts:
