@@ -16,7 +16,7 @@ from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, mean_fi
 from anls_eval.leaderboards.cc_ocr import kept_fields, nearly_f1
 from anls_eval.leaderboards.document import Document, plain_document, read_json
 from anls_eval.leaderboards.donut import field_counts
-from anls_eval.leaderboards.question import Question, parse_literal
+from anls_eval.leaderboards.question import Question, parse_literal, text_between
 
 _UNREADABLE = object()
 
@@ -31,10 +31,8 @@ def _cleaned(text: str) -> str:
 
 def _unfenced(text: str) -> str:
     """Return what stands in the first closed fence of a text, json fences first; else the text."""
-    mark = "```json" if "```json" in text else "```"
-    _, fence, rest = text.partition(mark)
-    inside, closing, _ = rest.partition("```")
-    return inside.strip() if fence and closing else text
+    inside = text_between(text, "```json" if "```json" in text else "```", "```")
+    return text if inside is None else inside.strip()
 
 
 def _all_cleaned(value: Document) -> Document:

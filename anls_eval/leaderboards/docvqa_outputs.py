@@ -10,7 +10,7 @@ from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, mean_figure, plain_sum
 from anls_eval.leaderboards.chartqa import answer_after_mark
-from anls_eval.leaderboards.question import Question, plain_list
+from anls_eval.leaderboards.question import Question, plain_list, text_between
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.text.similarity import measure_one
@@ -45,10 +45,8 @@ def inspect_first_mark(text: str) -> str | None:
 
 def lmms_reasoning_answer(text: str) -> str:
     """Return the first <answer>, else the last box, else the last number at the end of a line, else nothing."""
-    tagged = re.search(r"<answer>(.*?)</answer>", text, re.DOTALL)
-    if tagged:
-        return tagged[1].strip()
-    return (_last_box(text) or _last_number(text)).strip()
+    tagged = text_between(text, "<answer>", "</answer>")
+    return (_last_box(text) or _last_number(text) if tagged is None else tagged).strip()
 
 
 def _last_box(text: str) -> str:

@@ -16,7 +16,7 @@ from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, harmoni
 from anls_eval.leaderboards.document import both_documents
 from anls_eval.leaderboards.expression import evaluate_expression
 from anls_eval.leaderboards.mmlongbench import is_near, must_be_equal, read_number, without_parentheses
-from anls_eval.leaderboards.question import Question, parse_literal
+from anls_eval.leaderboards.question import Question, parse_literal, text_between
 
 _NOTHING = "Fail to extract"
 _UNKNOWN = "Not answerable"
@@ -58,13 +58,13 @@ class _Rules:
         """Return the answer that a model's output holds between tags; any other prediction unchanged."""
         if not isinstance(prediction, str) or "<concise_answer>" not in prediction:
             return prediction
-        answer = re.search(r"<concise_answer>(.*?)</concise_answer>", prediction, re.DOTALL)
-        if not answer or not re.search(r"<answer_format>.*?</answer_format>", prediction, re.DOTALL):
+        answer = text_between(prediction, "<concise_answer>", "</concise_answer>")
+        if answer is None or text_between(prediction, "<answer_format>", "</answer_format>") is None:
             return _NOTHING
         try:
-            value = self.evaluate(answer[1])
+            value = self.evaluate(answer)
         except ValueError:
-            return answer[1]
+            return answer
         return list(value) if isinstance(value, set) else value
 
     def score(self, prediction: Any, answer: Any, answer_type: str, where: str) -> float:

@@ -88,6 +88,13 @@ def plain_list(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
+def text_between(text: str, opening: str, closing: str) -> str | None:
+    """Return what stands between the first opening mark and the next closing one; None if there are none."""
+    _, opened, rest = text.partition(opening)
+    inside, closed, _ = rest.partition(closing)
+    return inside if opened and closed else None
+
+
 _MAX_LITERAL = 100_000  # characters; a longer text is never parsed
 
 
