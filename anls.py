@@ -4066,7 +4066,7 @@ class ANLS(evaluate.Metric):
         unknown: Unknown = "error",
         protocol: None = None,
         answer_types: Any = None,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, object] | None = None,
     ) -> dict[str, Any] | None:
         """Score all predictions that were added before and those passed here.
 
@@ -4242,7 +4242,9 @@ def _scored_texts(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
     return scores, details, text_notes(scored, rules, ids)
 
 
-def _board_result(aligned: Aligned, board: str, answer_types: Any, options: Mapping[str, Any] | None) -> dict[str, Any]:
+def _board_result(
+    aligned: Aligned, board: str, answer_types: Any, options: Mapping[str, object] | None
+) -> dict[str, Any]:
     """Return the figures of a leaderboard or benchmark, which are computed by the package alone."""
     from anls_eval.leaderboards.scoring import leaderboard_figures
 

@@ -66,7 +66,7 @@ class Benchmark(Rules):
         return {"protocol": self.name}
 
     def score_one(
-        self, prediction: Any, reference: Any, answer_type: Any, options: Mapping[str, Any] | None = None
+        self, prediction: Any, reference: Any, answer_type: Any, options: Mapping[str, object] | None = None
     ) -> tuple[float, list[str]]:
         """Return the headline of one question or document, NaN where the original reports none, and no warnings."""
         known = self._checked_options(options)
@@ -79,7 +79,7 @@ class Benchmark(Rules):
         predictions: Sequence[Any],
         references: Sequence[Any],
         answer_types: Sequence[Any] | None,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, object] | None = None,
     ) -> Iterator[Counts]:
         """Yield the counts of n questions or documents."""
         n = min(len(predictions), len(references)) if self.drops_unpaired else len(predictions)
@@ -140,8 +140,8 @@ class Benchmark(Rules):
             raise AnlsError(problem, option=name, value=answer_type)
         return ""
 
-    def _checked_options(self, options: Mapping[str, Any] | None) -> dict[str, Any]:
-        known = dict(options or {})
+    def _checked_options(self, options: Mapping[str, object] | None) -> dict[str, Any]:
+        known: dict[str, Any] = dict(options or {})
         names = self.options
         unknown = known.keys() - set(names)
         if unknown:

@@ -27,7 +27,7 @@ def leaderboard_score(
     *,
     protocol: str | Protocol,
     answer_type: str | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> float:
     """Score one prediction as a leaderboard or benchmark does.
 
@@ -80,7 +80,7 @@ def leaderboard_figures(
     *,
     protocol: str | Protocol,
     answer_types: Texts = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> dict[str, float | None]:
     """Compute what a leaderboard or benchmark reports of n questions or documents.
 
@@ -134,7 +134,7 @@ def leaderboard_figures(
 
 
 def _plain_scores(
-    predictions: Any, references: Any, rules: Protocol, types: list[Any] | None, options: Mapping[str, Any] | None
+    predictions: Any, references: Any, rules: Protocol, types: list[Any] | None, options: Mapping[str, object] | None
 ) -> tuple[Floats, list[str]]:
     """Return the scores of texts or trees, and the warnings about them."""
     _refuse_options(rules.name, options)
@@ -152,7 +152,7 @@ def _plain_scores(
     return scored.scores, text_notes(scored, rules)
 
 
-def _refuse_options(name: str, options: Mapping[str, Any] | None) -> None:
+def _refuse_options(name: str, options: Mapping[str, object] | None) -> None:
     if options:
         raise AnlsError(f"protocol {name!r} has no options; leave them out", option="options", value=dict(options))
 
