@@ -16,6 +16,7 @@ import datetime
 import difflib
 import enum
 import functools
+import importlib.util
 import inspect
 import itertools
 import json
@@ -271,6 +272,11 @@ class Rules:
     name: str
     aliases: tuple[str, ...]
     source: str
+
+    @property
+    def aggregate(self) -> str:
+        """How the scores of questions become that of a data set."""
+        return "mean"
 
     @property
     def answer_types(self) -> tuple[str, ...]:
@@ -552,6 +558,7 @@ Unknown: TypeAlias = Literal["error", "ignore"]
 
 if TYPE_CHECKING:
     from anls_eval.leaderboards.base import Leaderboard
+    from anls_eval.leaderboards.benchmark import Benchmark
 
 MISSING = ("error", "zero")
 
@@ -561,6 +568,15 @@ UNKNOWN = ("error", "ignore")
 LEADERBOARD_NAMES = (
     "dude", "mmlongbench", "mmlongbench_doc", "mmesgbench", "mmesgbench_documented", "ocrbench_v2", "ocrbench_v2_lmms",
     "icdar2026",
+)  # fmt: skip
+BENCHMARK_NAMES = (
+    "donut_f1", "donut_ted", "cc_ocr_kie_f1", "cc_ocr_kie_acc", "lmms_cc_ocr_kie_f1", "lmms_cc_ocr_kie_acc",
+    "cc_ocr_v2_kie", "cc_ocr_v2_kie_official", "cc_ocr_v2_qa", "cc_ocr_v2_qa_official", "chartqa_lmms",
+    "chartqa_vlmevalkit", "chartqa_evalscope", "chartqapro", "chartqapro_vlmevalkit", "chartqapro_lmms",
+    "longdocurl_full", "longdocurl_vlmevalkit", "evalscope_docvqa", "inspect_evals_docvqa",
+    "inspect_evals_docvqa_first", "lmms_docvqa_reasoning", "idp_kie", "idp_vqa", "idp_vqa_pages", "idp_docvqa",
+    "due_f1", "due_f1_cased", "due_mean_f1", "due_group_anls", "vrdu", "kieval_entity_f1", "kieval_aligned",
+    "kieval_grouping_f1", "kieval_document_accuracy", "varex", "extractbench_value",
 )  # fmt: skip
 
 
@@ -585,9 +601,10 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
         options = [field.name for field in dataclasses.fields(Protocol) if field.init]
         return Protocol(**{option: getattr(protocol, option) for option in options})
     key = name_key(protocol)
-    if key in LEADERBOARD_NAMES:
+    if key in LEADERBOARD_NAMES or key in BENCHMARK_NAMES:
+        function = "leaderboard_scores" if key in LEADERBOARD_NAMES else "leaderboard_figures"
         raise ValueError(
-            f"protocol {protocol!r} needs more than texts: score it with anls_eval.leaderboard_scores, or files "
+            f"protocol {protocol!r} needs more than texts: score it with anls_eval.{function}, or files "
             f"with `anls score -p {key}`. Where anls_eval is not installed: 'pip install .' in a clone of the metric's "
             "repository"
         )
@@ -606,24 +623,30 @@ def resolve_rules(protocol: str | Protocol, threshold: Threshold, of_trees: bool
     return rules.with_threshold(threshold)
 
 
-def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderboard:
-    """Return the rules for a name, an alias, a `Protocol` or a `Leaderboard`, with this threshold."""
-    if isinstance(protocol, Rules):
-        return cast("Protocol | Leaderboard", protocol).with_threshold(threshold)
+def find_board_name(protocol: object) -> str | None:
+    """Return the name of a leaderboard or benchmark as the registry spells it; None for any other protocol."""
     key = name_key(protocol)
-    if key in LEADERBOARD_NAMES:
+    return key if key in LEADERBOARD_NAMES or key in BENCHMARK_NAMES else None
+
+
+def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderboard | Benchmark:
+    """Return the rules for a name or an alias, or rules of any kind, with their threshold."""
+    if isinstance(protocol, Rules):
+        return cast("Protocol | Leaderboard | Benchmark", protocol).with_threshold(threshold)
+    key = name_key(protocol)
+    if find_board_name(protocol):
         # Imported here to keep the start light. Beside anls.py it may be missing: get_protocol then says where it is.
         with contextlib.suppress(ModuleNotFoundError):
-            from anls_eval.leaderboards.table import LEADERBOARDS_BY_NAME_OR_ALIAS
+            from anls_eval.leaderboards.table import BOARDS_BY_NAME_OR_ALIAS
 
-            return LEADERBOARDS_BY_NAME_OR_ALIAS[key].with_threshold(threshold)
+            return BOARDS_BY_NAME_OR_ALIAS[key].with_threshold(threshold)
     elif isinstance(protocol, str) and key not in PROTOCOLS_BY_NAME_OR_ALIAS:
-        check_choice("protocol", protocol, (*PROTOCOLS_BY_NAME_OR_ALIAS, *LEADERBOARD_NAMES))
+        check_choice("protocol", protocol, (*PROTOCOLS_BY_NAME_OR_ALIAS, *LEADERBOARD_NAMES, *BENCHMARK_NAMES))
     return get_protocol(protocol).with_threshold(threshold)
 
 
 def signature(
-    protocol: str | Protocol | Leaderboard = "standard",
+    protocol: str | Protocol | Leaderboard | Benchmark = "standard",
     threshold: Threshold = None,
     n: int | None = None,
     *,
@@ -652,7 +675,7 @@ def signature(
     if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 0 <= int(n) < 2**63):
         raise AnlsError("expected the number of questions, an integer of at least 0", option="n", value=n)
     fields = rules.signature_fields() | {
-        "aggregate": "mean",
+        "aggregate": rules.aggregate,
         "missing": check_choice("missing", missing, MISSING),
         "n": "-" if n is None else n,
         "version": __version__,
@@ -3951,13 +3974,17 @@ class ANLS(evaluate.Metric):
                 f"unknown options {sorted(unknown)}: the protocol is the second argument of evaluate.load, as in "
                 'evaluate.load("anls", "rrc"), and options such as threshold belong to compute'
             )
-        self.protocol = get_protocol("standard" if config_name in (None, "default") else config_name)
+        self._board = find_board_name(config_name)
+        if self._board is not None and importlib.util.find_spec("anls_eval") is not None:
+            self.protocol = PROTOCOLS["anls_star"]  # its trees hold the questions or documents
+        else:
+            self.protocol = get_protocol("standard" if config_name in (None, "default") else config_name)
         self._schema = STORED_TREES if self.protocol.tree else STORED
         self._tables: list[pa.Table] = []  # the rows that were added
         self._pending: list[dict[str, Side]] = []  # batches not yet joined to a table
         self._pending_rows = dict.fromkeys(STORED.names, 0)
         self._with_ids: bool | None = None  # whether the added rows have question_ids
-        super().__init__(config_name=self.protocol.name if config_name else None, **options)
+        super().__init__(config_name=(self._board or self.protocol.name) if config_name else None, **options)
         self._experiment, self._round = self.experiment_id, 0
 
     def _info(self) -> evaluate.MetricInfo:
@@ -4038,6 +4065,8 @@ class ANLS(evaluate.Metric):
         missing: Missing = "error",
         unknown: Unknown = "error",
         protocol: None = None,
+        answer_types: Any = None,
+        options: Mapping[str, object] | None = None,
     ) -> dict[str, Any] | None:
         """Score all predictions that were added before and those passed here.
 
@@ -4053,10 +4082,14 @@ class ANLS(evaluate.Metric):
             missing: How to treat a question without a prediction: ``"error"``, or ``"zero"`` to score it 0.
             unknown: How to treat a prediction without a question: ``"error"``, or ``"ignore"``.
             protocol: Refused: the protocol is chosen when the metric is loaded.
+            answer_types: The answer type of each question, in the order of the references, for a leaderboard that
+                needs them.
+            options: What a benchmark knows beside the answers, as in `anls_eval.leaderboard_figures`.
 
         Returns:
-            ``{"anls_score": x}``, or ``{"anls_star_score": x}`` for trees, with x from 0 to 1. With several processes,
-            None in all but the first.
+            ``{"anls_score": x}``, or ``{"anls_star_score": x}`` for trees, with x from 0 to 1; for a leaderboard or
+            benchmark, which need the package `anls_eval`, ``score`` and the figures that it reports. With several
+            processes, None in all but the first.
 
         Raises:
             ValueError: If there is nothing to score, ids repeat with different content or do not match, or the input
@@ -4071,6 +4104,10 @@ class ANLS(evaluate.Metric):
             raise TypeError(
                 f'The protocol is chosen when the metric is loaded: evaluate.load("anls", {json.dumps(str(protocol))}).'
             )
+        if self._board is not None and threshold is not None:
+            raise AnlsError(f"protocol {self._board!r} has its own and takes none", option="threshold", value=threshold)
+        if self._board is None and (answer_types is not None or options is not None):
+            raise ValueError(f"protocol {self.protocol.name!r} has no answer_types and no options; leave them out")
         rules = resolve_rules(self.protocol, threshold, of_trees=None)
         check_choice("missing", missing, MISSING)
         check_choice("unknown", unknown, UNKNOWN)
@@ -4090,12 +4127,18 @@ class ANLS(evaluate.Metric):
             return None
         try:
             aligned = align_questions(table, missing, unknown, is_same_tree if rules.tree else operator.eq)
-            scores, details, notes = (_scored_trees if rules.tree else _scored_texts)(aligned, rules, detailed)
-            n = len(scores)
-            result: dict[str, Any] = {"anls_star_score" if rules.tree else "anls_score": math.fsum(scores) / n}
+            n = len(aligned.answers)
+            notes: list[str] = []
+            result: dict[str, Any]
+            if self._board is not None:
+                result = _board_result(aligned, self._board, answer_types, options)
+                details = {"question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids)}
+            else:
+                scores, details, notes = (_scored_trees if rules.tree else _scored_texts)(aligned, rules, detailed)
+                result = {"anls_star_score" if rules.tree else "anls_score": math.fsum(scores) / n}
             if detailed:
                 result |= {"n": n, "missing": len(aligned.missing), "unknown": aligned.unknown, **details}
-                result["signature"] = signature(rules, n=n, missing=missing)
+                result["signature"] = signature(self._board or rules, n=n, missing=missing)
             for note in aligned.notes + notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
         except BaseException:
@@ -4197,6 +4240,18 @@ def _scored_texts(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
         "closest_references": scored.closest,
     }
     return scores, details, text_notes(scored, rules, ids)
+
+
+def _board_result(
+    aligned: Aligned, board: str, answer_types: Any, options: Mapping[str, object] | None
+) -> dict[str, Any]:
+    """Return the figures of a leaderboard or benchmark, which are computed by the package alone."""
+    from anls_eval.leaderboards.scoring import leaderboard_figures
+
+    sides = [[json.loads(text or b"null") for text in side.to_pylist()] for side in (aligned.texts, aligned.answers)]
+    references = [own["$one_of"] if isinstance(own, dict) and own.keys() == {"$one_of"} else own for own in sides[1]]
+    found = leaderboard_figures(sides[0], references, protocol=board, answer_types=answer_types, options=options)
+    return dict(found)
 
 
 def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:

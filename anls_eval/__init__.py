@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from anls_eval.explanation.answers import explain_answers
     from anls_eval.explanation.result import Explanation, Match, ScoreNode
     from anls_eval.files import open_predictions, open_references
-    from anls_eval.leaderboards import LEADERBOARDS, leaderboard_score, leaderboard_scores
+    from anls_eval.leaderboards import (
+        BENCHMARKS,
+        LEADERBOARDS,
+        leaderboard_figures,
+        leaderboard_score,
+        leaderboard_scores,
+    )
     from anls_eval.registry import get_protocol, protocol_from_signature, signature
     from anls_eval.rules.protocol import Protocol
     from anls_eval.rules.table import PROTOCOLS
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
     from anls_eval.tree.nodes import one_of
 
 _HOMES = {
+    "BENCHMARKS": "leaderboards.benchmarks",
     "LEADERBOARDS": "leaderboards.table",
     "PROTOCOLS": "rules.table",
     "Explanation": "explanation.result",
@@ -48,6 +55,7 @@ _HOMES = {
     "explain": "scoring",
     "explain_answers": "explanation.answers",
     "get_protocol": "registry",
+    "leaderboard_figures": "leaderboards.scoring",
     "leaderboard_score": "leaderboards.scoring",
     "leaderboard_scores": "leaderboards.scoring",
     "one_of": "tree.nodes",
@@ -64,6 +72,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "BENCHMARKS",
     "LEADERBOARDS",
     "PROTOCOLS",
     "Explanation",
@@ -82,6 +91,7 @@ __all__ = [
     "explain",
     "explain_answers",
     "get_protocol",
+    "leaderboard_figures",
     "leaderboard_score",
     "leaderboard_scores",
     "one_of",

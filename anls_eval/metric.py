@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import json
 import math
 import operator
 import os
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import datasets
@@ -15,7 +17,7 @@ import evaluate
 import pyarrow as pa
 
 from anls_eval.arrow import decode_texts
-from anls_eval.errors import check_choice
+from anls_eval.errors import AnlsError, check_choice
 from anls_eval.explanation.result import key_scores_as_json
 from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.inputs.values import NOT_GIVEN
@@ -23,8 +25,9 @@ from anls_eval.notes import text_notes, tree_notes
 from anls_eval.questions.columns import STORED, STORED_TREES, TEXT_TYPES, Side, id_list, is_same_tree, stored_table
 from anls_eval.questions.pairing import Aligned, align_questions
 from anls_eval.questions.rows import is_row, read_batch
-from anls_eval.registry import MISSING, UNKNOWN, get_protocol, resolve_rules, signature
+from anls_eval.registry import MISSING, UNKNOWN, find_board_name, get_protocol, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
+from anls_eval.rules.table import PROTOCOLS
 from anls_eval.text.measure import score_columns
 from anls_eval.tree.as_json import tree_as_json
 from anls_eval.tree.documents import score_trees
@@ -108,13 +111,17 @@ class ANLS(evaluate.Metric):
                 f"unknown options {sorted(unknown)}: the protocol is the second argument of evaluate.load, as in "
                 'evaluate.load("anls", "rrc"), and options such as threshold belong to compute'
             )
-        self.protocol = get_protocol("standard" if config_name in (None, "default") else config_name)
+        self._board = find_board_name(config_name)
+        if self._board is not None and importlib.util.find_spec("anls_eval") is not None:
+            self.protocol = PROTOCOLS["anls_star"]  # its trees hold the questions or documents
+        else:
+            self.protocol = get_protocol("standard" if config_name in (None, "default") else config_name)
         self._schema = STORED_TREES if self.protocol.tree else STORED
         self._tables: list[pa.Table] = []  # the rows that were added
         self._pending: list[dict[str, Side]] = []  # batches not yet joined to a table
         self._pending_rows = dict.fromkeys(STORED.names, 0)
         self._with_ids: bool | None = None  # whether the added rows have question_ids
-        super().__init__(config_name=self.protocol.name if config_name else None, **options)
+        super().__init__(config_name=(self._board or self.protocol.name) if config_name else None, **options)
         self._experiment, self._round = self.experiment_id, 0
 
     def _info(self) -> evaluate.MetricInfo:
@@ -195,6 +202,8 @@ class ANLS(evaluate.Metric):
         missing: Missing = "error",
         unknown: Unknown = "error",
         protocol: None = None,
+        answer_types: Any = None,
+        options: Mapping[str, object] | None = None,
     ) -> dict[str, Any] | None:
         """Score all predictions that were added before and those passed here.
 
@@ -210,10 +219,14 @@ class ANLS(evaluate.Metric):
             missing: How to treat a question without a prediction: ``"error"``, or ``"zero"`` to score it 0.
             unknown: How to treat a prediction without a question: ``"error"``, or ``"ignore"``.
             protocol: Refused: the protocol is chosen when the metric is loaded.
+            answer_types: The answer type of each question, in the order of the references, for a leaderboard that
+                needs them.
+            options: What a benchmark knows beside the answers, as in `anls_eval.leaderboard_figures`.
 
         Returns:
-            ``{"anls_score": x}``, or ``{"anls_star_score": x}`` for trees, with x from 0 to 1. With several processes,
-            None in all but the first.
+            ``{"anls_score": x}``, or ``{"anls_star_score": x}`` for trees, with x from 0 to 1; for a leaderboard or
+            benchmark, which need the package `anls_eval`, ``score`` and the figures that it reports. With several
+            processes, None in all but the first.
 
         Raises:
             ValueError: If there is nothing to score, ids repeat with different content or do not match, or the input
@@ -228,6 +241,10 @@ class ANLS(evaluate.Metric):
             raise TypeError(
                 f'The protocol is chosen when the metric is loaded: evaluate.load("anls", {json.dumps(str(protocol))}).'
             )
+        if self._board is not None and threshold is not None:
+            raise AnlsError(f"protocol {self._board!r} has its own and takes none", option="threshold", value=threshold)
+        if self._board is None and (answer_types is not None or options is not None):
+            raise ValueError(f"protocol {self.protocol.name!r} has no answer_types and no options; leave them out")
         rules = resolve_rules(self.protocol, threshold, of_trees=None)
         check_choice("missing", missing, MISSING)
         check_choice("unknown", unknown, UNKNOWN)
@@ -247,12 +264,18 @@ class ANLS(evaluate.Metric):
             return None
         try:
             aligned = align_questions(table, missing, unknown, is_same_tree if rules.tree else operator.eq)
-            scores, details, notes = (_scored_trees if rules.tree else _scored_texts)(aligned, rules, detailed)
-            n = len(scores)
-            result: dict[str, Any] = {"anls_star_score" if rules.tree else "anls_score": math.fsum(scores) / n}
+            n = len(aligned.answers)
+            notes: list[str] = []
+            result: dict[str, Any]
+            if self._board is not None:
+                result = _board_result(aligned, self._board, answer_types, options)
+                details = {"question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids)}
+            else:
+                scores, details, notes = (_scored_trees if rules.tree else _scored_texts)(aligned, rules, detailed)
+                result = {"anls_star_score" if rules.tree else "anls_score": math.fsum(scores) / n}
             if detailed:
                 result |= {"n": n, "missing": len(aligned.missing), "unknown": aligned.unknown, **details}
-                result["signature"] = signature(rules, n=n, missing=missing)
+                result["signature"] = signature(self._board or rules, n=n, missing=missing)
             for note in aligned.notes + notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
         except BaseException:
@@ -354,6 +377,18 @@ def _scored_texts(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
         "closest_references": scored.closest,
     }
     return scores, details, text_notes(scored, rules, ids)
+
+
+def _board_result(
+    aligned: Aligned, board: str, answer_types: Any, options: Mapping[str, object] | None
+) -> dict[str, Any]:
+    """Return the figures of a leaderboard or benchmark, which are computed by the package alone."""
+    from anls_eval.leaderboards.scoring import leaderboard_figures
+
+    sides = [[json.loads(text or b"null") for text in side.to_pylist()] for side in (aligned.texts, aligned.answers)]
+    references = [own["$one_of"] if isinstance(own, dict) and own.keys() == {"$one_of"} else own for own in sides[1]]
+    found = leaderboard_figures(sides[0], references, protocol=board, answer_types=answer_types, options=options)
+    return dict(found)
 
 
 def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:

@@ -17,6 +17,7 @@ from anls_eval.version import __version__
 
 if TYPE_CHECKING:
     from anls_eval.leaderboards.base import Leaderboard
+    from anls_eval.leaderboards.benchmark import Benchmark
 
 MISSING = ("error", "zero")
 
@@ -26,6 +27,15 @@ UNKNOWN = ("error", "ignore")
 LEADERBOARD_NAMES = (
     "dude", "mmlongbench", "mmlongbench_doc", "mmesgbench", "mmesgbench_documented", "ocrbench_v2", "ocrbench_v2_lmms",
     "icdar2026",
+)  # fmt: skip
+BENCHMARK_NAMES = (
+    "donut_f1", "donut_ted", "cc_ocr_kie_f1", "cc_ocr_kie_acc", "lmms_cc_ocr_kie_f1", "lmms_cc_ocr_kie_acc",
+    "cc_ocr_v2_kie", "cc_ocr_v2_kie_official", "cc_ocr_v2_qa", "cc_ocr_v2_qa_official", "chartqa_lmms",
+    "chartqa_vlmevalkit", "chartqa_evalscope", "chartqapro", "chartqapro_vlmevalkit", "chartqapro_lmms",
+    "longdocurl_full", "longdocurl_vlmevalkit", "evalscope_docvqa", "inspect_evals_docvqa",
+    "inspect_evals_docvqa_first", "lmms_docvqa_reasoning", "idp_kie", "idp_vqa", "idp_vqa_pages", "idp_docvqa",
+    "due_f1", "due_f1_cased", "due_mean_f1", "due_group_anls", "vrdu", "kieval_entity_f1", "kieval_aligned",
+    "kieval_grouping_f1", "kieval_document_accuracy", "varex", "extractbench_value",
 )  # fmt: skip
 
 
@@ -50,9 +60,10 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
         options = [field.name for field in dataclasses.fields(Protocol) if field.init]
         return Protocol(**{option: getattr(protocol, option) for option in options})
     key = name_key(protocol)
-    if key in LEADERBOARD_NAMES:
+    if key in LEADERBOARD_NAMES or key in BENCHMARK_NAMES:
+        function = "leaderboard_scores" if key in LEADERBOARD_NAMES else "leaderboard_figures"
         raise ValueError(
-            f"protocol {protocol!r} needs more than texts: score it with anls_eval.leaderboard_scores, or files "
+            f"protocol {protocol!r} needs more than texts: score it with anls_eval.{function}, or files "
             f"with `anls score -p {key}`. Where anls_eval is not installed: 'pip install .' in a clone of the metric's "
             "repository"
         )
@@ -71,24 +82,30 @@ def resolve_rules(protocol: str | Protocol, threshold: Threshold, of_trees: bool
     return rules.with_threshold(threshold)
 
 
-def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderboard:
-    """Return the rules for a name, an alias, a `Protocol` or a `Leaderboard`, with this threshold."""
-    if isinstance(protocol, Rules):
-        return cast("Protocol | Leaderboard", protocol).with_threshold(threshold)
+def find_board_name(protocol: object) -> str | None:
+    """Return the name of a leaderboard or benchmark as the registry spells it; None for any other protocol."""
     key = name_key(protocol)
-    if key in LEADERBOARD_NAMES:
+    return key if key in LEADERBOARD_NAMES or key in BENCHMARK_NAMES else None
+
+
+def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderboard | Benchmark:
+    """Return the rules for a name or an alias, or rules of any kind, with their threshold."""
+    if isinstance(protocol, Rules):
+        return cast("Protocol | Leaderboard | Benchmark", protocol).with_threshold(threshold)
+    key = name_key(protocol)
+    if find_board_name(protocol):
         # Imported here to keep the start light. Beside anls.py it may be missing: get_protocol then says where it is.
         with contextlib.suppress(ModuleNotFoundError):
-            from anls_eval.leaderboards.table import LEADERBOARDS_BY_NAME_OR_ALIAS
+            from anls_eval.leaderboards.table import BOARDS_BY_NAME_OR_ALIAS
 
-            return LEADERBOARDS_BY_NAME_OR_ALIAS[key].with_threshold(threshold)
+            return BOARDS_BY_NAME_OR_ALIAS[key].with_threshold(threshold)
     elif isinstance(protocol, str) and key not in PROTOCOLS_BY_NAME_OR_ALIAS:
-        check_choice("protocol", protocol, (*PROTOCOLS_BY_NAME_OR_ALIAS, *LEADERBOARD_NAMES))
+        check_choice("protocol", protocol, (*PROTOCOLS_BY_NAME_OR_ALIAS, *LEADERBOARD_NAMES, *BENCHMARK_NAMES))
     return get_protocol(protocol).with_threshold(threshold)
 
 
 def signature(
-    protocol: str | Protocol | Leaderboard = "standard",
+    protocol: str | Protocol | Leaderboard | Benchmark = "standard",
     threshold: Threshold = None,
     n: int | None = None,
     *,
@@ -117,7 +134,7 @@ def signature(
     if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 0 <= int(n) < 2**63):
         raise AnlsError("expected the number of questions, an integer of at least 0", option="n", value=n)
     fields = rules.signature_fields() | {
-        "aggregate": "mean",
+        "aggregate": rules.aggregate,
         "missing": check_choice("missing", missing, MISSING),
         "n": "-" if n is None else n,
         "version": __version__,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from anls_eval.cli.tables import plain_table
-from anls_eval.leaderboards import LEADERBOARDS, Leaderboard
+from anls_eval.leaderboards import BENCHMARKS, LEADERBOARDS, Benchmark, Leaderboard
 from anls_eval.registry import get_rules, signature
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
@@ -17,17 +19,31 @@ from anls_eval.rules.words import in_words
 
 
 def protocol_table() -> Table:
-    """Return a table with one row per protocol."""
-    table = plain_table("protocol", "also", "scores", "keeps", "used by")
-    for name, rules in PROTOCOLS.items():
-        scores = "trees" if rules.tree else "texts"
-        everything = rules.keep == ">=" and not rules.exact_threshold
-        keeps = "all" if everything else f"{rules.keep} {rules.threshold}"
-        table.add_row(name, ", ".join(rules.aliases), scores, keeps, ", ".join(rules.leaderboards))
+    """Return all protocols, one in a line, by family; the common ones come first."""
+    table = plain_table("protocol", "also", "scores", "keeps", "used by, or what it reports")
+    for title, of_trees in (("Texts", False), ("Trees", True)):
+        _start_family(table, title)
+        for name, rules in PROTOCOLS.items():
+            if bool(rules.tree) == of_trees:
+                everything = rules.keep == ">=" and not rules.exact_threshold
+                keeps = "all" if everything else f"{rules.keep} {rules.threshold}"
+                kind = "trees" if of_trees else "texts"
+                table.add_row(name, ", ".join(rules.aliases), kind, keeps, ", ".join(rules.leaderboards))
+    _start_family(table, "Leaderboards of questions")
     for name, board in LEADERBOARDS.items():
         scores = "by type" if board.answer_types else "texts"
         table.add_row(name, ", ".join(board.aliases), scores, "", re.split("[,;]", board.source)[0])
+    for family, group in itertools.groupby(BENCHMARKS.values(), lambda own: own.family):
+        _start_family(table, family)
+        for own in group:
+            table.add_row(own.name, ", ".join(own.aliases), f"{own.unit}s", "", own.reports)
     return table
+
+
+def _start_family(table: Table, title: str) -> None:
+    if table.row_count:
+        table.add_row("")
+    table.add_row(Text(title, style="bold"))
 
 
 def protocol_text(name: str) -> str:
@@ -41,20 +57,24 @@ def protocol_text(name: str) -> str:
         lines += [*users, "", *(f"- {words}" for words in in_words(rules).values())]
         return "\n".join([*lines, "", f"source: {rules.source}", "", signature(rules)])
     types = [f"answer types: {', '.join(rules.answer_types)}"] if rules.answer_types else []
-    return "\n".join([*lines, "", rules.description, *types, "", f"source: {rules.source}"])
+    reports = [f"reports: {rules.reports}"] if isinstance(rules, Benchmark) else []
+    options = [f"options: {', '.join(rules.options)}"] if isinstance(rules, Benchmark) and rules.options else []
+    return "\n".join([*lines, "", rules.description, *types, *options, *reports, "", f"source: {rules.source}"])
 
 
 def protocols_as_json(name: str | None) -> Any:
     """Return one protocol, or all of them by name, as plain JSON values."""
     if name is not None:
         return _plain(get_rules(name))
-    return {own: _plain(get_rules(own)) for own in (*PROTOCOLS, *LEADERBOARDS)}
+    return {own: _plain(get_rules(own)) for own in (*PROTOCOLS, *LEADERBOARDS, *BENCHMARKS)}
 
 
-def _plain(rules: Protocol | Leaderboard) -> dict[str, Any]:
+def _plain(rules: Protocol | Leaderboard | Benchmark) -> dict[str, Any]:
     if isinstance(rules, Protocol):
         plain = dataclasses.asdict(rules) | {"threshold": float(rules.threshold), "signature": signature(rules)}
         del plain["exact_threshold"]
         return plain
-    names = ("name", "aliases", "description", "answer_types", "reports", "source")
+    names = ["name", "aliases", "description", "answer_types", "reports", "source"]
+    if isinstance(rules, Benchmark):
+        names += ["family", "headline", "unit", "options", "depends_on_ties"]
     return {name: getattr(rules, name) for name in names}

@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # what the other commands show is not imported
     from anls_eval.submission.score import SubmissionScore
 
 
+_METRIC_NAMES = {"anls_score": "ANLS", "anls_star_score": "ANLS*", "score": "score"}
+
+
 def plain_table(*columns: str) -> Table:
     """Return an empty table with these columns."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=any(columns))
@@ -46,7 +49,7 @@ def answers_text(found: AnswersExplanation) -> str:
 def submission_table(result: SubmissionScore) -> Table:
     """Return a table of the score, the counts and the breakdowns."""
     table = plain_table("", "")
-    table.add_row("ANLS*" if result.metric == "anls_star_score" else "ANLS", f"{result.score:.6f}")
+    table.add_row(_METRIC_NAMES[result.metric], f"{result.score:.6f}")
     interval = result.interval
     clusters = "" if interval.clusters is None else f", {interval.clusters:,} clusters"
     table.add_row(f"{interval.level:.0%} interval", f"{interval.low:.6f} to {interval.high:.6f}{clusters}")

@@ -23,28 +23,14 @@ from anls_eval.text.measure import score_columns
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Leaderboard(Rules):
-    """The rules of one leaderboard.
-
-    A rule either determines the score of its question or returns pairs of texts; the pairs of all questions are then
-    compared in one batch.
-
-    Args:
-        name: The name to pass as `protocol`.
-        description: The rules in a few sentences.
-        rules: A rule for each answer type, or one rule under ``""`` if questions have no types.
-        similarity: Compares the pairs of texts that the rules return.
-        reports: The figures that the leaderboard reports for a submission: ``mean``, ``accuracy``, ``f1``.
-        correct_from: Minimum score that counts as correct for the accuracy; None if the accuracy is the mean.
-        source: Where the rules come from, and where this score has a value but the original fails.
-        aliases: Other names that `get_leaderboard` accepts.
-    """
+    """The rules of one leaderboard: each determines a score, or returns pairs of texts to compare in one batch."""
 
     name: str
     description: str
-    rules: Mapping[str, Rule] = dataclasses.field(repr=False)
+    rules: Mapping[str, Rule] = dataclasses.field(repr=False)  # by answer type; one under "" if there are no types
     similarity: Similarity = dataclasses.field(repr=False)
-    reports: tuple[str, ...] = ("mean",)
-    correct_from: float | None = None
+    reports: tuple[str, ...] = ("mean",)  # mean, accuracy, f1
+    correct_from: float | None = None  # minimum score that counts as correct; None if the accuracy is the mean
     source: str
     aliases: tuple[str, ...] = ()
 

@@ -7,21 +7,11 @@ import datetime
 import re
 import string
 
-from dateutil.parser import parser, parserinfo
-
 from anls_eval.leaderboards.base import Leaderboard, by_protocol
+from anls_eval.leaderboards.dates import DATES
 from anls_eval.leaderboards.question import Outcome, Pairs, Question, parse_literal
 from anls_eval.rules.table import PROTOCOLS
 
-
-class _Years(parserinfo):  # type: ignore[misc]
-    """Reads two digits as a year from 1976 to 2075, as in 2026; dateutil would use today's clock."""
-
-    def convertyear(self, year: int, century_specified: bool = False) -> int:
-        return year if year >= 100 or century_specified else 1976 + (year - 1976) % 100
-
-
-_DATES = parser(_Years())
 # dateutil completes a date from today's. Two dates are the same only if they are so on any day: on these two.
 _ANY_DAYS = datetime.datetime(2026, 1, 1), datetime.datetime(2024, 12, 31)
 
@@ -77,8 +67,8 @@ def _quantity(text: str) -> tuple[float, str] | None:
 def _is_same_date(text: str, answer: str) -> bool:
     try:
         return all(
-            _DATES.parse(text, default=day, ignoretz=True).date()
-            == _DATES.parse(answer, default=day, ignoretz=True).date()
+            DATES.parse(text, default=day, ignoretz=True).date()
+            == DATES.parse(answer, default=day, ignoretz=True).date()
             for day in _ANY_DAYS
         )
     except (ValueError, TypeError, ArithmeticError):  # not a date

@@ -41,10 +41,8 @@ def _mmesgbench_text(question: Question, compare: Callable[[str, list[str]], Out
 
 
 def _against_characters(text: str, answers: list[str]) -> float:
-    """Return the best Indel ratio to a single character of the answers, if it is at least 0.5.
-
-    A text of n characters that contains the character is n - 1 deletions away from it, of n + 1 characters in total.
-    """
+    """Return the best Indel ratio to a single character of the answers, if it is at least 0.5."""
+    # A text of n characters that contains the character is n - 1 deletions away from it, of n + 1 characters in total.
     shared = bool(text) and not set(text).isdisjoint(chain.from_iterable(answers))
     return 1 - (len(text) - 1) / (len(text) + 1) if shared and len(text) <= 3 else 0.0
 
@@ -83,10 +81,7 @@ def _mmesgbench_list(question: Question) -> float:
 
 
 def _repaired(text: str) -> list[Any]:
-    """Parse a list after adding a missing bracket and escaping apostrophes inside words; return [None] if that fails.
-
-    The original converts None to text, so that it matches the answer "none".
-    """
+    """Return a list after mending its end and apostrophes; [None], which the original makes a text, if that fails."""
     text = text.strip()
     text = text if text.endswith("]") else f"{text}]"
     try:
@@ -97,10 +92,7 @@ def _repaired(text: str) -> list[Any]:
 
 
 def _is_alike(answer: str, text: str) -> bool:
-    """Return whether difflib's ratio is above 0.8; the first two ratios are cheap upper bounds.
-
-    It is not symmetric, and from 200 characters on it ignores frequent ones: no distance can replace it.
-    """
+    """Return whether difflib's ratio, which no distance can replace, is above 0.8; two upper bounds come first."""
     matcher = difflib.SequenceMatcher(None, answer, text)
     return matcher.real_quick_ratio() > 0.8 and matcher.quick_ratio() > 0.8 and matcher.ratio() > 0.8
 

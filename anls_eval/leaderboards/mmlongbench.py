@@ -13,12 +13,12 @@ from anls_eval.rules.table import PROTOCOLS
 
 def clean_text(value: Any) -> str:
     """Return the text in lower case without parentheses, one quote at each end, leading "$" and trailing "%"."""
-    text = _without_parentheses(str(value).lower().strip()).strip()
+    text = without_parentheses(str(value).lower().strip()).strip()
     text = re.sub(r"\A['\"]|['\"]\Z", "", text).strip()
     return text.lstrip("$").rstrip("%").strip()
 
 
-def _without_parentheses(text: str) -> str:
+def without_parentheses(text: str) -> str:
     """Drop each "(" up to the next ")", with the whitespace before it."""
     kept, start = [], 0
     while (opening := text.find("(", start)) >= 0 and (closing := text.find(")", opening)) >= 0:
@@ -46,10 +46,7 @@ def must_be_equal(answer: str) -> bool:
 
 
 def score_int(question: Question) -> float:
-    """Return 1 for equal integers. The prediction is truncated, and never equals an answer that is not an integer.
-
-    The original compares such an answer with "", so with an empty answer every prediction is correct.
-    """
+    """Return 1 for equal integers; as in the original, every prediction equals an answer that is empty."""
     wholes = [as_integer(answer) for answer in question.integer_answers()]
     try:
         predicted = int(float(question.prediction_text()))
@@ -61,24 +58,26 @@ def score_int(question: Question) -> float:
 def score_float(question: Question) -> float:
     """Return 1 within 1 % of the answer, a hundredth of it or a hundred times it, or if equal when rounded."""
     answers = question.accepted_answers()
-    wanted = [_number(clean_text(answer)) for answer in answers]
+    wanted = [read_number(clean_text(answer)) for answer in answers]
     if None in wanted:
         raise ValueError(
             f"reference{question.row} is {answers[wanted.index(None)]!r}; expected a number such as '1234.5' or '12%' "
             "for the answer type Float. Write it like this, or use another answer type."
         )
-    predicted = _number(clean_text(question.prediction_text()))
-    return float(predicted is not None and any(_is_near(predicted, number) for number in wanted if number is not None))
+    predicted = read_number(clean_text(question.prediction_text()))
+    return float(predicted is not None and any(is_near(predicted, number) for number in wanted if number is not None))
 
 
-def _number(text: str) -> float | None:
+def read_number(text: str) -> float | None:
+    """Return the number that a text holds; None if it is not one."""
     try:
         return float(text)
     except ValueError:
         return None
 
 
-def _is_near(predicted: float, answer: float) -> bool:
+def is_near(predicted: float, answer: float) -> bool:
+    """Return whether a number is within 1 % of the answer, a hundredth or a hundred times it, or equal when rounded."""
     for wanted in (answer / 100, answer, answer * 100):
         digits = max(2, min(_decimals(predicted), _decimals(wanted)))
         near = math.isclose(predicted, wanted, rel_tol=0.01)
@@ -108,7 +107,7 @@ def _mmlongbench_list(question: Question) -> Outcome:
     texts = sorted(map(clean_text, question.prediction_items()))
     if len(answers) != len(texts) or not answers:
         return float(not answers and not texts)
-    if _number(answers[0]) is not None or must_be_equal(answers[0]):
+    if read_number(answers[0]) is not None or must_be_equal(answers[0]):
         return float("-".join(answers) == "-".join(texts))
     return Pairs(texts, answers, min)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import numbers
+import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from anls_eval.arrow import Floats
+from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import describe_value, to_answers, to_text
 from anls_eval.rules.steps import STEPS
 
@@ -22,6 +24,7 @@ class Question(NamedTuple):
     reference: Any
     answer_type: str
     row: str  # "s[3]" in a batch, else "": what follows "prediction" or "reference" in a message
+    options: Mapping[str, Any] = types.MappingProxyType({})  # what a benchmark knows beside the answer
 
     def prediction_text(self) -> str:
         """Return the prediction as one text."""
@@ -30,6 +33,15 @@ class Question(NamedTuple):
     def accepted_answers(self) -> list[str]:
         """Return the accepted answers as texts."""
         return to_answers(self.reference, f"reference{self.row}")
+
+    def names_option(self, name: str) -> set[str] | None:
+        """Return an option that is a list of names; None if it is not given."""
+        names = plain_list(self.options.get(name))
+        if names is None:
+            return None
+        if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(own, str) for own in names):
+            raise AnlsError("expected a list of names", option=f"options[{name!r}]", value=names)
+        return set(names)
 
     def integer_answers(self) -> list[Any]:
         """Return the accepted answers of an integer question; a number stays a number, so that 5.0 is 5."""
@@ -76,6 +88,13 @@ def plain_list(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
+def text_between(text: str, opening: str, closing: str) -> str | None:
+    """Return what stands between the first opening mark and the next closing one; None if there are none."""
+    _, opened, rest = text.partition(opening)
+    inside, closed, _ = rest.partition(closing)
+    return inside if opened and closed else None
+
+
 _MAX_LITERAL = 100_000  # characters; a longer text is never parsed
 
 
@@ -94,10 +113,7 @@ def parse_literal(text: str) -> Any:
 
 
 def read_items(value: Any, where: str, unreadable: Callable[[str, str], list[Any]]) -> list[Any]:
-    """Return the items of a list or of its Python text; any other text is a list of one.
-
-    A text that begins like a list but cannot be parsed is passed to `unreadable`, with the reason.
-    """
+    """Return the items of a list or of its text; what `unreadable` returns for a list that cannot be parsed."""
     value = plain_list(value)
     if isinstance(value, (list, tuple)):
         try:

@@ -4,45 +4,157 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anls_eval.arrow import Floats
+from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_list
+from anls_eval.errors import AnlsError
 from anls_eval.inputs.columns import check_same_length, read_column
-from anls_eval.leaderboards.table import get_leaderboard
+from anls_eval.leaderboards.base import Leaderboard
+from anls_eval.leaderboards.benchmark import Benchmark, Figures, sum_counts
+from anls_eval.leaderboards.table import get_leaderboard, get_scored_rules
+from anls_eval.notes import text_notes, tree_notes
+from anls_eval.rules.protocol import Protocol
 from anls_eval.statistics.tally import Tally
+from anls_eval.text.measure import score_columns
+from anls_eval.tree.documents import score_trees
 from anls_eval.types import Texts, Tree
 
 
-def leaderboard_score(prediction: Tree, reference: Tree, *, protocol: str, answer_type: str | None = None) -> float:
-    """Score one prediction as a leaderboard does.
+def leaderboard_score(
+    prediction: Tree,
+    reference: Tree,
+    *,
+    protocol: str | Protocol,
+    answer_type: str | None = None,
+    options: Mapping[str, object] | None = None,
+) -> float:
+    """Score one prediction as a leaderboard or benchmark does.
 
     Args:
-        prediction: The predicted text; for a list type, a list or its Python text. A number is read as its `str`;
-            None and NaN are no answer, which scores 0 with a warning, and is correct if ``dude`` has no answer.
-        reference: The answer or a list of accepted answers; for a list type, the one list or its Python text.
-        protocol: A name or alias in `LEADERBOARDS`.
-        answer_type: One of the leaderboard's `answer_types`; None for a leaderboard without answer types.
+        prediction: The predicted text, list or document, as the benchmark takes it. A number is read as its `str`
+            where a text is expected; None and NaN are no answer, which scores 0 with a warning, and is correct if
+            ``dude`` has no answer.
+        reference: The answer, a list of accepted answers, or the correct document; for a list type, the one list or
+            its Python text.
+        protocol: A name or alias in `LEADERBOARDS`, `BENCHMARKS` or `PROTOCOLS`, or a `Protocol`.
+        answer_type: One of the protocol's `answer_types`; None for a protocol without answer types.
+        options: What the benchmark knows beside the answer, by name: ``year`` of ``chartqapro``, ``match`` and
+            ``appearance`` of ``vrdu``, ``schema`` of ``extractbench_value``.
 
     Returns:
-        The score, from 0 to 1.
+        The headline of the benchmark for this one question or document, from 0 to 1; NaN where it reports none.
 
     Raises:
-        ValueError: The protocol or answer type is unknown, the prediction has the wrong type, or the reference cannot
-            be read for its answer type.
+        ValueError: The protocol, answer type or an option is unknown, the prediction has the wrong type, the reference
+            cannot be read for its answer type, or the original code fails (the message says why).
 
     Example:
         >>> leaderboard_score("America", "North America", protocol="mmlongbench", answer_type="Str")
         0.5384615384615384
         >>> leaderboard_score("['10 %', 'white']", "['White', '10%']", protocol="mmlongbench", answer_type="List")
         1.0
+        >>> leaderboard_score({"total": "17.9"}, {"total": "17.99"}, protocol="donut_ted")
+        0.8333333333333334
 
-    Source: the code named in `LEADERBOARDS`.
+    Source: the code named in `LEADERBOARDS` and `BENCHMARKS`.
     """
-    score, notes = get_leaderboard(protocol).score_one(prediction, reference, answer_type)
+    rules = get_scored_rules(protocol)
+    if isinstance(rules, Benchmark):
+        score, notes = rules.score_one(prediction, reference, answer_type, options)
+    elif isinstance(rules, Leaderboard):
+        _refuse_options(rules.name, options)
+        score, notes = rules.score_one(prediction, reference, answer_type)
+    else:
+        types = None if answer_type is None else [answer_type]
+        scores, notes = _plain_scores([prediction], [reference], rules, types, options)
+        score = float(scores[0])
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     return score
+
+
+def leaderboard_figures(
+    predictions: Texts,
+    references: Texts,
+    *,
+    protocol: str | Protocol,
+    answer_types: Texts = None,
+    options: Mapping[str, object] | None = None,
+) -> dict[str, float | None]:
+    """Compute what a leaderboard or benchmark reports of n questions or documents.
+
+    Args:
+        predictions: n predictions, each as in `leaderboard_score`.
+        references: n references, each as in `leaderboard_score`. Benchmarks that ignore what is left over of the
+            longer side, as Donut and DUE do, take sides of unequal length.
+        protocol: A name or alias in `LEADERBOARDS`, `BENCHMARKS` or `PROTOCOLS`, or a `Protocol`.
+        answer_types: n answer types; None for a protocol without answer types.
+        options: As in `leaderboard_score`, but a list of n values for an option that each question has (``year`` of
+            ``chartqapro``, ``subset`` of ``lmms_cc_ocr_kie_f1``).
+
+    Returns:
+        The figures by name, from 0 to 1; ``score`` is the headline. None where the original reports none, or NaN. The
+        figures of a benchmark with lists of rows or groups can depend on how `scipy.optimize.linear_sum_assignment`
+        chooses between equally good assignments; its `depends_on_ties` says so.
+
+    Raises:
+        ValueError: As in `leaderboard_score`, with the row in the message; the columns differ in length; or there is
+            nothing to compute the figures of.
+
+    Example:
+        >>> predictions = [{"total": "17.99", "date": "2024-01-03"}, {"total": "5.00"}]
+        >>> references = [{"total": "17.99", "date": "2024-01-02"}, {"total": "5.00"}]
+        >>> leaderboard_figures(predictions, references, protocol="donut_f1")
+        {'score': 0.6666666666666666, 'micro_f1': 0.6666666666666666}
+
+    Source: the code named in `LEADERBOARDS` and `BENCHMARKS`.
+    """
+    rules = get_scored_rules(protocol)
+    sides = read_column(predictions, "predictions"), read_column(references, "references")
+    types = None if answer_types is None else as_list(read_column(answer_types, "answer_types"))
+    if isinstance(rules, Benchmark):
+        given, expected = map(as_list, sides)
+        return rules.figures(sum_counts(rules.count_all(given, expected, types, options)))
+    figures: Figures
+    if isinstance(rules, Leaderboard):
+        _refuse_options(rules.name, options)
+        check_same_length(*sides, "references")
+        scores, notes = rules.score_all(*sides, types)
+        tally = Tally.of(scores)
+        figures = {"score": tally.mean, "mean": tally.mean}
+        figures |= rules.figures(tally, *rules.tally_answerable(scores, *sides))
+    else:
+        scores, notes = _plain_scores(predictions, references, rules, types, options)
+        mean = Tally.of(scores).mean
+        figures = {"score": mean, "mean": mean}
+    for note in notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return figures
+
+
+def _plain_scores(
+    predictions: Any, references: Any, rules: Protocol, types: list[Any] | None, options: Mapping[str, object] | None
+) -> tuple[Floats, list[str]]:
+    """Return the scores of texts or trees, and the warnings about them."""
+    _refuse_options(rules.name, options)
+    if types is not None:
+        problem = f"protocol {rules.name!r} has no answer types; leave it out"
+        raise AnlsError(problem, option="answer_type", value=types[0] if types else None)
+    wanted = (None, None) if rules.tree else (TEXTS, TEXT_LISTS)
+    left, right = read_column(predictions, "predictions", wanted[0]), read_column(references, "references", wanted[1])
+    check_same_length(left, right, "references")
+    if rules.tree:
+        trees = as_list(left), as_list(right)
+        scores, searched = score_trees(*trees, rules)
+        return scores, tree_notes(*trees, rules, searched=searched)
+    scored = score_columns(left, right, rules)
+    return scored.scores, text_notes(scored, rules)
+
+
+def _refuse_options(name: str, options: Mapping[str, object] | None) -> None:
+    if options:
+        raise AnlsError(f"protocol {name!r} has no options; leave them out", option="options", value=dict(options))
 
 
 def leaderboard_scores(predictions: Texts, references: Texts, *, protocol: str, answer_types: Texts = None) -> Floats:
@@ -78,16 +190,7 @@ def leaderboard_scores(predictions: Texts, references: Texts, *, protocol: str, 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LeaderboardSummary:
-    """The figures of a submission; None for those that the leaderboard does not report.
-
-    Args:
-        protocol: The name of the leaderboard.
-        n: The number of questions.
-        mean: The mean score, from 0 to 1.
-        accuracy: The share of correct answers.
-        f1: The harmonic mean of recall (points on answerable questions divided by their number) and precision (the
-            same points divided by the number of answered questions).
-    """
+    """The figures of a submission; None for those that the leaderboard does not report."""
 
     protocol: str
     n: int
@@ -99,31 +202,7 @@ class LeaderboardSummary:
 def leaderboard_summary(
     scores: Sequence[float] | Floats, predictions: Any, references: Any, *, protocol: str
 ) -> LeaderboardSummary:
-    """Summarize the scores of a submission as its leaderboard does.
-
-    For the F1, a question is answerable unless its answer is the text "Not answerable", and answered unless its
-    prediction is; any other wording, and None, counts as an answer, as in the original.
-
-    Args:
-        scores: n scores from `leaderboard_scores`.
-        predictions: The n predictions.
-        references: The n references.
-        protocol: A name or alias in `LEADERBOARDS`.
-
-    Returns:
-        The mean, and the accuracy and F1 if the leaderboard reports them. Without answerable or answered questions
-        the F1 is 0.
-
-    Raises:
-        ValueError: The protocol is unknown, there are no scores, or the columns differ in length.
-
-    Example:
-        >>> predictions, references = ["Lima", "Not answerable", "Oslo"], ["Lima", "Not answerable", "Rome"]
-        >>> leaderboard_summary([1.0, 1.0, 0.0], predictions, references, protocol="mmlongbench").f1
-        0.5
-
-    Source: mayubo2333/MMLongBench-Doc, eval/eval_score.py, eval_acc_and_f1.
-    """
+    """Return the mean, accuracy and F1 of scores; None is an answer, and without answerable questions the F1 is 0."""
     board = get_leaderboard(protocol)
     values = [float(score) for score in scores]
     sides = read_column(predictions, "predictions"), read_column(references, "references")

@@ -62,6 +62,11 @@ class Rules:
     source: str
 
     @property
+    def aggregate(self) -> str:
+        """How the scores of questions become that of a data set."""
+        return "mean"
+
+    @property
     def answer_types(self) -> tuple[str, ...]:
         """The answer types, one of which each question needs; empty where questions need none."""
         return ()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from anls_eval.arrow import TEXTS, as_bools, as_list, decode_texts
+from anls_eval.errors import AnlsError
 from anls_eval.explanation.result import KeyMean
 from anls_eval.files import Reader, open_predictions, open_references, write_rows
 from anls_eval.files.many import Paths
@@ -169,6 +170,7 @@ def _scored(
     measure: bool = False,
 ) -> tuple[SubmissionScore, Pass]:
     """Score every question, and write a row for each if a file is given."""
+    _check_averages(options, keep)
     readers = sides_with(predictions, references, options)
 
     def score(whole: bool) -> tuple[SubmissionScore, Pass]:
@@ -293,10 +295,21 @@ def _noted(references: Reader, options: Options) -> Reader:
     return references
 
 
+def _check_averages(options: Options, keep: bool = False) -> None:
+    """Refuse groups and comparisons where the score is not the mean of the questions' scores."""
+    scorer = options.scorer()
+    if not scorer.averages and (keep or options.by or options.cluster_by):
+        raise AnlsError(
+            f"protocol {scorer.rules.name!r} is no mean of questions, so that they cannot be grouped or compared one "
+            "by one; score each file or group alone."
+        )
+
+
 def sum_up(totals: Totals, options: Options, interval: Interval | None = None) -> SubmissionScore:
     """Return the score of a submission from its totals, or raise ValueError if its ids do not match."""
     scorer, notes = options.scorer(), _notes(totals, totals.n, options)
-    interval = interval or confidence_interval(totals.scores, seed=options.seed)
+    _check_averages(options)
+    interval = interval or scorer.interval(totals, options.seed)
     groups: dict[str, dict[str, Group]] = {name: {} for name in options.by}
     for (kind, *path), tally in sorted(totals.tallies.items()):
         if kind == "by":
@@ -304,7 +317,7 @@ def sum_up(totals: Totals, options: Options, interval: Interval | None = None) -
             groups[name][value] = Group(tally.n, tally.mean)
     return SubmissionScore(
         metric=scorer.metric,
-        score=totals.scores.mean,
+        score=scorer.mean(totals),
         interval=interval,
         n=totals.n,
         missing=totals.counts["missing"],

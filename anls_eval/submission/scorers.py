@@ -33,6 +33,8 @@ from anls_eval.questions.columns import STORED, TEXT_TYPES, id_list, stored_text
 from anls_eval.registry import get_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.table import PROTOCOLS
+from anls_eval.statistics import Interval, confidence_interval
+from anls_eval.submission.resampled import resampled_interval
 from anls_eval.submission.totals import Totals
 from anls_eval.text.measure import Measured, closest_answers, score_columns
 from anls_eval.text.similarity import compute_similarity
@@ -40,7 +42,9 @@ from anls_eval.tree.as_json import tree_as_json
 from anls_eval.types import Missing
 
 if TYPE_CHECKING:
-    from anls_eval.leaderboards.base import Leaderboard  # which only its own questions need
+    # These only their own questions need.
+    from anls_eval.leaderboards.base import Leaderboard
+    from anls_eval.leaderboards.benchmark import Benchmark
 
 _Floats = npt.NDArray[np.float64]
 _Where = Callable[[int], str]
@@ -50,8 +54,9 @@ class Scorer:
     """Scores questions block by block; stores them as JSON text unless a subclass stores them otherwise."""
 
     metric = "anls_score"
+    averages = True  # the score is the mean of the scores of the questions
 
-    def __init__(self, rules: Protocol | Leaderboard) -> None:
+    def __init__(self, rules: Protocol | Leaderboard | Benchmark) -> None:
         self.rules = rules
 
     @property
@@ -90,8 +95,16 @@ class Scorer:
         """Return the signature of the score."""
         return signature(self.rules, n=n, missing=missing)
 
+    def mean(self, totals: Totals) -> float:
+        """Return the score of a submission."""
+        return totals.scores.mean
+
+    def interval(self, totals: Totals, seed: int) -> Interval:
+        """Return the confidence interval of the score, from questions that are independent."""
+        return confidence_interval(totals.scores, seed=seed)
+
     def figures(self, totals: Totals) -> dict[str, float]:
-        """Return what is reported besides the mean."""
+        """Return what is reported besides the score."""
         return {}
 
     def key_scores(self, totals: Totals) -> dict[str, KeyMean] | None:
@@ -102,9 +115,9 @@ class Scorer:
 def make_scorer(protocol: str | Protocol, threshold: Threshold = None) -> Scorer:
     """Return the scorer of a protocol of any kind."""
     rules = get_rules(protocol, threshold)
-    if not isinstance(rules, Protocol):
-        return LeaderboardScorer(rules)
-    return TreeScorer(rules) if rules.tree else TextScorer(rules)
+    if isinstance(rules, Protocol):
+        return TreeScorer(rules) if rules.tree else TextScorer(rules)
+    return LeaderboardScorer(rules) if hasattr(rules, "score_all") else BenchmarkScorer(rules)
 
 
 class TextScorer(Scorer):
@@ -238,6 +251,19 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def _answer_types(questions: pa.Table, rules: Leaderboard | Benchmark) -> list[str | None] | None:
+    """Return the answer type of each question; None if the rules have none."""
+    if not rules.answer_types:
+        return None
+    labels = questions["answer_type"].to_pylist() if "answer_type" in questions.column_names else [[]]
+    if not labels[0]:
+        raise AnlsError(
+            f"protocol {rules.name!r} needs the answer type of each question, one of {', '.join(rules.answer_types)}.",
+            remedies=[Remedy("columns", {"answer_type": "NAME"}, "name its column")],
+        )
+    return [own[0] if own else None for own in labels]
+
+
 class LeaderboardScorer(Scorer):
     """Scores questions by the rules of a leaderboard, with their answer types from a column."""
 
@@ -250,17 +276,7 @@ class LeaderboardScorer(Scorer):
     def score(self, questions: pa.Table, detailed: bool, totals: Totals) -> tuple[_Floats, dict[str, pa.Array]]:
         """Score questions; the details are the predictions and references."""
         predictions, references = self.read(questions)
-        types = None
-        if self.rules.answer_types:
-            labels = questions["answer_type"].to_pylist() if "answer_type" in questions.column_names else [[]]
-            if not labels[0]:
-                raise AnlsError(
-                    f"protocol {self.rules.name!r} needs the answer type of each question, one of "
-                    f"{', '.join(self.rules.answer_types)}.",
-                    remedies=[Remedy("columns", {"answer_type": "NAME"}, "name its column")],
-                )
-            types = [own[0] if own else None for own in labels]
-        scores, notes = self.rules.score_all(predictions, references, types)
+        scores, notes = self.rules.score_all(predictions, references, _answer_types(questions, self.rules))
         totals.notes |= dict.fromkeys(notes)
         scores[_missing(questions)] = 0.0
         answerable, answered = self.rules.tally_answerable(scores, predictions, references)
@@ -272,3 +288,48 @@ class LeaderboardScorer(Scorer):
     def figures(self, totals: Totals) -> dict[str, float]:
         """Return the accuracy and F1 if the leaderboard reports them."""
         return self.rules.figures(totals.scores, totals.at("answerable"), totals.counts["answered"])
+
+
+class BenchmarkScorer(Scorer):
+    """Counts what a benchmark counts; its figures are computed from the sums."""
+
+    metric = "score"
+    rules: Benchmark
+
+    def __init__(self, rules: Benchmark) -> None:
+        super().__init__(rules)
+        self.averages = rules.averages
+
+    def open_references(self, references: Reader) -> Reader:
+        """Return a reader without variants of the answers, which the scripts of benchmarks ignore."""
+        return references.without_variants()
+
+    def score(self, questions: pa.Table, detailed: bool, totals: Totals) -> tuple[_Floats, dict[str, pa.Array]]:
+        """Return the headline of each question or document alone, 0 where it has none; the details are both sides."""
+        predictions, references = self.read(questions)
+        found = list(self.rules.count_all(predictions, references, _answer_types(questions, self.rules)))
+        totals.counted.update(_json(list(counts.items())) for counts in found)
+        scores = np.array([self.rules.headline_of(counts) for counts in found], dtype=np.float64)
+        details = {"prediction": predictions, "answers": references} if detailed else {}
+        return scores, {name: text_column(list(map(_json, values))) for name, values in details.items()}
+
+    def mean(self, totals: Totals) -> float:
+        """Return the headline; it is an error if the benchmark reports none."""
+        score = self._figures(totals)["score"]
+        if score is None:
+            raise ValueError(f"protocol {self.rules.name!r} reports no figure for these {self.rules.unit}s")
+        return score
+
+    def interval(self, totals: Totals, seed: int) -> Interval:
+        """Return the interval of a mean as always, and that of any other headline from resampled documents."""
+        if self.averages:
+            return super().interval(totals, seed)
+        documents = [self.rules.read_counts(text) for text in totals.counted]
+        return resampled_interval(self.rules, documents, list(totals.counted.values()), seed)
+
+    def figures(self, totals: Totals) -> dict[str, float]:
+        """Return the figures of the benchmark, but those that it does not report."""
+        return {name: own for name, own in self._figures(totals).items() if own is not None and name != "score"}
+
+    def _figures(self, totals: Totals) -> dict[str, float | None]:
+        return self.rules.figures_of_counted(totals.counted)

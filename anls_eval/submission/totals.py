@@ -25,6 +25,7 @@ class Totals:
     counts: Counter[str] = dataclasses.field(default_factory=Counter)  # how often each thing to warn of came up
     first: dict[str, list[str]] = dataclasses.field(default_factory=dict)  # the first questions in which it did
     notes: dict[str, None] = dataclasses.field(default_factory=dict)  # warnings that came up while scoring, each once
+    counted: Counter[str] = dataclasses.field(default_factory=Counter)  # documents by what a benchmark counts of them
 
     @property
     def scores(self) -> Tally:
@@ -65,6 +66,7 @@ class Totals:
         for what, number in other.counts.items():
             self.note(what, number, other.first.get(what, []))
         self.notes |= other.notes
+        self.counted.update(other.counted)
 
     def to_json(self) -> str:
         """Return JSON text, in which every number is exact."""
@@ -74,6 +76,7 @@ class Totals:
                 "counts": self.counts,
                 "first": self.first,
                 "notes": list(self.notes),
+                "counted": self.counted,
             }
         )
 
@@ -86,4 +89,5 @@ class Totals:
             counts=Counter(own["counts"]),
             first=own["first"],
             notes=dict.fromkeys(own["notes"]),
+            counted=Counter(own["counted"]),
         )

@@ -27,7 +27,7 @@ from places import DATA, EXAMPLES
 from anls_eval.check.check import check_submission
 from anls_eval.cli import commands as cli
 from anls_eval.files import Reader
-from anls_eval.leaderboards import LEADERBOARDS
+from anls_eval.leaderboards import BENCHMARKS, LEADERBOARDS
 from anls_eval.registry import get_protocol, protocol_from_signature, signature
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import explain
@@ -153,19 +153,21 @@ def test_version(run: Any) -> None:
 class TestProtocols:
     def test_list(self, run: Any) -> None:
         found = run("protocols").out
-        assert all(name in found for name in (*PROTOCOLS, *LEADERBOARDS, "infographicvqa"))
+        assert all(name in found for name in (*PROTOCOLS, *LEADERBOARDS, *BENCHMARKS, "infographicvqa"))
         assert "MMESGBench as documented\n" in found
         assert "MMLongBench-Doc" in found
+        families = [line for line in found.splitlines() if line in {"Texts", "Trees", "Donut", "CC-OCR", "KIEval"}]
+        assert families == ["Texts", "Trees", "Donut", "CC-OCR", "KIEval"]
 
-    @pytest.mark.parametrize("name", [*PROTOCOLS, *LEADERBOARDS])
+    @pytest.mark.parametrize("name", [*PROTOCOLS, *LEADERBOARDS, *BENCHMARKS])
     def test_each(self, name: str, run: Any) -> None:
-        own = LEADERBOARDS.get(name) or get_protocol(name)
+        own = LEADERBOARDS.get(name) or BENCHMARKS.get(name) or get_protocol(name)
         assert own.source in run("protocols", name).out
         assert json.loads(run("protocols", name, "--json").out)["name"] == name
 
     def test_json(self, run: Any) -> None:
         found = json.loads(run("protocols", "--json").out)
-        assert list(found) == [*PROTOCOLS, *LEADERBOARDS]
+        assert list(found) == [*PROTOCOLS, *LEADERBOARDS, *BENCHMARKS]
         assert protocol_from_signature(found["due"]["signature"]) == get_protocol("due")
 
     def test_unknown(self, run: Any) -> None:

@@ -12,7 +12,7 @@ from places import EXAMPLES
 
 import anls_eval
 from anls_eval.analysis.protocol_facts import BOUNDARY_SHIFTS
-from anls_eval.leaderboards import LEADERBOARDS
+from anls_eval.leaderboards import BENCHMARKS, LEADERBOARDS
 from anls_eval.rules.steps import LENGTHS, STEPS
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.rules.words import STEP_WORDS, in_words
@@ -35,6 +35,14 @@ def test_the_document_names_every_protocol_alias_leaderboard_and_source() -> Non
     for board in LEADERBOARDS.values():
         section = text.split(f"### `{board.name}`\n")[1].split("\n### ")[0]
         for name in (*(f"`{alias}`" for alias in board.aliases), *board.answer_types, board.description, board.source):
+            assert name in section
+
+
+def test_the_pages_name_every_benchmark_and_source() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "protocols").glob("*.md"))
+    for own in BENCHMARKS.values():
+        section = text.split(f"### `{own.name}`\n")[1].split("\n### ")[0]
+        for name in (own.description, own.source, own.reports, own.headline, *own.answer_types, *own.options):
             assert name in section
 
 

@@ -134,7 +134,7 @@ class TestOriginals:
 
 class TestRules:
     def test_documented_ratio_is_against_the_whole_answer(self) -> None:
-        options = {"protocol": "mmesgbench_documented", "answer_type": "Str"}
+        options: Any = {"protocol": "mmesgbench_documented", "answer_type": "Str"}
         assert leaderboard_score("America", "North America", **options) == 0.7
         assert leaderboard_score("ab", "cb", **options) == 0.5
         assert leaderboard_score("abc", "xyc", **options) == 0.0
@@ -503,7 +503,7 @@ class TestWarnings:
 
     @pytest.mark.parametrize("reference", [[], np.array([]), [""], None])
     def test_an_empty_answer_of_any_type(self, reference: Any) -> None:
-        options = {"protocol": "dude", "answer_type": "not-answerable"}
+        options: Any = {"protocol": "dude", "answer_type": "not-answerable"}
         assert leaderboard_score("", reference, **options) == 1.0
         assert leaderboard_score("0.1", reference, **options) == 0.0
 

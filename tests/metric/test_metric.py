@@ -684,3 +684,28 @@ def test_the_protocol_is_no_option_of_compute(metric: Any) -> None:
     message = r'^The protocol is chosen when the metric is loaded: evaluate\.load\("anls", "rrc"\)\.$'
     with pytest.raises(TypeError, match=message):
         metric.compute(predictions=["a"], references=["a"], protocol="rrc")
+
+
+class TestBenchmarks:
+    def test_documents(self) -> None:
+        metric = ANLS("donut_f1")
+        metric.add_batch(predictions=[{"a": "x", "b": ["1", "2"]}], references=[{"a": "x", "b": ["1"]}])
+        assert metric.compute(predictions=[{}], references=[{"c": "y"}]) == {"score": 4 / 6, "micro_f1": 4 / 6}
+
+    def test_ids_types_and_options(self) -> None:
+        predictions = [{"question_id": "2", "prediction_text": "b"}, {"question_id": "1", "prediction_text": "12"}]
+        references = [{"question_id": "1", "answers": ["12"]}, {"question_id": "2", "answers": ["a", "b"]}]
+        types, options = ["Factoid", "Conversational"], {"year": [["NO"], ["NO", "YES"]]}
+        found = ANLS("chartqapro").compute(
+            predictions=predictions, references=references, answer_types=types, options=options, detailed=True
+        )
+        assert found is not None
+        assert (found["Overall"], found["n"], found["question_ids"]) == (1.0, 2, ["1", "2"])
+        assert "|protocol:chartqapro|aggregate:Overall|" in found["signature"]
+
+    def test_refusals(self) -> None:
+        sides: Any = {"predictions": ["a"], "references": [["a"]]}
+        with pytest.raises(ValueError, match="has its own and takes none"):
+            ANLS("donut_f1").compute(**sides, threshold=0.5)
+        with pytest.raises(ValueError, match="has no answer_types and no options"):
+            ANLS("rrc").compute(**sides, options={"year": ["NO"]})

@@ -5,6 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from anls_eval import (
+    BENCHMARKS,
     LEADERBOARDS,
     PROTOCOLS,
     Explanation,
@@ -23,6 +24,7 @@ from anls_eval import (
     explain,
     explain_answers,
     get_protocol,
+    leaderboard_figures,
     leaderboard_score,
     leaderboard_scores,
     one_of,
@@ -46,7 +48,7 @@ version: str = __version__
 rules: Protocol = get_protocol("docvqa")
 strict: Protocol = dataclasses.replace(rules, name="strict", threshold=Fraction(9, 10))
 written: Protocol = dataclasses.replace(rules, name="written", threshold="4/5")
-names: list[str] = sorted([*PROTOCOLS, *LEADERBOARDS])
+names: list[str] = sorted([*PROTOCOLS, *LEADERBOARDS, *BENCHMARKS])
 line: str = signature(strict, Decimal("0.9"), 2, missing="zero")
 again: Protocol = protocol_from_signature(line)
 
@@ -55,6 +57,8 @@ count: int = len(anls_scores(predictions, answers, threshold=Decimal("0.8")))
 document: float = anls_star_score(tree, {"name": one_of("CocaCola", "Coke"), "tags": None}, threshold=Fraction(1, 2))
 documents: int = len(anls_star_scores([tree, tree], [tree, tree]))
 type_score: float = leaderboard_score("America", "North America", protocol="mmlongbench", answer_type="Str")
+figures: dict[str, float | None] = leaderboard_figures([tree], [tree], protocol="donut_f1")
+option_score: float = leaderboard_score("1", ["1"], protocol="chartqapro", answer_type="", options={"year": ["NO"]})
 type_scores: int = len(leaderboard_scores(["1"], ["1"], protocol="mmlongbench", answer_types=["Int"]))
 
 explanation: Explanation = explain(tree, tree, protocol="anls_star", threshold=None)

@@ -1,0 +1,179 @@
+"""`Benchmark`: figures that a benchmark reports of many questions or documents, computed from counts that add up."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import json
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from anls_eval.errors import AnlsError, check_choice
+from anls_eval.inputs.columns import check_same_length
+from anls_eval.leaderboards.question import Question
+from anls_eval.rules.protocol import Rules, Threshold
+
+Counts = Mapping[Any, Any]
+"""What adds up over questions: integers are summed, tuples of scores are joined in the order of the questions."""
+
+Figures = dict[str, float | None]
+"""The reported figures by name; None where the original reports none or NaN."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Benchmark(Rules):
+    """The rules of one benchmark: what is counted of each question or document, and the figures of the sums."""
+
+    name: str
+    family: str  # heads its group in lists of protocols
+    description: str
+    count: Callable[[Question], Counts] = dataclasses.field(repr=False)
+    figures_of: Callable[[Counts], Figures] = dataclasses.field(repr=False)
+    headline: str  # the figure that is the score
+    reports: str  # what the headline is: mean of questions, micro F1 over all documents, accuracy
+    averages: bool = False  # the headline is the plain mean of the headlines of questions or documents
+    unit: str = "document"
+    answer_types: tuple[str, ...] = ()
+    other_types: bool = False  # questions of any other type are scored, too
+    shared_options: tuple[str, ...] = ()
+    question_options: tuple[str, ...] = ()  # a list has one value for each of n questions
+    drops_unpaired: bool = False  # as zip does: surplus predictions or references do not count
+    depends_on_ties: bool = False  # the solver's choice between equally good assignments can change the figures
+    source: str
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def aggregate(self) -> str:
+        """The figure that is the score of a data set."""
+        return self.headline
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options that it takes."""
+        return (*self.shared_options, *self.question_options)
+
+    def with_threshold(self, threshold: Threshold) -> Benchmark:
+        """Refuse any threshold but None."""
+        if threshold is not None:
+            problem = f"protocol {self.name!r} has its own and takes none"
+            raise AnlsError(problem, option="threshold", value=threshold)
+        return self
+
+    def signature_fields(self) -> dict[str, object]:
+        """Return the fields of a signature that name the rules."""
+        return {"protocol": self.name}
+
+    def score_one(
+        self, prediction: Any, reference: Any, answer_type: Any, options: Mapping[str, object] | None = None
+    ) -> tuple[float, list[str]]:
+        """Return the headline of one question or document, NaN where the original reports none, and no warnings."""
+        known = self._checked_options(options)
+        question = Question(prediction, reference, self._checked_type(answer_type, ""), "", known)
+        score = self.figures(self._counted(question))["score"]
+        return (float("nan") if score is None else score), []
+
+    def count_all(
+        self,
+        predictions: Sequence[Any],
+        references: Sequence[Any],
+        answer_types: Sequence[Any] | None,
+        options: Mapping[str, object] | None = None,
+    ) -> Iterator[Counts]:
+        """Yield the counts of n questions or documents."""
+        n = min(len(predictions), len(references)) if self.drops_unpaired else len(predictions)
+        if not self.drops_unpaired:
+            check_same_length(predictions, references, "references")
+        known = self._checked_options(options)
+        # A dict, such as a schema, holds for all questions.
+        names = [name for name in self.question_options if not isinstance(known.get(name, {}), Mapping)]
+        columns = {name: known.pop(name) for name in names}
+        types = [None] * n if answer_types is None else answer_types
+        for name, values in {**columns, "answer_types": types}.items():
+            if isinstance(values, str) or len(values) != n:
+                raise AnlsError(f"expected one value for each of the {n} predictions", option=name, value=values)
+        for row in range(n):
+            own = known | {name: values[row] for name, values in columns.items()}
+            kind = self._checked_type(types[row], f"s[{row}]")
+            yield self._counted(Question(predictions[row], references[row], kind, f"s[{row}]", own))
+
+    def headline_of(self, counts: Counts) -> float:
+        """Return the headline of one question or document, 0 where it has none."""
+        try:
+            return self.figures(counts)["score"] or 0.0
+        except AnlsError:  # nothing to compute it of
+            return 0.0
+
+    def figures(self, counts: Counts) -> Figures:
+        """Return the figures of summed counts; the headline is also ``score``."""
+        found = self.figures_of(counts)
+        return {"score": found[self.headline], **found}
+
+    @staticmethod
+    def read_counts(text: str) -> Counts:
+        """Return counts from the JSON text of their items."""
+        return {
+            tuple(key) if isinstance(key, list) else key: tuple(value) if isinstance(value, list) else value
+            for key, value in json.loads(text)
+        }
+
+    def figures_of_counted(self, counted: Mapping[str, int]) -> Figures:
+        """Return the figures of documents by the JSON text of their counts, each so often."""
+        parts = (itertools.repeat(self.read_counts(text), number) for text, number in counted.items())
+        return self.figures(sum_counts(itertools.chain.from_iterable(parts)))
+
+    def _counted(self, question: Question) -> Counts:
+        try:
+            return self.count(question)
+        except RecursionError:
+            raise AnlsError(f"prediction{question.row} or its reference is nested too deeply to be scored") from None
+
+    def _checked_type(self, answer_type: Any, row: str) -> str:
+        name = f"answer_type{row}"
+        if self.other_types and isinstance(answer_type, str):
+            return answer_type
+        if self.answer_types:
+            return str(check_choice(name, answer_type, self.answer_types))
+        if answer_type is not None:
+            problem = f"protocol {self.name!r} has no answer types; leave it out"
+            raise AnlsError(problem, option=name, value=answer_type)
+        return ""
+
+    def _checked_options(self, options: Mapping[str, object] | None) -> dict[str, Any]:
+        known: dict[str, Any] = dict(options or {})
+        names = self.options
+        unknown = known.keys() - set(names)
+        if unknown:
+            takes = f"it takes {', '.join(map(repr, names))}" if names else "it takes none"
+            raise AnlsError(f"protocol {self.name!r} has no option {min(unknown)!r}; {takes}", option="options")
+        return known
+
+
+def sum_counts(parts: Iterable[Counts]) -> Counts:
+    """Return the sum of counts."""
+    lists: dict[Any, list[float]] = {}
+    numbers: dict[Any, int] = {}
+    for part in parts:
+        for key, value in part.items():
+            if isinstance(value, tuple):
+                lists.setdefault(key, []).extend(value)
+            else:
+                numbers[key] = numbers.get(key, 0) + value
+    return {**numbers, **{key: tuple(values) for key, values in lists.items()}}
+
+
+def plain_sum(scores: Iterable[float]) -> float:
+    """Return the sum from left to right, as `sum` rounds it before Python 3.12."""
+    return functools.reduce(operator.add, scores, 0.0)
+
+
+def mean_figure(counts: Counts) -> Figures:
+    """Return the mean of the scores; None without any."""
+    scores = counts.get("scores", ())
+    return {"mean": plain_sum(scores) / len(scores) if scores else None}
+
+
+def harmonic(precision: float, recall: float) -> float:
+    """Return 2PR / (P + R), or 0 if both are 0."""
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0

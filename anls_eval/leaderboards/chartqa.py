@@ -1,0 +1,115 @@
+"""ChartQA's relaxed accuracy, as lmms-eval, VLMEvalKit and evalscope compute it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+from anls_eval.errors import AnlsError
+from anls_eval.inputs.values import describe_value
+from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, plain_sum
+from anls_eval.leaderboards.question import Question, parse_literal
+
+
+def _number(text: str) -> float | None:
+    """Return the number in a text; with a percent sign, a hundredth of it."""
+    try:
+        return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        return None
+
+
+def _is_relaxed_equal(text: str, answer: str) -> bool:
+    """Return whether two numbers differ by at most 5 % of the answer, or two texts only in case."""
+    predicted, wanted = _number(text), _number(answer)
+    if predicted is not None and wanted:
+        return abs(predicted - wanted) / abs(wanted) <= 0.05
+    return text.lower() == answer.lower()
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise AnlsError(f"it is {describe_value(value)}; expected one string", where=where)
+    return value
+
+
+def _lmms(question: Question) -> bool:
+    answer = _text(question.reference, f"reference{question.row}")
+    return _is_relaxed_equal(_text(question.prediction, f"prediction{question.row}"), answer)
+
+
+def _vlmevalkit(question: Question) -> bool:
+    """VLMEvalKit: an answer that is written as a list stands for any of its items."""
+    text, answer = str(question.prediction).strip(), question.reference
+    try:
+        items = answer if isinstance(answer, list) else parse_literal(str(answer))
+    except ValueError:
+        items = None
+    answers = list(map(str, items)) if isinstance(items, list) else [str(answer)]
+    if not answers:
+        raise AnlsError("it is an empty list; expected at least one answer", where=f"reference{question.row}")
+    return any(_is_relaxed_equal(text, own) for own in answers)
+
+
+def answer_after_mark(text: str) -> str | None:
+    """Return what follows the last "ANSWER:" up to the end of its line, whitespace before it aside; None without."""
+    found = re.findall(r"ANSWER:\s*(.*)", text)
+    return str(found[-1]).strip() if found else None
+
+
+def _evalscope(question: Question) -> bool:
+    text = _text(question.prediction, f"prediction{question.row}")
+    return _is_relaxed_equal(answer_after_mark(text) or "", _text(question.reference, f"reference{question.row}"))
+
+
+def _counts(question: Question, is_right: Callable[[Question], bool]) -> Counts:
+    return {"scores": (float(is_right(question)),)}
+
+
+def accuracy_figure(counts: Counts) -> Figures:
+    """Return the share of correct answers."""
+    scores = counts.get("scores", ())
+    if not scores:
+        raise AnlsError("there is no question, so that there is no accuracy to compute")
+    return {"accuracy": plain_sum(scores) / len(scores)}
+
+
+_RELAXED = (
+    "1 for a number within 5 % of the answer, or for a text that is equal without case. A number is what Python's "
+    "float reads; with a percent sign at its end it is divided by 100, so that 57 % is not 57. If the answer is 0, the "
+    "texts must be equal."
+)
+_benchmark = functools.partial(
+    Benchmark,
+    family="ChartQA",
+    unit="question",
+    figures_of=accuracy_figure,
+    headline="accuracy",
+    averages=True,
+    reports="relaxed accuracy: mean of the questions",
+)
+
+CHARTQA_LMMS = _benchmark(
+    name="chartqa_lmms",
+    description=f"{_RELAXED} Whitespace counts in texts.",
+    count=functools.partial(_counts, is_right=_lmms),
+    source="EvolvingLMMs-Lab/lmms-eval @ 75571cf, lmms_eval/tasks/chartqa/utils.py. It fails for a prediction that is "
+    "not text.",
+)
+
+CHARTQA_VLMEVALKIT = _benchmark(
+    name="chartqa_vlmevalkit",
+    description=f"{_RELAXED} The prediction is stripped. An answer written as a list stands for any of its items.",
+    count=functools.partial(_counts, is_right=_vlmevalkit),
+    source="open-compass/VLMEvalKit @ e8e78f0, vlmeval/dataset/utils/vqa_eval.py and image_vqa.py. It fails for an "
+    "empty list as answer.",
+)
+
+CHARTQA_EVALSCOPE = _benchmark(
+    name="chartqa_evalscope",
+    description=f'{_RELAXED} The prediction is what follows the last "ANSWER:" of the output, and empty without it.',
+    count=functools.partial(_counts, is_right=_evalscope),
+    source="modelscope/evalscope @ fde259d, evalscope/benchmarks/chartqa/utils.py and chartqa_adapter.py.",
+)

@@ -1,0 +1,218 @@
+"""KIEval: F1 of entities and groups, and how many corrections a document needs."""
+
+from __future__ import annotations
+
+import collections
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from anls_eval.errors import AnlsError
+from anls_eval.inputs.values import describe_value
+from anls_eval.leaderboards.assignment import assign_rows
+from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, sum_counts
+from anls_eval.leaderboards.document import Document, both_documents
+from anls_eval.leaderboards.question import Question
+
+_EMPTY = "<empty>"
+_JOINT = "||"
+
+_Item = dict[str, str]
+
+
+def _split(values: Iterable[str]) -> list[str]:
+    """Return the parts of joined values, without empty ones."""
+    return [part for value in values for part in value.split(_JOINT) if part != _EMPTY]
+
+
+def _value_counts(own: Sequence[str], wanted: Sequence[str]) -> Counts:
+    """Return equal and other values of one key; what is wrong on both sides takes one correction, not two."""
+    equal = (collections.Counter(own) & collections.Counter(wanted)).total()
+    return {"equal": equal, "predicted": len(own), "wanted": len(wanted), "edits": max(len(own), len(wanted)) - equal}
+
+
+def _entity_counts(own: dict[str, list[str]], wanted: dict[str, list[str]]) -> tuple[Counts, bool]:
+    """Return the counts of the entities outside groups, and whether every key is right."""
+    parts = []
+    for key in own.keys() | wanted.keys():
+        given = own.get(key, [])
+        # Only under a key of the reference are joined values split.
+        parts.append(_value_counts(_split(given), _split(wanted[key])) if key in wanted else _value_counts(given, []))
+    return sum_counts(parts), all(part["equal"] and _is_right(part) for part in parts)
+
+
+def _is_right(counts: Counts) -> bool:
+    return bool(counts["equal"] == counts["predicted"] == counts["wanted"])
+
+
+def _group_counts(own: list[_Item], wanted: list[_Item]) -> tuple[Counts, Counts, bool]:
+    """Return the counts of the values of one group and of its items, and whether all is right."""
+    pairs = _paired(own, wanted)
+    values = [_pair_counts(_filled(own[at]), _filled(wanted[to])) for to, at in pairs]
+    equal_items = sum(_filled(own[at]) == _filled(wanted[to]) for to, at in pairs)
+    left = set(range(len(own))) - {at for _, at in pairs}, set(range(len(wanted))) - {to for to, _ in pairs}
+    values += [_value_counts(_split(own[at].values()), []) for at in left[0]]
+    values += [_value_counts([], _split(wanted[to].values())) for to in left[1]]
+    counts = sum_counts(values)
+    matched = sum(_common(own[at], wanted[to]) for to, at in pairs)
+    has_errors = counts["predicted"] > counts["equal"] or counts["wanted"] > counts["equal"]
+    items = {"equal": equal_items, "predicted": len(own), "wanted": len(wanted)}
+    return counts, items, bool(matched) and not has_errors
+
+
+def _paired(own: list[_Item], wanted: list[_Item]) -> list[tuple[int, int]]:
+    """Return pairs of a reference and a predicted item with the most equal values; a pair may have none."""
+    if not own or not wanted:
+        return []
+    equal = np.array([[_common(item, other) for item in own] for other in wanted])
+    return assign_rows(-equal)
+
+
+def _common(own: _Item, wanted: _Item) -> int:
+    keys = own.keys() & wanted.keys()
+    return sum(_value_counts(_split([own[key]]), _split([wanted[key]]))["equal"] for key in keys)
+
+
+def _filled(item: _Item) -> _Item:
+    return {key: value for key, value in item.items() if value != _EMPTY}
+
+
+def _pair_counts(own: _Item, wanted: _Item) -> Counts:
+    """Return the counts of two items, in which an empty part of a joined value is a value."""
+    sides = ({key: value.split(_JOINT) for key, value in item.items()} for item in (own, wanted))
+    given, expected = sides
+    keys = given.keys() | expected.keys()
+    zero = {"equal": 0, "predicted": 0, "wanted": 0, "edits": 0}
+    return sum_counts([zero, *(_value_counts(given.get(key, []), expected.get(key, [])) for key in keys)])
+
+
+def _counts(question: Question) -> Counts:
+    prediction, reference = both_documents(question)
+    keys = question.names_option("keys")
+    own_groups, own_entities = _read(prediction, f"prediction{question.row}", keys)
+    wanted_groups, wanted_entities = _read(reference, f"reference{question.row}", keys)
+    entities, are_right = _entity_counts(own_entities, wanted_entities)
+    groups = [
+        _group_counts(own_groups.get(name, []), wanted_groups.get(name, []))
+        for name in own_groups.keys() | wanted_groups.keys()
+    ]
+    all_right = are_right and all(is_right for _, _, is_right in groups)
+    is_empty = not (groups or own_entities or wanted_entities)
+    found = {
+        "entities": entities,
+        "groups": sum_counts(values for values, _, _ in groups),
+        "items": sum_counts(items for _, items, _ in groups),
+        "documents": {"all": int(not is_empty), "right": int(all_right and not is_empty)},
+    }
+    return {(part, what): number for part, own in found.items() for what, number in own.items()}
+
+
+def _read(document: Document, where: str, keys: set[str] | None) -> tuple[dict[str, list[_Item]], dict[str, list[str]]]:
+    """Return the groups of a document, whose items have the same keys, and its entities."""
+    groups, entities = _part(document, "groups", where), _part(document, "entities", where)
+    items = {name: [_checked_item(item, where, keys) for item in own] for name, own in groups.items()}
+    filled = {}
+    for name, own in items.items():
+        known = [key for item in own for key in item]
+        own = [dict.fromkeys(known, _EMPTY) | item for item in own] if known else []
+        if own:
+            filled[name] = own
+    found = {}
+    for key, values in entities.items():
+        kept = [_checked_text(value, where) for value in values if value != _EMPTY]
+        if kept and (keys is None or key in keys):
+            found[key] = kept
+    return filled, found
+
+
+def _part(document: Document, name: str, where: str) -> dict[str, list[Any]]:
+    part = {} if document is None else document.get(name, {}) if isinstance(document, dict) else None
+    if not isinstance(part, dict) or not all(isinstance(own, list) for own in part.values()):
+        form = '{"groups": {"0": [{key: text}]}, "entities": {key: [text]}}'
+        raise AnlsError(f"it is {describe_value(document)}; expected a document of the form {form}", where=where)
+    return part
+
+
+def _checked_item(item: Any, where: str, keys: set[str] | None) -> _Item:
+    if not isinstance(item, dict):
+        raise AnlsError(f"an item of a group is {describe_value(item)}; expected an object", where=where)
+    return {key: _checked_text(value, where) for key, value in item.items() if keys is None or key in keys}
+
+
+def _checked_text(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise AnlsError(f"a value is {describe_value(value)}; expected a text", where=where)
+    return value
+
+
+def _figures(counts: Counts) -> Figures:
+    if not counts.get(("documents", "all")):
+        raise AnlsError("every document is empty on both sides, so that there is nothing to score")
+    # Invented values count only where the references have any of their kind.
+    parts = [_part_counts(counts, part) for part in ("entities", "groups") if counts.get((part, "wanted"))]
+    total = sum_counts(parts)
+    equal = total.get("equal", 0)
+    corrections = equal + total.get("edits", 0)
+    return {
+        "entity_f1": _f1(total),
+        "aligned": equal / corrections if corrections else 0.0,
+        "grouping_f1": _f1(_part_counts(counts, "items")) if counts.get(("groups", "wanted")) else None,
+        "document_accuracy": counts["documents", "right"] / counts["documents", "all"],
+    }
+
+
+def _part_counts(counts: Counts, part: str) -> Counts:
+    return {key[1]: number for key, number in counts.items() if key[0] == part}
+
+
+def _f1(counts: Counts) -> float:
+    equal, predicted, wanted = (counts.get(what, 0) for what in ("equal", "predicted", "wanted"))
+    precision, recall = equal / predicted if predicted else 0.0, equal / wanted if wanted else 0.0
+    return 2 * (precision * recall) / (precision + recall) if precision + recall else 0.0
+
+
+_FORM = (
+    "Items of a group are paired for the most equal values. Values joined by || are split; <empty> is no value. "
+    "Invented entities are free if the references have none at all, and so are groups."
+)
+_benchmark: Callable[..., Benchmark] = functools.partial(
+    Benchmark,
+    family="KIEval",
+    count=_counts,
+    figures_of=_figures,
+    shared_options=("keys",),
+    depends_on_ties=True,
+    source="UpstageAI/KIEval @ 95914a4, KIEval/kieval.py, with the settings of run_eval.py. It fails if there is no "
+    "document with a value.",
+)
+
+KIEVAL_ENTITY_F1 = _benchmark(
+    name="kieval_entity_f1",
+    description=f"F1 over the values of all documents, key by key. {_FORM}",
+    headline="entity_f1",
+    reports="micro F1 over the values of all documents",
+)
+
+KIEVAL_ALIGNED = _benchmark(
+    name="kieval_aligned",
+    description="The share of equal values in equal values and corrections, pooled over all documents: a wrong value "
+    f"in place of another is one correction. {_FORM}",
+    headline="aligned",
+    reports="share of values that need no correction, over all documents",
+)
+
+KIEVAL_GROUPING_F1 = _benchmark(
+    name="kieval_grouping_f1",
+    description=f"F1 over the items of all groups, which must be equal as a whole. {_FORM}",
+    headline="grouping_f1",
+    reports="micro F1 over the items of all documents",
+)
+
+KIEVAL_DOCUMENT_ACCURACY = _benchmark(
+    name="kieval_document_accuracy",
+    description=f"The share of documents in which every key and every group is right. {_FORM}",
+    headline="document_accuracy",
+    reports="share of documents that are right",
+)
