@@ -1,0 +1,192 @@
+"""`Fields`: the fields of a tree by their paths."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Set
+from typing import Any
+
+from anls_eval.errors import AnlsError
+from anls_eval.fields.field import (
+    FIELD_DEFAULTS,
+    OWNED_OPTIONS,
+    Field,
+    check_owner,
+    field_error,
+    field_from_dict,
+    option_as_json,
+)
+from anls_eval.fields.paths import AnyStep, FieldPath, Step, nearest_path, parse_path, path_text
+from anls_eval.fields.rules import FieldRules, all_places, resolve_fields, resolved_options
+from anls_eval.rules.protocol import Protocol
+
+_MAX_WEIGHT = 10**12  # as an integer: the sum of millions of them still fits into 64 bits
+
+
+class Fields(Mapping[str, Field]):
+    """How the parts of trees are compared and weighed, by their paths. It cannot be changed.
+
+    A path is ``$``, then ``.key``, ``['key']``, ``.*`` (any key that is not named at this place) or ``[*]`` (any
+    element of a list). Options are inherited by the paths below, except for `order` and `key` of a list; a longer path
+    changes only the options that it names. ``compare="ignore"`` wins over every path below it.
+
+    Args:
+        fields: A `Field`, or a dict of its options, for each path.
+        from_schema: Whether the paths come from a schema, which may name more than the documents have.
+
+    The attribute `scale` is the integer by which all weights become integers.
+
+    Raises:
+        ValueError: A path or an option is wrong, a path is given twice, or a key field is ignored.
+
+    Example:
+        >>> from anls_eval import Field, Fields
+        >>> Fields({"$.total": Field(compare="number"), "$['items'][*].sku": {"compare": "exact", "weight": 2}})
+        Fields({'$.total': {'compare': 'number'}, '$.items[*].sku': {'compare': 'exact', 'weight': '2'}})
+    """
+
+    def __init__(self, fields: Mapping[str, Field | Mapping[str, Any]], *, from_schema: bool = False) -> None:
+        self._by_path = _parsed(fields)
+        self._by_text = {path_text(path): field for path, field in self._by_path.items()}
+        self.from_schema = from_schema
+        weights = [field.named().get("weight", FIELD_DEFAULTS["weight"]) for field in self._by_path.values()]
+        self.scale = math.lcm(1, *[weight.denominator for weight in weights])
+        if max([1, *weights]) * self.scale > _MAX_WEIGHT:
+            problem = "the weights differ too much, or have too many digits, to be added exactly"
+            raise AnlsError(problem, option="weight")
+        _check(self._by_path)
+        self._rules: dict[Protocol, FieldRules] = {}
+
+    def rules(self, protocol: Protocol) -> FieldRules:
+        """Return the rules of the root of a tree under a protocol."""
+        if protocol not in self._rules:
+            self._rules[protocol] = resolve_fields(self._by_path, protocol, self.scale)
+        return self._rules[protocol]
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return the options of each path as JSON has them: decimals as text, functions by their name."""
+        return {path: field.to_dict() for path, field in self._by_text.items()}
+
+    def fingerprint(self) -> str:
+        """Return what a signature records: the first 12 digits of the SHA-256 of the canonical JSON."""
+        text = json.dumps(self._canonical(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+    def _canonical(self) -> dict[str, dict[str, Any]]:
+        """Return the options that differ from what holds without them, by path."""
+        found = {}
+        inherited = resolved_options({path: Field() for path in self._by_path}, all_places(self._by_path))
+        given = resolved_options(self._by_path, all_places(self._by_path))
+        for path, field in self._by_path.items():
+            above = given[path[:-1]] if path else inherited[()]
+            found[path_text(path)] = {
+                option: option_as_json(value)
+                for option, value in field.named().items()
+                if value != (above[option] if option not in ("order", "key") else FIELD_DEFAULTS[option])
+            }
+        return found
+
+    def __getitem__(self, path: str) -> Field:
+        return self._by_text[path_text(parse_path(path))]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_text)
+
+    def __len__(self) -> int:
+        return len(self._by_text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fields) and dict(self) == dict(other)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._by_text.items()))
+
+    def __repr__(self) -> str:
+        return f"Fields({self.to_dict()!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_fields, (self._by_text, self.from_schema)
+
+
+def _made_fields(fields: Mapping[str, Field], from_schema: bool) -> Fields:
+    """Return fields that come from another process."""
+    return Fields(fields, from_schema=from_schema)
+
+
+def as_fields(fields: Fields | Mapping[str, Any] | None) -> Fields | None:
+    """Return fields from what is taken for them: a `Fields`, a dict of paths, or None."""
+    if fields is None or isinstance(fields, Fields):
+        return fields
+    if isinstance(fields, Mapping):
+        return Fields(fields)
+    raise AnlsError("expected a Fields, or a dict with a Field for each path", option="fields", value=fields)
+
+
+def _parsed(fields: Mapping[str, Field | Mapping[str, Any]]) -> dict[FieldPath, Field]:
+    """Return the fields by their parsed paths."""
+    if not isinstance(fields, Mapping):
+        raise AnlsError("expected a dict with a Field for each path", option="fields", value=fields)
+    found: dict[FieldPath, Field] = {}
+    for text, field in fields.items():
+        path = parse_path(text)
+        if path in found:
+            raise AnlsError("the path is given twice, in two ways to write it; keep one", option="path", value=text)
+        found[path] = field if isinstance(field, Field) else field_from_dict(field, text)
+    return found
+
+
+def _check(fields: Mapping[FieldPath, Field]) -> None:
+    """Refuse options that nothing here or below has a use for, and keys that are ignored."""
+    places = all_places(fields)
+    options = resolved_options(fields, places)
+    compared = {place: {options[place]["compare"]} for place in places}
+    for place in reversed(places):
+        if place:
+            compared[place[:-1]] |= compared[place]
+    for path, field in fields.items():
+        for option in field.named():
+            if OWNED_OPTIONS.get(option, "") not in ("", *compared[path]):
+                try:
+                    check_owner(option, options[path]["compare"])
+                except AnlsError as error:
+                    raise field_error(path_text(path), error) from None
+        for key in options[path]["key"]:
+            if _compare_at(options, (*path, AnyStep.ELEMENT, key)) == "ignore":
+                problem = f"the key field {key!r} is ignored: elements cannot belong together by it"
+                raise AnlsError(problem, option="key", value=list(options[path]["key"]), where=path_text(path))
+
+
+def _compare_at(options: Mapping[FieldPath, Mapping[str, Any]], path: FieldPath) -> Any:
+    """Return how a place is compared that no path may lead to."""
+    return options[_places_on(path, options.keys())[-1]]["compare"]
+
+
+def unmatched_paths(fields: Fields, seen: Iterable[str]) -> list[str]:
+    """Return a warning for each path that matches nothing among those seen in the references, with the nearest one."""
+    if fields.from_schema:
+        return []
+    found = list(dict.fromkeys(seen))
+    places = {parse_path(path) for path in fields}
+    places |= {path[:length] for path in places for length in range(len(path))}
+    matched = {place for path in found for place in _places_on(parse_path(path), places)}
+    warnings = []
+    for path in fields:
+        if parse_path(path) not in matched:
+            nearest = nearest_path(path, found)
+            hint = f"; the nearest path there is {nearest}" if nearest else ""
+            warnings.append(f"the field {path} matches nothing in any reference{hint}")
+    return warnings
+
+
+def _places_on(path: FieldPath, places: Set[FieldPath]) -> list[FieldPath]:
+    """Return the places of fields on the way to a place of a document."""
+    way: list[FieldPath] = [()]
+    for step in path:
+        options: list[Step] = [step, AnyStep.KEY] if isinstance(step, str) else [step]
+        found = [(*way[-1], option) for option in options if (*way[-1], option) in places]
+        if not found:
+            break
+        way.append(found[0])
+    return way

@@ -1,0 +1,206 @@
+"""Numbers in documents, read exactly: "1,299.00", "EUR 5", "(12)", 1e3.
+
+A number is a pair of integers (m, d), which stands for m / 10**d. d is the smallest that will do, so that equal numbers
+are equal pairs.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+DecimalNumber: TypeAlias = tuple[int, int]
+
+_MAX_NUMBER_DIGITS = 1000
+_MAX_EXPONENT = 1000
+_CACHED_NUMBERS = 200_000  # texts whose number is remembered
+
+CURRENCY_CODES = frozenset(
+    re.findall(
+        "[A-Z]{3}",
+        """
+    AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF
+    CHE CHF CHW CLF CLP CNY COP COU CRC CUC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD
+    GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR
+    LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK
+    PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SLL SOS SRD SSP STN SVC SYP SZL THB TJS TMT
+    TND TOP TRY TTD TWD TZS UAH UGX USD USN UYI UYU UYW UZS VED VES VND VUV WST XAF XAG XAU XBA XBB XBC XBD XCD XCG
+    XDR XOF XPD XPF XPT XSU XTS XUA XXX YER ZAR ZMW ZWG ZWL
+    ATS BEF CYP DEM EEK ESP FIM FRF GRD HRK IEP ITL LTL LUF LVL MTL NLG PTE SIT SKK
+""",
+    )
+)
+"""The codes of ISO 4217; the last line holds those that the euro replaced."""
+
+_THREES = r"[1-9][0-9]{0,2}(?:S[0-9]{3})+"
+_INDIAN = r"[1-9][0-9]?(?:S[0-9]{2})+S[0-9]{3}"
+_GROUPED = {
+    kind: re.compile(f"{_THREES}|{_INDIAN}".replace("S", re.escape(kind))) for kind in (".", ",", " ", "'", "_")
+}
+_BODY = re.compile(r"([0-9.,' _]*)(?:[eE]([+-]?[0-9]+))?")
+_PLAIN = re.compile(r"([+-]?)([0-9]{1,300})(?:\.([0-9]{0,300}))?")
+_WITH_COMMAS = re.compile(r"([+-]?)([1-9][0-9]{0,2}(?:,[0-9]{3}){1,100})(?:\.([0-9]{0,300}))?")
+
+
+def parse_number_text(text: str, decimal: str = "auto") -> DecimalNumber | None:
+    """Return the number that a text is, or None if it is none. This is the rule; `NumberReader` only makes it fast."""
+    text = unicodedata.normalize("NFKC", text).replace("\u2212", "-").replace("\u2019", "'").strip()
+    taken: dict[str, str] = {}
+    while True:
+        around = _outermost(text)
+        if around is None:
+            break
+        kind, mark, text = around
+        if kind in taken:
+            return None
+        taken[kind] = mark
+    number = _parse_body(text, decimal)
+    if number is None:
+        return None
+    return (-number[0], number[1]) if taken.get("sign") in ("-", "(") else number
+
+
+def _outermost(text: str) -> tuple[str, str, str] | None:
+    """Return the kind of a mark at either end of a text, the mark, and the rest; None if there is none."""
+    if text.startswith("(") and text.endswith(")"):
+        return "sign", "(", text[1:-1].strip()
+    for mark, rest in ((text[:1], text[1:]), (text[-1:], text[:-1]), (text[:3], text[3:]), (text[-3:], text[:-3])):
+        if mark in ("+", "-"):
+            kind = "sign"
+        elif mark == "%":
+            kind = "percent"
+        elif mark in CURRENCY_CODES or (len(mark) == 1 and unicodedata.category(mark) == "Sc"):
+            kind = "currency"
+        else:
+            continue
+        return kind, mark, rest.strip()
+    return None
+
+
+def _parse_body(text: str, decimal: str) -> DecimalNumber | None:
+    """Return the number in digits with a decimal mark, thousands separators and an exponent."""
+    found = _BODY.fullmatch(text)
+    if not found:
+        return None
+    digits, exponent = found[1], found[2] or "0"
+    mark = decimal_mark(digits) if decimal == "auto" else decimal
+    whole, _, rest = digits.partition(mark) if mark else (digits, "", "")
+    if not re.fullmatch("[0-9]*", whole):
+        separators = set(re.sub("[0-9]", "", whole))
+        if len(separators) > 1 or not _GROUPED[separators.pop()].fullmatch(whole):
+            return None
+        whole = re.sub("[^0-9]", "", whole)
+    if not re.fullmatch("[0-9]*", rest) or not 1 <= len(whole) + len(rest) <= _MAX_NUMBER_DIGITS:
+        return None
+    if len(exponent) > _MAX_NUMBER_DIGITS or abs(int(exponent)) > _MAX_EXPONENT:
+        return None
+    return shortest(int(whole + rest), len(rest) - int(exponent))
+
+
+def decimal_mark(digits: str) -> str:
+    """Return the decimal mark of a number whose notation is not known; empty if it has none."""
+    points, commas = digits.count("."), digits.count(",")
+    if points and commas:
+        return max(".,", key=digits.rfind)
+    if points == 1:
+        return "."
+    if commas == 1 and not _GROUPED[","].fullmatch(digits):
+        return ","
+    return ""
+
+
+def shortest(m: int, d: int) -> DecimalNumber:
+    """Return the pair of a number with the smallest d."""
+    if d < 0:
+        return m * 10**-d, 0
+    while d and m % 10 == 0:
+        m, d = m // 10, d - 1
+    return m, d
+
+
+class NumberReader:
+    """Reads numbers with one convention for the decimal mark, and remembers texts."""
+
+    def __init__(self, decimal: str) -> None:
+        self.decimal = decimal
+        self.known: dict[str, DecimalNumber | None] = {}
+
+    def parse(self, value: Any) -> DecimalNumber | None:
+        """Return the number that a value is, or None if it is none."""
+        if isinstance(value, str):
+            if value not in self.known:
+                if len(self.known) >= _CACHED_NUMBERS:
+                    self.known.clear()
+                self.known[value] = self.parse_text(value)
+            return self.known[value]
+        if isinstance(value, (bool, np.bool_)):
+            return None
+        if type(value) is int and value.bit_length() < 3000:  # 903 digits
+            return value, 0
+        try:
+            return parse_number_text(str(value), ".")
+        except ValueError:  # Python refuses to write integers of thousands of digits
+            return None
+
+    def parse_text(self, text: str) -> DecimalNumber | None:
+        """Return what `parse_number_text` does, the usual notations first."""
+        found = None
+        if self.decimal != ",":
+            found = _PLAIN.fullmatch(text) or _WITH_COMMAS.fullmatch(text)
+        if not found:
+            return parse_number_text(text, self.decimal)
+        sign, whole, rest = found.groups("")
+        rest = rest.rstrip("0")
+        m = int(whole.replace(",", "") + rest)
+        return -m if sign == "-" else m, len(rest)
+
+    def parse_all(self, values: Sequence[Any]) -> list[DecimalNumber | None]:
+        """Return the numbers that the values of a column are."""
+        return list(map(self.parse, values))
+
+
+def tolerance_of(reference: DecimalNumber, absolute: Fraction, relative: Fraction) -> Fraction:
+    """Return how far a number may be from a reference."""
+    return max(absolute, relative * Fraction(abs(reference[0]), 10 ** reference[1]))
+
+
+def number_matches(prediction: DecimalNumber, reference: DecimalNumber, absolute: Fraction, relative: Fraction) -> bool:
+    """Return whether a number is within the tolerance of a reference."""
+    distance = Fraction(prediction[0], 10 ** prediction[1]) - Fraction(reference[0], 10 ** reference[1])
+    return abs(distance) <= tolerance_of(reference, absolute, relative)
+
+
+def number_matrix(
+    references: Sequence[DecimalNumber],
+    predictions: Sequence[DecimalNumber | None],
+    absolute: Fraction,
+    relative: Fraction,
+) -> npt.NDArray[np.float64]:
+    """Return 1 for each reference (row) and prediction (column) within the tolerance, else 0."""
+    return np.array(
+        [[float(p is not None and number_matches(p, r, absolute, relative)) for p in predictions] for r in references]
+    ).reshape(len(references), len(predictions))
+
+
+def number_vector(
+    references: Sequence[DecimalNumber],
+    predictions: Sequence[DecimalNumber | None],
+    absolute: Fraction,
+    relative: Fraction,
+) -> npt.NDArray[np.float64]:
+    """Return 1 for each prediction within the tolerance of its reference, else 0."""
+    pairs = zip(predictions, references, strict=True)
+    return np.array([float(p is not None and number_matches(p, r, absolute, relative)) for p, r in pairs])
+
+
+def number_words(number: DecimalNumber) -> str:
+    """Return a number as a decimal."""
+    m, d = number
+    digits = str(abs(m)).rjust(d + 1, "0")
+    return ("-" if m < 0 else "") + (f"{digits[:-d]}.{digits[-d:]}" if d else digits)
