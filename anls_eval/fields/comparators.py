@@ -106,20 +106,19 @@ class NumberComparator(Comparator):
         """Return 1 for numbers within the tolerance, else 0."""
         if prediction is None or prediction == reference:
             return float(prediction is not None)
-        return float(bool(self.absolute or self.relative) and self._within(prediction, reference))
-
-    def _within(self, prediction: Parsed, reference: Parsed) -> bool:
-        return number_matches(prediction, reference, self.absolute, self.relative)
+        if not self.absolute and not self.relative:
+            return 0.0
+        return float(number_matches(prediction, reference, self.absolute, self.relative))
 
     def matrix(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
         """Return 1 for each pair within the tolerance, else 0."""
         if not self.absolute and not self.relative:
             return super().matrix(references, predictions)
-        return number_matrix(references, predictions, self.absolute, self.relative)
+        return number_matrix(references, predictions, self.absolute, self.relative).astype(np.float64)
 
     def vector(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
         """Return 1 for each pair within the tolerance, else 0, pair by pair."""
-        return number_vector(references, predictions, self.absolute, self.relative)
+        return number_vector(references, predictions, self.absolute, self.relative).astype(np.float64)
 
     def words(self, parsed: Parsed) -> str:
         """Return a number as a decimal."""
@@ -218,12 +217,9 @@ class FunctionComparator(Comparator):
     def matrix(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
         """Return what the function says of each pair; it is asked once for equal pairs."""
         rows, columns = dict.fromkeys(references), dict.fromkeys(predictions)
-        values = np.array([[self.similarity(column, row) for column in columns] for row in rows], dtype=np.float64)
-        of_row = {row: number for number, row in enumerate(rows)}
-        of_column = {column: number for number, column in enumerate(columns)}
-        cells = np.ix_([of_row[row] for row in references], [of_column[column] for column in predictions])
-        matrix: Similarities = values.reshape(len(rows), len(columns))[cells]
-        return matrix
+        known = {(column, row): self.similarity(column, row) for row in rows for column in columns}
+        values = [[known[column, row] for column in predictions] for row in references]
+        return np.array(values, dtype=np.float64).reshape(len(references), len(predictions))
 
     def words(self, parsed: Parsed) -> str:
         """Return the leaf as Python writes it."""

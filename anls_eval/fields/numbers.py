@@ -6,6 +6,8 @@ are equal pairs.
 
 from __future__ import annotations
 
+import math
+import operator
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -20,6 +22,8 @@ DecimalNumber: TypeAlias = tuple[int, int]
 _MAX_NUMBER_DIGITS = 1000
 _MAX_EXPONENT = 1000
 _CACHED_NUMBERS = 200_000  # texts whose number is remembered
+_MAX_PLACES = 18  # decimal places of a column that is compared in 64 bits
+_FITS = 2**61
 
 CURRENCY_CODES = frozenset(
     re.findall(
@@ -44,8 +48,8 @@ _GROUPED = {
     kind: re.compile(f"{_THREES}|{_INDIAN}".replace("S", re.escape(kind))) for kind in (".", ",", " ", "'", "_")
 }
 _BODY = re.compile(r"([0-9.,' _]*)(?:[eE]([+-]?[0-9]+))?")
-_PLAIN = re.compile(r"([+-]?)([0-9]{1,300})(?:\.([0-9]{0,300}))?")
-_WITH_COMMAS = re.compile(r"([+-]?)([1-9][0-9]{0,2}(?:,[0-9]{3}){1,100})(?:\.([0-9]{0,300}))?")
+_USUAL = re.compile(r"(-?)[$€£]?([0-9]{1,300}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,100})(?:\.([0-9]{0,300}))?(?: ?%)?")
+_USUAL_IN_EUROPE = re.compile(r"(-?)([0-9]{1,300}|[1-9][0-9]{0,2}(?:\.[0-9]{3}){1,100}),([0-9]{1,2})(?: ?[€%])?")
 
 
 def parse_number_text(text: str, decimal: str = "auto") -> DecimalNumber | None:
@@ -143,6 +147,10 @@ class NumberReader:
             return None
         if type(value) is int and value.bit_length() < 3000:  # 903 digits
             return value, 0
+        if type(value) is float:
+            whole, _, rest = repr(value).partition(".")
+            if rest.isdecimal():  # no exponent
+                return (int(whole), 0) if rest == "0" else (int(whole + rest), len(rest))
         try:
             return parse_number_text(str(value), ".")
         except ValueError:  # Python refuses to write integers of thousands of digits
@@ -150,18 +158,22 @@ class NumberReader:
 
     def parse_text(self, text: str) -> DecimalNumber | None:
         """Return what `parse_number_text` does, the usual notations first."""
-        found = None
-        if self.decimal != ",":
-            found = _PLAIN.fullmatch(text) or _WITH_COMMAS.fullmatch(text)
+        found = self.decimal != "," and _USUAL.fullmatch(text)
+        separator = ","
+        if not found:
+            found = self.decimal != "." and _USUAL_IN_EUROPE.fullmatch(text)
+            separator = "."
         if not found:
             return parse_number_text(text, self.decimal)
         sign, whole, rest = found.groups("")
         rest = rest.rstrip("0")
-        m = int(whole.replace(",", "") + rest)
-        return -m if sign == "-" else m, len(rest)
+        return int(sign + whole.replace(separator, "") + rest), len(rest)
 
     def parse_all(self, values: Sequence[Any]) -> list[DecimalNumber | None]:
         """Return the numbers that the values of a column are."""
+        if set(map(type, values)) == {str}:
+            found = {text: self.parse_text(text) for text in set(values)}
+            return [found[text] for text in values]
         return list(map(self.parse, values))
 
 
@@ -181,11 +193,15 @@ def number_matrix(
     predictions: Sequence[DecimalNumber | None],
     absolute: Fraction,
     relative: Fraction,
-) -> npt.NDArray[np.float64]:
-    """Return 1 for each reference (row) and prediction (column) within the tolerance, else 0."""
-    return np.array(
-        [[float(p is not None and number_matches(p, r, absolute, relative)) for p in predictions] for r in references]
-    ).reshape(len(references), len(predictions))
+) -> npt.NDArray[np.bool_]:
+    """Return whether each prediction (column) is within the tolerance of each reference (row)."""
+    scaled = _scaled(references, predictions, absolute, relative)
+    if scaled:
+        r, p, tolerances, is_number = scaled
+        found: npt.NDArray[np.bool_] = np.abs(np.subtract.outer(r, p)) <= tolerances[:, None]
+        return found & is_number
+    rows = [[p is not None and number_matches(p, r, absolute, relative) for p in predictions] for r in references]
+    return np.array(rows, dtype=np.bool_).reshape(len(references), len(predictions))
 
 
 def number_vector(
@@ -193,10 +209,56 @@ def number_vector(
     predictions: Sequence[DecimalNumber | None],
     absolute: Fraction,
     relative: Fraction,
-) -> npt.NDArray[np.float64]:
-    """Return 1 for each prediction within the tolerance of its reference, else 0."""
+) -> npt.NDArray[np.bool_]:
+    """Return whether each prediction is within the tolerance of its reference."""
+    found = np.fromiter(map(operator.eq, references, predictions), np.bool_, len(references))
+    if absolute or relative:
+        unequal = np.flatnonzero(~found).tolist()
+        pairs = [references[row] for row in unequal], [predictions[row] for row in unequal]
+        found[unequal] = _within_tolerance(*pairs, absolute, relative)
+    return found
+
+
+def _within_tolerance(
+    references: Sequence[DecimalNumber],
+    predictions: Sequence[DecimalNumber | None],
+    absolute: Fraction,
+    relative: Fraction,
+) -> npt.NDArray[np.bool_]:
+    scaled = _scaled(references, predictions, absolute, relative)
+    if scaled:
+        r, p, tolerances, is_number = scaled
+        found: npt.NDArray[np.bool_] = (np.abs(r - p) <= tolerances) & is_number
+        return found
     pairs = zip(predictions, references, strict=True)
-    return np.array([float(p is not None and number_matches(p, r, absolute, relative)) for p, r in pairs])
+    return np.array([p is not None and number_matches(p, r, absolute, relative) for p, r in pairs], dtype=np.bool_)
+
+
+_Scaled: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]
+
+
+def _scaled(
+    references: Sequence[DecimalNumber],
+    predictions: Sequence[DecimalNumber | None],
+    absolute: Fraction,
+    relative: Fraction,
+) -> _Scaled | None:
+    """Return references, predictions and tolerances as integers of one scale; None if they do not fit into 64 bits."""
+    values = [*references, *[(0, 0) if number is None else number for number in predictions]]
+    if not values:
+        return None
+    ms, ds = zip(*values, strict=True)
+    places, largest = max(ds), max(max(ms), -min(ms))
+    # A sum of two of these, and a product with the numerator, must not overflow.
+    if places > _MAX_PLACES or largest * max(1, relative.numerator) * 10**places >= _FITS:
+        return None
+    scaled = np.array(ms, dtype=np.int64) * 10 ** (places - np.array(ds, dtype=np.int64))
+    r, p = scaled[: len(references)], scaled[len(references) :]
+    least = np.int64(
+        min(2 * _FITS, math.floor(absolute * 10**places))
+    )  # distances are integers: the floor decides alike
+    tolerances = np.maximum(least, np.abs(r) * relative.numerator // min(_FITS, relative.denominator))
+    return r, p, tolerances, np.array([number is not None for number in predictions], dtype=np.bool_)
 
 
 def number_words(number: DecimalNumber) -> str:
