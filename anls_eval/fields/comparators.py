@@ -24,7 +24,7 @@ from anls_eval.rules.steps import normaliser
 
 Leaf: TypeAlias = str | int | float | bool
 Parsed: TypeAlias = Any  # hashable; None for a value that does not parse
-Side: TypeAlias = Literal["prediction", "reference"]
+LeafSide: TypeAlias = Literal["prediction", "reference"]
 Similarities: TypeAlias = npt.NDArray[np.float64]
 
 
@@ -38,11 +38,11 @@ class Comparator:
     name = ""
     blank_is_none = False  # whether a blank reference counts as None, and a blank prediction beside it
 
-    def parse(self, value: Leaf, side: Side) -> Parsed:
+    def parse(self, value: Leaf, side: LeafSide) -> Parsed:
         """Return what a leaf means, or None if it does not parse."""
         raise NotImplementedError
 
-    def parse_all(self, values: Sequence[Leaf], side: Side) -> list[Parsed]:
+    def parse_all(self, values: Sequence[Leaf], side: LeafSide) -> list[Parsed]:
         """Return what the leaves of a column mean."""
         return [self.parse(value, side) for value in values]
 
@@ -79,7 +79,7 @@ class ExactComparator(Comparator):
             "reference": plain if case_sensitive else normaliser(answer_steps),
         }
 
-    def parse(self, value: Leaf, side: Side) -> Parsed:
+    def parse(self, value: Leaf, side: LeafSide) -> Parsed:
         """Return the normalised text of a leaf."""
         return self.steps[side](leaf_text(value))
 
@@ -94,11 +94,11 @@ class NumberComparator(Comparator):
         self.absolute, self.relative = absolute, relative
         self.reader = NumberReader(decimal)
 
-    def parse(self, value: Leaf, side: Side) -> Parsed:
+    def parse(self, value: Leaf, side: LeafSide) -> Parsed:
         """Return the number that a leaf is, exactly."""
         return self.reader.parse(value)
 
-    def parse_all(self, values: Sequence[Leaf], side: Side) -> list[Parsed]:
+    def parse_all(self, values: Sequence[Leaf], side: LeafSide) -> list[Parsed]:
         """Return the numbers that the leaves of a column are."""
         return self.reader.parse_all(values)
 
@@ -134,11 +134,11 @@ class DateComparator(Comparator):
     def __init__(self, day_first: bool | None, formats: tuple[str, ...]) -> None:
         self.reader = DateReader(day_first, formats)
 
-    def parse(self, value: Leaf, side: Side) -> Parsed:
+    def parse(self, value: Leaf, side: LeafSide) -> Parsed:
         """Return the one or two readings of a date."""
         return self.reader.parse(value)
 
-    def parse_all(self, values: Sequence[Leaf], side: Side) -> list[Parsed]:
+    def parse_all(self, values: Sequence[Leaf], side: LeafSide) -> list[Parsed]:
         """Return the readings of the dates of a column."""
         return self.reader.parse_all(values)
 
@@ -153,14 +153,14 @@ class DateComparator(Comparator):
         found = np.equal.outer(first, other_first) | np.equal.outer(first, other_last)
         found |= np.equal.outer(last, other_first)
         found |= np.equal.outer(last, other_last)
-        return found.astype(np.float64)
+        return np.asarray(found, dtype=np.float64)
 
     def vector(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
         """Return 1 for each pair whose readings agree, else 0, pair by pair."""
         first, last = _readings(references)
         other_first, other_last = _readings(predictions)
         found = (first == other_first) | (first == other_last) | (last == other_first) | (last == other_last)
-        return found.astype(np.float64)
+        return np.asarray(found, dtype=np.float64)
 
     def words(self, parsed: Parsed) -> str:
         """Return the readings of a date in ISO 8601."""
@@ -182,7 +182,7 @@ class BooleanComparator(Comparator):
     name = "boolean"
     blank_is_none = True
 
-    def parse(self, value: Leaf, side: Side) -> Parsed:
+    def parse(self, value: Leaf, side: LeafSide) -> Parsed:
         """Return the boolean that a leaf is."""
         return parse_boolean(value)
 
@@ -199,7 +199,7 @@ class FunctionComparator(Comparator):
     def __init__(self, function: Callable[[Any, Any], float], path: str) -> None:
         self.function, self.path = function, path
 
-    def parse(self, value: Leaf, side: Side) -> Parsed:
+    def parse(self, value: Leaf, side: LeafSide) -> Parsed:
         """Return the leaf with its type, so that 1 and true differ."""
         return type(value), value
 

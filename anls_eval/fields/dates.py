@@ -229,12 +229,13 @@ def dateutil_reading(text: str, day_first: bool) -> int | None:
     if one.year != other.year or one.month != other.month:
         return None
     is_named = any(word.lower() in _MONTHS for word in re.findall("[A-Za-z]+", text))
+    month = int(one.year) * 10000 + int(one.month) * 100
     if one.day != other.day:
-        return one.year * 10000 + one.month * 100 if is_named else None
+        return month if is_named else None
     numbers = re.findall("[0-9]+", re.sub(r"[0-9]+:[0-9]+(?::[0-9.]+)?", " ", text))
     if not is_named and sum(3 if len(number) == 8 else 1 for number in numbers) < 3:
         return None
-    return one.year * 10000 + one.month * 100 + one.day
+    return month + int(one.day)
 
 
 def date_words(date: int) -> str:

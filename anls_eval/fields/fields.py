@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping, Set
+from pathlib import Path
 from typing import Any
 
-from anls_eval.errors import AnlsError
+from anls_eval.errors import AnlsError, located
 from anls_eval.fields.field import (
     FIELD_DEFAULTS,
     OWNED_OPTIONS,
@@ -18,8 +20,10 @@ from anls_eval.fields.field import (
     field_from_dict,
     option_as_json,
 )
+from anls_eval.fields.load import is_fields_dict, names_a_model, read_fields_file, schema_of_model
 from anls_eval.fields.paths import AnyStep, FieldPath, Step, nearest_path, parse_path, path_text
 from anls_eval.fields.rules import FieldRules, all_places, resolve_fields, resolved_options
+from anls_eval.fields.schema import fields_of_schema
 from anls_eval.rules.protocol import Protocol
 
 _MAX_WEIGHT = 10**12  # as an integer: the sum of millions of them still fits into 64 bits
@@ -36,7 +40,7 @@ class Fields(Mapping[str, Field]):
         fields: A `Field`, or a dict of its options, for each path.
         from_schema: Whether the paths come from a schema, which may name more than the documents have.
 
-    The attribute `scale` is the integer by which all weights become integers.
+    The attribute `scale` is the integer by which all weights become integers, and `unit` the greatest of these.
 
     Raises:
         ValueError: A path or an option is wrong, a path is given twice, or a key field is ignored.
@@ -53,11 +57,54 @@ class Fields(Mapping[str, Field]):
         self.from_schema = from_schema
         weights = [field.named().get("weight", FIELD_DEFAULTS["weight"]) for field in self._by_path.values()]
         self.scale = math.lcm(1, *[weight.denominator for weight in weights])
-        if max([1, *weights]) * self.scale > _MAX_WEIGHT:
+        self.unit = int(max([FIELD_DEFAULTS["weight"], *weights]) * self.scale)
+        if self.unit > _MAX_WEIGHT:
             problem = "the weights differ too much, or have too many digits, to be added exactly"
             raise AnlsError(problem, option="weight")
         _check(self._by_path)
         self._rules: dict[Protocol, FieldRules] = {}
+
+    @classmethod
+    def from_json_schema(cls, schema: Mapping[str, Any]) -> Fields:
+        """Return the fields that a JSON Schema describes (2020-12, as pydantic's ``model_json_schema()`` writes it).
+
+        Numbers and integers are compared as numbers, dates and times as dates, booleans as booleans, enum and const as
+        exact texts, other texts as text. The keyword ``x-anls`` holds options of a `Field`.
+
+        Args:
+            schema: The schema, as a dict.
+
+        Returns:
+            The fields, with a path for each part of the schema.
+
+        Raises:
+            ValueError: A reference is circular or leads nowhere, or an option is wrong.
+
+        Example:
+            >>> from anls_eval import Fields
+            >>> Fields.from_json_schema({"type": "object", "properties": {"total": {"type": "number"}}})
+            Fields({'$.total': {'compare': 'number'}})
+        """
+        return cls(fields_of_schema(schema), from_schema=True)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Fields:
+        """Return the fields in a file of JSON or YAML: a dict whose keys are all paths, or else a JSON Schema.
+
+        Args:
+            path: The file. YAML is told by its ending, .yaml or .yml.
+
+        Returns:
+            The fields.
+
+        Raises:
+            ValueError: The file cannot be read, or what it holds is wrong.
+        """
+        content = read_fields_file(path)
+        try:
+            return cls(content) if is_fields_dict(content) else cls.from_json_schema(content)
+        except AnlsError as error:
+            raise located(str(path), error) from None
 
     def rules(self, protocol: Protocol) -> FieldRules:
         """Return the rules of the root of a tree under a protocol."""
@@ -115,6 +162,13 @@ def _made_fields(fields: Mapping[str, Field], from_schema: bool) -> Fields:
     return Fields(fields, from_schema=from_schema)
 
 
+def load_fields(text: str) -> Fields:
+    """Return the fields that a command line names: a file, or a pydantic model as MODULE:Model."""
+    if names_a_model(text) and not Path(text).exists():
+        return Fields.from_json_schema(schema_of_model(text))
+    return Fields.from_file(text)
+
+
 def as_fields(fields: Fields | Mapping[str, Any] | None) -> Fields | None:
     """Return fields from what is taken for them: a `Fields`, a dict of paths, or None."""
     if fields is None or isinstance(fields, Fields):
@@ -146,7 +200,8 @@ def _check(fields: Mapping[FieldPath, Field]) -> None:
         if place:
             compared[place[:-1]] |= compared[place]
     for path, field in fields.items():
-        for option in field.named():
+        is_unused = options[path]["compare"] == "ignore"  # by a path above, which wins
+        for option in () if is_unused else field.named():
             if OWNED_OPTIONS.get(option, "") not in ("", *compared[path]):
                 try:
                     check_owner(option, options[path]["compare"])

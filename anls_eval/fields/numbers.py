@@ -254,9 +254,8 @@ def _scaled(
         return None
     scaled = np.array(ms, dtype=np.int64) * 10 ** (places - np.array(ds, dtype=np.int64))
     r, p = scaled[: len(references)], scaled[len(references) :]
-    least = np.int64(
-        min(2 * _FITS, math.floor(absolute * 10**places))
-    )  # distances are integers: the floor decides alike
+    # Distances are integers, so that the floor of a tolerance decides as the tolerance does.
+    least = np.int64(min(2 * _FITS, math.floor(absolute * 10**places)))
     tolerances = np.maximum(least, np.abs(r) * relative.numerator // min(_FITS, relative.denominator))
     return r, p, tolerances, np.array([number is not None for number in predictions], dtype=np.bool_)
 
