@@ -12,7 +12,7 @@ from __future__ import annotations
 import datetime
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from anls_eval.errors import AnlsError
@@ -114,18 +114,12 @@ class DateReader:
             return (found.year * 10000 + (found.month * 100 if parts > 1 else 0) + (found.day if parts > 2 else 0),)
         if not any(map(str.isdigit, text)) or len(text) > _MAX_DATE_TEXT:
             return None
-        return iso_reading(text) or self._usual(text)
-
-    def _usual(self, text: str) -> DateReadings | None:
-        found = _NUMERIC.fullmatch(text)
-        if found:
-            read: Callable[[bool], int | None] = functools.partial(numeric_reading, found[1], found[3], found[4])
-        elif named := next(filter(None, (pattern.fullmatch(text) for pattern in _NAMED)), None):
-            return named_reading(named)
-        else:
-            read = functools.partial(dateutil_reading, text)
-        readings = dict.fromkeys(map(read, self.orders))
-        return tuple(reading for reading in readings if reading) or None
+        found = iso_reading(text)
+        if found is None:
+            found = usual_readings(text, self.orders)
+        if found is None:
+            found = _distinct([dateutil_reading(text, day_first) for day_first in self.orders])
+        return found or None
 
     def parse_all(self, values: Sequence[Any]) -> list[DateReadings | None]:
         """Return the readings of the values of a column."""
@@ -183,6 +177,20 @@ def numeric_reading(first: str, second: str, third: str, day_first: bool) -> int
         month, day, year = a, b, c
     two_digits = len(first) < 4 and len(third) < 4
     return _date_number(full_year(year) if two_digits and year < 100 else year, month, day)
+
+
+def usual_readings(text: str, orders: Sequence[bool]) -> DateReadings | None:
+    """Return the readings of a date in one of the usual notations, none if no calendar has it; None for other texts."""
+    if found := _NUMERIC.fullmatch(text):
+        return _distinct([numeric_reading(found[1], found[3], found[4], day_first) for day_first in orders])
+    for pattern in _NAMED:
+        if found := pattern.fullmatch(text):
+            return named_reading(found) or ()
+    return None
+
+
+def _distinct(readings: list[int | None]) -> DateReadings:
+    return tuple(dict.fromkeys(reading for reading in readings if reading))
 
 
 def named_reading(found: re.Match[str]) -> DateReadings | None:

@@ -248,7 +248,7 @@ def _scaled(
     if not values:
         return None
     ms, ds = zip(*values, strict=True)
-    places, largest = max(ds), max(max(ms), -min(ms))
+    places, largest = max(ds), max(1, max(ms), -min(ms))
     # A sum of two of these, and a product with the numerator, must not overflow.
     if places > _MAX_PLACES or largest * max(1, relative.numerator) * 10**places >= _FITS:
         return None
