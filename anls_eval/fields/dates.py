@@ -108,10 +108,10 @@ class DateReader:
         """Return the one or two readings of a text, or None if it is no date."""
         for pattern, parts in self.formats:
             try:
-                found = datetime.datetime.strptime(text, pattern)
+                day = datetime.datetime.strptime(text, pattern)
             except ValueError:
                 continue
-            return (found.year * 10000 + (found.month * 100 if parts > 1 else 0) + (found.day if parts > 2 else 0),)
+            return (day.year * 10000 + (day.month * 100 if parts > 1 else 0) + (day.day if parts > 2 else 0),)
         if not any(map(str.isdigit, text)) or len(text) > _MAX_DATE_TEXT:
             return None
         found = iso_reading(text)

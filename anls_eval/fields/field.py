@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
-from anls_eval.errors import AnlsError, check_choice
+from anls_eval.errors import AnlsError, check_choice, located
 from anls_eval.rules.protocol import parse_number
 
 
@@ -88,7 +88,7 @@ class Field:
     def __post_init__(self) -> None:
         for option, value in self.named().items():
             object.__setattr__(self, option, _CHECKS[option](option, value))
-        if isinstance(self.compare, str):
+        if self.compare is not INHERITED:
             for option in self.named():
                 check_owner(option, self.compare)
         if self.key is not INHERITED and self.order == "kept":
@@ -130,7 +130,7 @@ def check_owner(option: str, compare: object) -> None:
     owner = OWNED_OPTIONS.get(option)
     if owner and compare != owner:
         given = f"not of compare={compare!r}" if isinstance(compare, str) else "not of a function"
-        raise AnlsError(f"is an option of compare={owner!r}, {given}. Take one of both away", option=option)
+        raise AnlsError(f"{option} is an option of compare={owner!r}, {given}. Take one of both away")
 
 
 def option_as_json(value: Any) -> Any:
@@ -277,17 +277,9 @@ def field_from_dict(options: object, where: str) -> Field:
     """Return the field with these options; the message of an error begins with its place."""
     if not isinstance(options, dict):
         raise AnlsError("expected a Field, or a dict of its options", where=where)
-    for option in options:
-        try:
-            check_choice("option", option, tuple(FIELD_DEFAULTS))
-        except AnlsError as error:
-            raise AnlsError(error.problem, where=where, option="option", value=option) from None
     try:
+        for option in options:
+            check_choice("option", option, tuple(FIELD_DEFAULTS))
         return Field(**options)
     except AnlsError as error:
-        raise field_error(where, error) from None
-
-
-def field_error(where: str, error: AnlsError) -> AnlsError:
-    """Return an error of a field with its path in front."""
-    return AnlsError(error.problem, option=error.option, value=error.value, where=where)
+        raise located(where, error) from None

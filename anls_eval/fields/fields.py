@@ -16,7 +16,6 @@ from anls_eval.fields.field import (
     OWNED_OPTIONS,
     Field,
     check_owner,
-    field_error,
     field_from_dict,
     option_as_json,
 )
@@ -60,7 +59,7 @@ class Fields(Mapping[str, Field]):
         self.unit = int(max([FIELD_DEFAULTS["weight"], *weights]) * self.scale)
         if self.unit > _MAX_WEIGHT:
             problem = "the weights differ too much, or have too many digits, to be added exactly"
-            raise AnlsError(problem, option="weight")
+            raise AnlsError(problem)
         _check(self._by_path)
         self._rules: dict[Protocol, FieldRules] = {}
 
@@ -206,7 +205,7 @@ def _check(fields: Mapping[FieldPath, Field]) -> None:
                 try:
                     check_owner(option, options[path]["compare"])
                 except AnlsError as error:
-                    raise field_error(path_text(path), error) from None
+                    raise located(path_text(path), error) from None
         for key in options[path]["key"]:
             if _compare_at(options, (*path, AnyStep.ELEMENT, key)) == "ignore":
                 problem = f"the key field {key!r} is ignored: elements cannot belong together by it"
@@ -225,7 +224,7 @@ def unmatched_paths(fields: Fields, seen: Iterable[str]) -> list[str]:
     found = list(dict.fromkeys(seen))
     places = {parse_path(path) for path in fields}
     places |= {path[:length] for path in places for length in range(len(path))}
-    matched = {place for path in found for place in _places_on(parse_path(path), places)}
+    matched: set[FieldPath] = {()} | {place for path in found for place in _places_on(parse_path(path), places)}
     warnings = []
     for path in fields:
         if parse_path(path) not in matched:

@@ -21,6 +21,8 @@ class AnyStep(enum.Enum):
 Step: TypeAlias = str | AnyStep
 FieldPath: TypeAlias = tuple[Step, ...]
 
+_MAX_STEPS = 1000  # of a path: no document is deeper, and all paths that lead to one are kept
+
 _STEP = re.compile(
     r"""(?P<any_key>\.\*(?=[.\[]|$)) | (?P<any_element>\[\*\]) | \.(?P<key>[^.\[\]'"*\s](?:[^.\[\]'"]*[^.\[\]'"\s])?)
     | \[(?P<quoted>'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*")\] | \[(?P<index>-?[0-9]+)\]""",
@@ -55,6 +57,8 @@ def parse_path(text: object) -> FieldPath:
         else:
             steps.append(found["key"] if found["key"] is not None else _unquoted(found["quoted"]))
         at = found.end()
+    if len(steps) > _MAX_STEPS:
+        raise AnlsError(f"a path has {len(steps):,} steps; expected at most {_MAX_STEPS:,}")
     return tuple(steps)
 
 

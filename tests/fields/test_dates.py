@@ -163,12 +163,11 @@ def test_years_of_two_digits(two: int, year: int) -> None:
     assert full_year(two) == year
 
 
-class _Info(parserinfo):  # the years of two digits, whatever the year is today
-    def convertyear(self, year: int, century_specified: bool = False) -> int:
-        return year if century_specified or year >= 100 else full_year(year)
-
-
-_PARSER = parser(_Info())
+_INFO = parserinfo()
+_INFO.convertyear = lambda year, century_specified=False: (  # whatever the year is today
+    year if century_specified or year >= 100 else full_year(year)
+)
+_PARSER = parser(_INFO)
 
 
 def read_by_dateutil(text: str, day_first: bool) -> int | None:
@@ -230,8 +229,8 @@ def test_the_usual_notations_are_read_as_dateutil_reads_them() -> None:
 
 
 def test_iso_8601_is_read_as_dateutil_reads_it() -> None:
-    dates = ["2026-05-14", "20260514", "2026-02-30", "2026-13-01", "2026-W20-4", "2026W204", "2026-W53-7", "2026-W54-1"]
-    dates += ["2020-02-29", "2021-02-29", "0001-01-01", "9999-12-31", "0000-01-01"]
+    dates = ["2026-05-14", "20260514", "2026-02-30", "2026-13-01", "2026-W20-4", "2026W204"]
+    dates += ["2026-W53-7", "2026-W54-1", "2020-02-29", "2021-02-29", "0001-01-01", "9999-12-31", "0000-01-01"]
     times = [
         "",
         "T10",
