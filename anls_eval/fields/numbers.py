@@ -24,6 +24,7 @@ _MAX_EXPONENT = 1000
 _CACHED_NUMBERS = 200_000  # texts whose number is remembered
 _MAX_PLACES = 18  # decimal places of a column that is compared in 64 bits
 _FITS = 2**61
+_SHORT = 300  # characters: no text of a number that is read by the fast path has more digits than are allowed
 
 CURRENCY_CODES = frozenset(
     re.findall(
@@ -138,11 +139,7 @@ class NumberReader:
     def parse(self, value: Any) -> DecimalNumber | None:
         """Return the number that a value is, or None if it is none."""
         if isinstance(value, str):
-            if value not in self.known:
-                if len(self.known) >= _CACHED_NUMBERS:
-                    self.known.clear()
-                self.known[value] = self.parse_text(value)
-            return self.known[value]
+            return self.parse_text(value)
         if isinstance(value, (bool, np.bool_)):
             return None
         if type(value) is int and value.bit_length() < 3000:  # 903 digits
@@ -157,14 +154,27 @@ class NumberReader:
             return None
 
     def parse_text(self, text: str) -> DecimalNumber | None:
-        """Return what `parse_number_text` does, the usual notations first."""
+        """Return what `parse_number_text` does: plain decimals at once, others from memory."""
+        if self.decimal != ",":
+            whole, _, rest = text.partition(".")
+            if whole.isdigit() and (not rest or rest.isdigit()) and text.isascii() and len(text) < _SHORT:
+                rest = rest.rstrip("0")
+                return int(whole + rest), len(rest)
+        if text not in self.known:
+            if len(self.known) >= _CACHED_NUMBERS:
+                self.known.clear()
+            self.known[text] = self._usual(text) or parse_number_text(text, self.decimal)
+        return self.known[text]
+
+    def _usual(self, text: str) -> DecimalNumber | None:
+        """Return the number in one of the usual notations; None for other texts."""
         found = self.decimal != "," and _USUAL.fullmatch(text)
         separator = ","
         if not found:
             found = self.decimal != "." and _USUAL_IN_EUROPE.fullmatch(text)
             separator = "."
         if not found:
-            return parse_number_text(text, self.decimal)
+            return None
         sign, whole, rest = found.groups("")
         rest = rest.rstrip("0")
         return int(sign + whole.replace(separator, "") + rest), len(rest)
@@ -172,20 +182,20 @@ class NumberReader:
     def parse_all(self, values: Sequence[Any]) -> list[DecimalNumber | None]:
         """Return the numbers that the values of a column are."""
         if set(map(type, values)) == {str}:
-            found = {text: self.parse_text(text) for text in set(values)}
-            return [found[text] for text in values]
+            return list(map(self.parse_text, values))
         return list(map(self.parse, values))
 
 
-def tolerance_of(reference: DecimalNumber, absolute: Fraction, relative: Fraction) -> Fraction:
-    """Return how far a number may be from a reference."""
-    return max(absolute, relative * Fraction(abs(reference[0]), 10 ** reference[1]))
-
-
 def number_matches(prediction: DecimalNumber, reference: DecimalNumber, absolute: Fraction, relative: Fraction) -> bool:
-    """Return whether a number is within the tolerance of a reference."""
-    distance = Fraction(prediction[0], 10 ** prediction[1]) - Fraction(reference[0], 10 ** reference[1])
-    return abs(distance) <= tolerance_of(reference, absolute, relative)
+    """Return whether a number is within the tolerance of a reference: |p - r| <= max(absolute, relative |r|)."""
+    (p, p_places), (r, r_places) = prediction, reference
+    places = max(p_places, r_places)
+    r *= 10 ** (places - r_places)
+    distance = abs(p * 10 ** (places - p_places) - r)
+    return (
+        distance * absolute.denominator <= absolute.numerator * 10** places
+        or distance * relative.denominator <= relative.numerator * abs(r)
+    )
 
 
 def number_matrix(
