@@ -37,6 +37,7 @@ class Comparator:
 
     name = ""
     blank_is_none = False  # whether a blank reference counts as None, and a blank prediction beside it
+    equal_is_right = True  # whether a prediction that is the same as its reference is similar to 1
 
     def parse(self, value: Leaf, side: LeafSide) -> Parsed:
         """Return what a leaf means, or None if it does not parse."""
@@ -45,6 +46,10 @@ class Comparator:
     def parse_all(self, values: Sequence[Leaf], side: LeafSide) -> list[Parsed]:
         """Return what the leaves of a column mean."""
         return [self.parse(value, side) for value in values]
+
+    def unparsed(self, references: Sequence[Leaf]) -> list[int]:
+        """Return the indexes of the references that do not parse."""
+        return [index for index, parsed in enumerate(self.parse_all(references, "reference")) if parsed is None]
 
     def similarity(self, prediction: Parsed, reference: Parsed) -> float:
         """Return the similarity of two parsed leaves, from 0 to 1."""
@@ -74,6 +79,7 @@ class ExactComparator(Comparator):
 
     def __init__(self, case_sensitive: bool, prediction_steps: tuple[str, ...], answer_steps: tuple[str, ...]) -> None:
         plain = normaliser(("strip", "collapse"))
+        self.equal_is_right = case_sensitive or prediction_steps == answer_steps
         self.steps: dict[str, Callable[[str], str]] = {
             "prediction": plain if case_sensitive else normaliser(prediction_steps),
             "reference": plain if case_sensitive else normaliser(answer_steps),
@@ -82,6 +88,10 @@ class ExactComparator(Comparator):
     def parse(self, value: Leaf, side: LeafSide) -> Parsed:
         """Return the normalised text of a leaf."""
         return self.steps[side](leaf_text(value))
+
+    def unparsed(self, references: Sequence[Leaf]) -> list[int]:
+        """Return nothing: every leaf has a text."""
+        return []
 
 
 class NumberComparator(Comparator):
@@ -101,6 +111,10 @@ class NumberComparator(Comparator):
     def parse_all(self, values: Sequence[Leaf], side: LeafSide) -> list[Parsed]:
         """Return the numbers that the leaves of a column are."""
         return self.reader.parse_all(values)
+
+    def unparsed(self, references: Sequence[Leaf]) -> list[int]:
+        """Return the indexes of the references that are no numbers."""
+        return self.reader.unparsed(references)
 
     def similarity(self, prediction: Parsed, reference: Parsed) -> float:
         """Return 1 for numbers within the tolerance, else 0."""
@@ -195,6 +209,7 @@ class FunctionComparator(Comparator):
     """A function of the prediction and the reference, as they were passed."""
 
     name = "function"
+    equal_is_right = False
 
     def __init__(self, function: Callable[[Any, Any], float], path: str) -> None:
         self.function, self.path = function, path

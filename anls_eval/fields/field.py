@@ -39,9 +39,9 @@ OWNED_OPTIONS = {
     "case_sensitive": "exact",
 }
 
-_DAYS = frozenset("djxc")  # directives of strptime from which a part of a date is known
-_MONTHS = frozenset("mbBjxc")
-_YEARS = frozenset("yYxc")
+_DAY_DIRECTIVES = frozenset("djxc")  # directives of strptime from which a part of a date is known
+_MONTH_DIRECTIVES = frozenset("mbBjxc")
+_YEAR_DIRECTIVES = frozenset("yYxc")
 _WEEK_DATES = frozenset("UWGV")
 
 
@@ -236,7 +236,7 @@ def check_format(option: str, text: str) -> None:
     unknown = directives - set("aAwdbBmyYHIpMSfzZjUWcxXGuV")
     if unknown:
         raise AnlsError(f"strptime does not know %{min(unknown)}", option=option, value=text)
-    whole = bool(directives & _DAYS) <= bool(directives & _MONTHS) and directives & _YEARS
+    whole = bool(directives & _DAY_DIRECTIVES) <= bool(directives & _MONTH_DIRECTIVES) and directives & _YEAR_DIRECTIVES
     if not whole or directives & _WEEK_DATES:
         problem = "expected a format with a year, and with a month where it has a day, such as '%d.%m.%Y'"
         raise AnlsError(problem, option=option, value=text)
@@ -245,7 +245,7 @@ def check_format(option: str, text: str) -> None:
 def format_parts(text: str) -> int:
     """Return how many parts of a date a format holds: 1 for a year, 2 for a month, 3 for a day."""
     directives = set(re.findall(r"%(.)", text.replace("%%", ""), re.DOTALL))
-    return 3 if directives & _DAYS else 2 if directives & _MONTHS else 1
+    return 3 if directives & _DAY_DIRECTIVES else 2 if directives & _MONTH_DIRECTIVES else 1
 
 
 def _check_order(option: str, value: Any) -> Any:

@@ -1,7 +1,7 @@
 """Numbers in documents, read exactly: "1,299.00", "EUR 5", "(12)", 1e3.
 
-A number is a pair of integers (m, d), which stands for m / 10**d. d is the smallest that will do, so that equal numbers
-are equal pairs.
+A number is a pair of integers (m, d), which stands for m / 10**d. d is the smallest that will do, so that equal
+numbers are equal pairs.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ _GROUPED = {
 }
 _BODY = re.compile(r"([0-9.,' _]*)(?:[eE]([+-]?[0-9]+))?")
 _USUAL = re.compile(r"(-?)[$€£]?([0-9]{1,300}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,100})(?:\.([0-9]{0,300}))?(?: ?%)?")
+_WORD = re.compile("[a-df-z]")  # small letters are in no number, except for an exponent
 _USUAL_IN_EUROPE = re.compile(r"(-?)([0-9]{1,300}|[1-9][0-9]{0,2}(?:\.[0-9]{3}){1,100}),([0-9]{1,2})(?: ?[€%])?")
 
 
@@ -163,18 +164,18 @@ class NumberReader:
         if text not in self.known:
             if len(self.known) >= _CACHED_NUMBERS:
                 self.known.clear()
-            self.known[text] = self._usual(text) or parse_number_text(text, self.decimal)
+            self.known[text] = self.read_text(text)
         return self.known[text]
 
-    def _usual(self, text: str) -> DecimalNumber | None:
-        """Return the number in one of the usual notations; None for other texts."""
+    def read_text(self, text: str) -> DecimalNumber | None:
+        """Return what `parse_number_text` does, the usual notations first."""
         found = self.decimal != "," and _USUAL.fullmatch(text)
         separator = ","
         if not found:
             found = self.decimal != "." and _USUAL_IN_EUROPE.fullmatch(text)
             separator = "."
         if not found:
-            return None
+            return None if _WORD.search(text) else parse_number_text(text, self.decimal)
         sign, whole, rest = found.groups("")
         rest = rest.rstrip("0")
         return int(sign + whole.replace(separator, "") + rest), len(rest)
@@ -184,6 +185,10 @@ class NumberReader:
         if set(map(type, values)) == {str}:
             return list(map(self.parse_text, values))
         return list(map(self.parse, values))
+
+    def unparsed(self, values: Sequence[Any]) -> list[int]:
+        """Return the indexes of the values that are no numbers."""
+        return [index for index, value in enumerate(values) if self.parse(value) is None]
 
 
 def number_matches(prediction: DecimalNumber, reference: DecimalNumber, absolute: Fraction, relative: Fraction) -> bool:
