@@ -197,10 +197,9 @@ def number_matches(prediction: DecimalNumber, reference: DecimalNumber, absolute
     places = max(p_places, r_places)
     r *= 10 ** (places - r_places)
     distance = abs(p * 10 ** (places - p_places) - r)
-    return (
-        distance * absolute.denominator <= absolute.numerator * 10** places
-        or distance * relative.denominator <= relative.numerator * abs(r)
-    )
+    if distance * absolute.denominator <= absolute.numerator * 10**places:
+        return True
+    return bool(distance * relative.denominator <= relative.numerator * abs(r))
 
 
 def number_matrix(
