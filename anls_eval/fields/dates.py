@@ -232,7 +232,7 @@ def dateutil_reading(text: str, day_first: bool) -> int | None:
     read = _dateutil_parser().parse
     try:
         one, other = (read(text, default=default, ignoretz=True, dayfirst=day_first) for default in _DEFAULTS)
-    except (ValueError, ArithmeticError, TypeError, AttributeError, LookupError):  # dateutil raises all of them
+    except (ValueError, OverflowError):
         return None
     if one.year != other.year or one.month != other.month:
         return None

@@ -159,9 +159,9 @@ def exact_text(value: Fraction) -> str:
 
 
 def function_name(function: Callable[..., Any]) -> str:
-    """Return a function as module:qualname; ``*`` for one that cannot be found again by its name."""
-    name = str(getattr(function, "__qualname__", ""))
-    return f"{function.__module__}:{name}" if name and "<" not in name else "*"
+    """Return a function as module:qualname; ``*`` for a lambda, and for an object that has no name."""
+    name = str(getattr(function, "__qualname__", "<lambda>"))
+    return "*" if name.endswith("<lambda>") else f"{function.__module__}:{name}"
 
 
 def _check_compare(option: str, value: Any) -> Any:

@@ -16,6 +16,10 @@ from anls_eval.fields.paths import is_path
 
 _MODEL = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 
+# One of them is in every JSON Schema that says anything.
+_SHAPES = ("type", "properties", "additionalProperties", "items", "prefixItems", "enum", "const", "x-anls")
+_KEYWORDS = frozenset({*_SHAPES, "$schema", "$id", "$ref", "$defs", "definitions", "allOf", "anyOf", "oneOf"})
+
 
 def read_fields_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the fields, or the schema, in a file of JSON or YAML."""
@@ -31,8 +35,12 @@ def read_fields_file(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def is_fields_dict(content: Mapping[str, Any]) -> bool:
-    """Return whether a dict holds fields by their paths; anything else is a schema."""
-    return all(isinstance(key, str) and is_path(key) for key in content)
+    """Return whether a dict holds fields by their paths, not a schema; refuse what is neither."""
+    others = [key for key in content if not (isinstance(key, str) and is_path(key))]
+    if others and (len(others) < len(content) or not _KEYWORDS.intersection(content)):
+        known = "a path of a field, such as $.total, nor do the keys together make a JSON Schema"
+        raise AnlsError(f"the key {others[0]!r} is neither {known}")
+    return not others
 
 
 def _read_json(text: str, name: str) -> Any:

@@ -134,29 +134,27 @@ def _types_of(schema: Mapping[str, Any]) -> list[str]:
 
 def _compare_of(place: _Place, root: Mapping[str, Any]) -> dict[str, str]:
     """Return the comparator for the type of a schema; nothing for containers and plain texts."""
-    ways = _alternatives_of(place.schema)
-    kinds = (
-        {kind for way in ways for kind in _kinds_of(_resolved(place._replace(schema=way), root).schema)}
-        if ways
-        else _kinds_of(place.schema)
-    )
+    kinds = _kinds_of(place, root)
     if len(kinds) > 1 and kinds <= {"number", "text"}:
-        kinds = {"number"}  # pydantic's Decimal is a number or a text
-    if len(kinds) > 1 or (len(ways) > 1 and kinds & {"object", "array"}):
+        return {"compare": "number"}  # pydantic's Decimal is a number or a text
+    is_one_of_several = len(_alternatives_of(place.schema)) > 1
+    if len(kinds) > 1 or (is_one_of_several and kinds & {"object", "array"}):
         _warn(place.path, f"has several types ({', '.join(sorted(kinds))})")
         return {}
-    kind = kinds.pop() if kinds else "text"
-    return {} if kind in ("text", "object", "array") else {"compare": kind}
+    typed = kinds - {"text", "object", "array"}
+    return {"compare": typed.pop()} if typed else {}
 
 
-def _kinds_of(schema: Any) -> set[str]:
+def _kinds_of(place: _Place, root: Mapping[str, Any]) -> set[str]:
     """Return how values of a schema compare: the comparators of its types, or object and array."""
+    place = _resolved(place, root)
+    schema = place.schema
     if not isinstance(schema, Mapping):
         return set()
     if "enum" in schema or "const" in schema:
         return {"exact"}
     if ways := _alternatives_of(schema):
-        return {kind for way in ways for kind in _kinds_of(way)}
+        return {kind for way in ways for kind in _kinds_of(place._replace(schema=way), root)}
     kinds = {"number": "number", "integer": "number", "boolean": "boolean", "object": "object", "array": "array"}
     text = "date" if schema.get("format") in ("date", "date-time") else "text"
     return {kinds.get(name, text) for name in _types_of(schema)}
@@ -178,7 +176,7 @@ def _below(place: _Place, root: Mapping[str, Any]) -> list[tuple[Any, Any]]:
     parts = [*first, *([items] if isinstance(items, Mapping) else [])]
     if not parts:
         return found
-    kinds = [_kinds_of(_resolved(place._replace(schema=part), root).schema) for part in parts]
+    kinds = [_kinds_of(place._replace(schema=part), root) for part in parts]
     is_one_kind = all(part == parts[0] for part in parts[1:]) or (
         all(kind == kinds[0] for kind in kinds) and not kinds[0] & {"object", "array"}
     )

@@ -1,5 +1,6 @@
 """Fields: paths, options and their inheritance, what is refused, and what a signature records."""
 
+import functools
 import json
 import pickle
 from decimal import Decimal
@@ -353,6 +354,13 @@ def test_functions_are_recorded_by_name() -> None:
         "$.a": {"compare": "anls_eval.fields.field:exact_text"}
     }
     assert Fields({"$.a": {"compare": lambda p, r: 1}}).to_dict() == {"$.a": {"compare": "*"}}
+    assert Fields({"$.a": {"compare": functools.partial(max, 1)}}).to_dict() == {"$.a": {"compare": "*"}}
+
+    def inner(prediction: Any, reference: Any) -> float:
+        return 1.0
+
+    name = f"{__name__}:test_functions_are_recorded_by_name.<locals>.inner"
+    assert Fields({"$.a": {"compare": inner}}).to_dict() == {"$.a": {"compare": name}}
 
 
 # Paths that match nothing

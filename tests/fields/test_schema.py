@@ -57,13 +57,15 @@ def options_of(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
         ),
         ({"type": "number", "x-anls": {"compare": "ignore"}}, {"compare": "ignore"}),
         ({"type": "number", "x-anls": {"relative": "0.1"}}, {"compare": "number", "relative": "0.1"}),
+        ({"anyOf": [{"$ref": "#/$defs/Either"}, {"type": "integer"}]}, {"compare": "number"}),
         ({}, {}),
         (True, {}),
         ({"type": "null"}, {}),
     ],
 )
 def test_types(schema: Any, options: dict[str, Any]) -> None:
-    definitions = {"Amount": {"type": "number"}, "Alias": {"$ref": "#/$defs/Amount"}}
+    definitions: dict[str, Any] = {"Amount": {"type": "number"}, "Alias": {"$ref": "#/$defs/Amount"}}
+    definitions["Either"] = {"anyOf": [{"$ref": "#/$defs/Amount"}, {"$ref": "#/$defs/Alias"}]}
     root = {"type": "object", "properties": {"x": schema}, "$defs": definitions}
     assert options_of(root) == {"$.x": options}
 
