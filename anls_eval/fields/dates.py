@@ -63,7 +63,7 @@ _MONTHS = {
 _MONTH = f"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})"
 _WEEKDAY = "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|sat|sun)"
 _DAY, _FOUR = r"(?P<day>[0-9]{1,2})", "(?P<year>[1-9][0-9]{3})"
-_NAMED = [
+_WITH_MONTH = [
     re.compile(rf"(?:{_WEEKDAY},?[ ]+)?(?:{shape}){_CLOCK}", re.IGNORECASE | re.ASCII)
     for shape in (
         rf"{_DAY}(?:st|nd|rd|th)?[ ]+(?:of[ ]+)?{_MONTH}\.?,?[ ]+{_FOUR}",  # 14 May 2026, 14th of May, 2026
@@ -183,7 +183,7 @@ def usual_readings(text: str, orders: Sequence[bool]) -> DateReadings | None:
     """Return the readings of a date in one of the usual notations, none if no calendar has it; None for other texts."""
     if found := _NUMERIC.fullmatch(text):
         return _distinct([numeric_reading(found[1], found[3], found[4], day_first) for day_first in orders])
-    for pattern in _NAMED:
+    for pattern in _WITH_MONTH:
         if found := pattern.fullmatch(text):
             return named_reading(found) or ()
     return None

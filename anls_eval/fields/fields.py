@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from anls_eval.fields.field import (
     option_as_json,
 )
 from anls_eval.fields.load import is_fields_dict, names_a_model, read_fields_file, schema_of_model
-from anls_eval.fields.paths import AnyStep, FieldPath, Step, nearest_path, parse_path, path_text
+from anls_eval.fields.paths import AnyStep, FieldPath, Step, parse_path, path_text
 from anls_eval.fields.rules import FieldRules, all_places, resolve_fields, resolved_options
 from anls_eval.fields.schema import fields_of_schema
 from anls_eval.rules.protocol import Protocol
@@ -213,34 +213,12 @@ def _check(fields: Mapping[FieldPath, Field]) -> None:
 
 
 def _compare_at(options: Mapping[FieldPath, Mapping[str, Any]], path: FieldPath) -> Any:
-    """Return how a place is compared that no path may lead to."""
-    return options[_places_on(path, options.keys())[-1]]["compare"]
-
-
-def unmatched_paths(fields: Fields, seen: Iterable[str]) -> list[str]:
-    """Return a warning for each path that matches nothing among those seen in the references, with the nearest one."""
-    if fields.from_schema:
-        return []
-    found = list(dict.fromkeys(seen))
-    places = {parse_path(path) for path in fields}
-    places |= {path[:length] for path in places for length in range(len(path))}
-    matched: set[FieldPath] = {()} | {place for path in found for place in _places_on(parse_path(path), places)}
-    warnings = []
-    for path in fields:
-        if parse_path(path) not in matched:
-            nearest = nearest_path(path, found)
-            hint = f"; the nearest path there is {nearest}" if nearest else ""
-            warnings.append(f"the field {path} matches nothing in any reference{hint}")
-    return warnings
-
-
-def _places_on(path: FieldPath, places: Set[FieldPath]) -> list[FieldPath]:
-    """Return the places of fields on the way to a place of a document."""
-    way: list[FieldPath] = [()]
+    """Return how a place is compared, which need not have a path."""
+    place: FieldPath = ()
     for step in path:
-        options: list[Step] = [step, AnyStep.KEY] if isinstance(step, str) else [step]
-        found = [(*way[-1], option) for option in options if (*way[-1], option) in places]
+        ways: list[Step] = [step, AnyStep.KEY] if isinstance(step, str) else [step]
+        found = [(*place, way) for way in ways if (*place, way) in options]
         if not found:
             break
-        way.append(found[0])
-    return way
+        place = found[0]
+    return options[place]["compare"]

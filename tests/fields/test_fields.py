@@ -15,8 +15,8 @@ from anls_eval import Field, Fields, get_protocol
 from anls_eval.errors import AnlsError
 from anls_eval.fields.comparators import NumberComparator
 from anls_eval.fields.field import exact_text
-from anls_eval.fields.fields import as_fields, unmatched_paths
-from anls_eval.fields.paths import AnyStep, parse_path, path_text
+from anls_eval.fields.fields import as_fields
+from anls_eval.fields.paths import AnyStep, nearest_path, parse_path, path_text
 from anls_eval.fields.rules import FieldRules
 
 STAR = get_protocol("anls_star")
@@ -86,6 +86,11 @@ def test_an_index_is_refused_with_the_remedy(text: str, remedy: str) -> None:
 @given(st.lists(st.text() | st.sampled_from(AnyStep), max_size=5))
 def test_every_path_can_be_written_and_read(steps: list[str | AnyStep]) -> None:
     assert parse_path(path_text(steps)) == tuple(steps)
+
+
+def test_the_nearest_path() -> None:
+    assert nearest_path("$.totl", ["$.date", "$.total", "$.items[*].total"]) == "$.total"
+    assert nearest_path("$.totl", []) == ""
 
 
 # Options of one field
@@ -361,44 +366,3 @@ def test_functions_are_recorded_by_name() -> None:
 
     name = f"{__name__}:test_functions_are_recorded_by_name.<locals>.inner"
     assert Fields({"$.a": {"compare": inner}}).to_dict() == {"$.a": {"compare": name}}
-
-
-# Paths that match nothing
-
-
-def test_a_path_that_matches_nothing_is_named_with_the_nearest() -> None:
-    fields = Fields({"$.totl": {"weight": 2}, "$.items[*].sku": {"compare": "exact"}, "$.items": {"order": "kept"}})
-    seen = ["$.total", "$.items[*].sku", "$.items[*].qty"]
-    assert unmatched_paths(fields, seen) == [
-        "the field $.totl matches nothing in any reference; the nearest path there is $.total"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("path", "seen", "is_matched"),
-    [
-        ("$", [], True),
-        ("$.a", [], False),
-        ("$.a", ["$.a.b"], True),
-        ("$.a.b", ["$.a"], False),
-        ("$.*", ["$.x"], True),
-        ("$.*.b", ["$.x.b"], True),
-        ("$.*.b", ["$.x.c"], False),
-        ("$.*", ["$[*]"], False),
-        ("$[*]", ["$[*].a"], True),
-        ("$['a b']", ["$['a b']"], True),
-    ],
-)
-def test_which_paths_match(path: str, seen: list[str], is_matched: bool) -> None:
-    assert (unmatched_paths(Fields({path: {"weight": 2}}), seen) == []) is is_matched
-
-
-def test_any_key_matches_no_key_that_has_a_path() -> None:
-    fields = Fields({"$.*": {"weight": 2}, "$.a": {}})
-    assert len(unmatched_paths(fields, ["$.a"])) == 1
-    assert unmatched_paths(fields, ["$.a", "$.b"]) == []
-
-
-def test_paths_of_a_schema_may_match_nothing() -> None:
-    schema = {"type": "object", "properties": {"total": {"type": "number"}}}
-    assert unmatched_paths(Fields.from_json_schema(schema), []) == []
