@@ -3,8 +3,8 @@
 A date is an integer, YYYYMMDD, with zeros for a day, or a month and a day, that the text does not have: so dates of
 different precision differ. A text has one reading, or two where it can be read with the day or the month first.
 
-dateutil takes tens of microseconds for a text. The usual notations are read here, in the same way: first ISO 8601, then
-three numbers, then those with the name of a month. dateutil reads the rest.
+dateutil takes tens of microseconds for a text. The usual notations are read here, in the same way: first ISO 8601,
+then three numbers, then those with the name of a month. dateutil reads the rest.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from anls_eval.errors import AnlsError, located
 from anls_eval.fields.field import (
@@ -168,7 +168,11 @@ def load_fields(text: str) -> Fields:
     return Fields.from_file(text)
 
 
-def as_fields(fields: Fields | Mapping[str, Any] | None) -> Fields | None:
+FieldsLike: TypeAlias = Fields | Mapping[str, Field | Mapping[str, Any]] | None
+"""What is taken for fields: a `Fields`, or a dict with a `Field`, or a dict of its options, for each path."""
+
+
+def as_fields(fields: FieldsLike) -> Fields | None:
     """Return fields from what is taken for them: a `Fields`, a dict of paths, or None."""
     if fields is None or isinstance(fields, Fields):
         return fields

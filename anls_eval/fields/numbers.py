@@ -197,9 +197,10 @@ def number_matches(prediction: DecimalNumber, reference: DecimalNumber, absolute
     places = max(p_places, r_places)
     r *= 10 ** (places - r_places)
     distance = abs(p * 10 ** (places - p_places) - r)
-    if distance * absolute.denominator <= absolute.numerator * 10**places:
-        return True
-    return bool(distance * relative.denominator <= relative.numerator * abs(r))
+    return bool(
+        distance * absolute.denominator <= absolute.numerator * 10**places
+        or distance * relative.denominator <= relative.numerator * abs(r)
+    )
 
 
 def number_matrix(
