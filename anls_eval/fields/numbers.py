@@ -155,12 +155,14 @@ class NumberReader:
             return None
 
     def parse_text(self, text: str) -> DecimalNumber | None:
-        """Return what `parse_number_text` does: plain decimals at once, others from memory."""
+        """Return what `parse_number_text` does: plain decimals and thousands at once, others from memory."""
         if self.decimal != ",":
             whole, _, rest = text.partition(".")
-            if whole.isdigit() and (not rest or rest.isdigit()) and text.isascii() and len(text) < _SHORT:
-                rest = rest.rstrip("0")
-                return int(whole + rest), len(rest)
+            if (not rest or rest.isdigit()) and text.isascii() and len(text) < _SHORT:
+                digits = whole if whole.isdigit() else _without_commas(whole)
+                if digits:
+                    rest = rest.rstrip("0")
+                    return int(digits + rest), len(rest)
         if text not in self.known:
             if len(self.known) >= _CACHED_NUMBERS:
                 self.known.clear()
@@ -182,13 +184,45 @@ class NumberReader:
 
     def parse_all(self, values: Sequence[Any]) -> list[DecimalNumber | None]:
         """Return the numbers that the values of a column are."""
-        if set(map(type, values)) == {str}:
+        kinds = set(map(type, values))
+        if kinds == {str}:
             return list(map(self.parse_text, values))
+        if kinds and kinds <= {int, float}:
+            return [number or self.parse(value) for number, value in zip(_short_decimals(values), values, strict=True)]
         return list(map(self.parse, values))
 
     def unparsed(self, values: Sequence[Any]) -> list[int]:
         """Return the indexes of the values that are no numbers."""
         return [index for index, value in enumerate(values) if self.parse(value) is None]
+
+
+def _without_commas(whole: str) -> str:
+    """Return the digits of an integer with commas before groups of three; empty for other texts."""
+    digits = whole.replace(",", "")
+    commas = len(whole) - len(digits)
+    is_grouped = 0 < len(whole) - 4 * commas < 4 and whole[-4::-4] == "," * commas and whole[0] != "0"
+    return digits if is_grouped and digits.isdigit() else ""
+
+
+def _short_decimals(values: Sequence[float]) -> list[DecimalNumber | None]:
+    """Return the numbers that have at most 15 digits and four decimal places, and None for others.
+
+    Of decimals of at most 15 digits, one at most is the nearest to a float, and it is the one that Python prints.
+    """
+    try:
+        floats = np.array(values, dtype=np.float64)
+    except OverflowError:  # integers beyond any float
+        return [None] * len(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.rint(floats * 10_000)
+        is_short = (scaled / 10_000 == floats) & (np.abs(scaled) < 1e15)
+    m = np.where(is_short, scaled, 0).astype(np.int64)
+    d = np.full(len(m), 4)
+    for _ in range(4):
+        is_longer = m % 10 == 0
+        m, d = np.where(is_longer, m // 10, m), d - is_longer
+    numbers = zip(m.tolist(), d.tolist(), strict=True)
+    return [number if short else None for number, short in zip(numbers, is_short.tolist(), strict=True)]
 
 
 def number_matches(prediction: DecimalNumber, reference: DecimalNumber, absolute: Fraction, relative: Fraction) -> bool:

@@ -237,6 +237,20 @@ def test_floats_are_read_exactly_as_printed(value: float) -> None:
     number = NumberReader("auto").parse(value)
     assert number is not None
     assert Fraction(number[0], 10 ** number[1]) == Fraction(repr(value))
+    assert NumberReader("auto").parse_all([value]) == [number]
+
+
+SHORT = st.builds(
+    lambda m, d: m / 10**d, st.integers(-(10**16), 10**16) | st.integers(-(10**6), 10**6), st.integers(0, 6)
+)
+
+
+@given(
+    st.lists(st.floats() | SHORT | st.integers() | st.sampled_from([10**400, 2**53 + 1, -0.0, 1e11, 99999999999.99995]))
+)
+def test_columns_of_json_numbers_are_read_as_each_alone(values: list[float]) -> None:
+    reader = NumberReader("auto")
+    assert reader.parse_all(values) == [reader.parse(value) for value in values]
 
 
 @pytest.mark.parametrize(
