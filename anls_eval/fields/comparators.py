@@ -20,6 +20,7 @@ from anls_eval.fields.numbers import (
     number_vector,
     number_words,
 )
+from anls_eval.inputs.values import number_text
 from anls_eval.rules.steps import normaliser
 
 Leaf: TypeAlias = str | int | float | bool
@@ -243,7 +244,9 @@ class FunctionComparator(Comparator):
 
 def leaf_text(value: Leaf) -> str:
     """Return the text of a leaf; true and false as JSON writes them."""
-    return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, str):
+        return value
+    return str(value).lower() if isinstance(value, bool) else number_text(value, "a value")
 
 
 def is_blank(value: object) -> bool:

@@ -130,7 +130,7 @@ def check_owner(option: str, compare: object) -> None:
     owner = OWNED_OPTIONS.get(option)
     if owner and compare != owner:
         given = f"not of compare={compare!r}" if isinstance(compare, str) else "not of a function"
-        raise AnlsError(f"{option} is an option of compare={owner!r}, {given}. Take one of both away")
+        raise AnlsError(f"{option} is an option of compare={owner!r}, {given}. Remove one of the two")
 
 
 def option_as_json(value: Any) -> Any:

@@ -189,7 +189,7 @@ def _parsed(fields: Mapping[str, Field | Mapping[str, Any]]) -> dict[FieldPath, 
     for text, field in fields.items():
         path = parse_path(text)
         if path in found:
-            raise AnlsError("the path is given twice, in two ways to write it; keep one", option="path", value=text)
+            raise AnlsError("the path is given twice; keep one", option="path", value=text)
         found[path] = field if isinstance(field, Field) else field_from_dict(field, text)
     return found
 
@@ -212,7 +212,7 @@ def _check(fields: Mapping[FieldPath, Field]) -> None:
                     raise located(path_text(path), error) from None
         for key in options[path]["key"]:
             if _compare_at(options, (*path, AnyStep.ELEMENT, key)) == "ignore":
-                problem = f"the key field {key!r} is ignored: elements cannot belong together by it"
+                problem = f"the key field {key!r} is ignored: elements cannot be matched by it"
                 raise AnlsError(problem, option="key", value=list(options[path]["key"]), where=path_text(path))
 
 

@@ -296,12 +296,15 @@ def _scaled(
     values = [*references, *[(0, 0) if number is None else number for number in predictions]]
     if not values:
         return None
-    ms, ds = zip(*values, strict=True)
-    places, largest = max(ds), max(1, max(ms), -min(ms))
+    try:
+        ms, ds = np.array(values, dtype=np.int64).T
+    except OverflowError:
+        return None
+    places, largest = int(ds.max()), max(1, int(ms.max()), -int(ms.min()))
     # A sum of two of these, and a product with the numerator, must not overflow.
     if places > _MAX_PLACES or largest * max(1, relative.numerator) * 10**places >= _FITS:
         return None
-    scaled = np.array(ms, dtype=np.int64) * 10 ** (places - np.array(ds, dtype=np.int64))
+    scaled = ms * 10 ** (places - ds)
     r, p = scaled[: len(references)], scaled[len(references) :]
     # Distances are integers, so that the floor of a tolerance decides as the tolerance does.
     least = np.int64(min(2 * _FITS, math.floor(absolute * 10**places)))

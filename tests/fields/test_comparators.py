@@ -1,5 +1,6 @@
 """Comparators: parsed leaves, compared one by one, as matrices and pair by pair."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -57,9 +58,16 @@ def test_exact(prediction: Any, reference: Any, folded: float, cased: float) -> 
     assert similarity(comparator("exact", case_sensitive=True), prediction, reference) == cased
 
 
-def test_exact_follows_the_steps_of_the_protocol_on_both_sides() -> None:
-    import dataclasses
+def test_integers_that_python_does_not_write() -> None:
+    huge = 10**5000
+    assert comparator("number").parse(huge, "prediction") is None
+    assert comparator("boolean").parse(huge, "prediction") is None
+    assert comparator("date").parse(huge, "prediction") is None
+    with pytest.raises(ValueError, match="too many digits to write; pass it as text"):
+        comparator("exact").parse(huge, "prediction")
 
+
+def test_exact_follows_the_steps_of_the_protocol_on_both_sides() -> None:
     protocol = dataclasses.replace(get_protocol("anls_star"), prediction_steps=("upper",), answer_steps=("strip",))
     compare = Fields({"$": {"compare": "exact"}}).rules(protocol).comparator
     assert compare is not None
