@@ -106,13 +106,15 @@ class DateReader:
 
     def parse_text(self, text: str) -> DateReadings | None:
         """Return the one or two readings of a text, or None if it is no date."""
+        if len(text) > _MAX_DATE_TEXT:
+            return None
         for pattern, parts in self.formats:
             try:
                 day = datetime.datetime.strptime(text, pattern)
             except ValueError:
                 continue
             return (day.year * 10000 + (day.month * 100 if parts > 1 else 0) + (day.day if parts > 2 else 0),)
-        if not any(map(str.isdigit, text)) or len(text) > _MAX_DATE_TEXT:
+        if not any(map(str.isdigit, text)):
             return None
         found = iso_reading(text)
         if found is None:

@@ -100,7 +100,7 @@ class Field:
         values = {option.name: getattr(self, option.name) for option in dataclasses.fields(self)}
         return {name: value for name, value in values.items() if value is not INHERITED}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the options that this field names, as JSON has them: decimals as text, functions by their name."""
         return {option: option_as_json(value) for option, value in self.named().items()}
 

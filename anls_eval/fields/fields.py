@@ -50,7 +50,7 @@ class Fields(Mapping[str, Field]):
         Fields({'$.total': {'compare': 'number'}, '$.items[*].sku': {'compare': 'exact', 'weight': '2'}})
     """
 
-    def __init__(self, fields: Mapping[str, Field | Mapping[str, Any]], *, from_schema: bool = False) -> None:
+    def __init__(self, fields: Mapping[str, Field | Mapping[str, object]], *, from_schema: bool = False) -> None:
         self._by_path = _parsed(fields)
         self._by_text = {path_text(path): field for path, field in self._by_path.items()}
         self.from_schema = from_schema
@@ -64,7 +64,7 @@ class Fields(Mapping[str, Field]):
         self._rules: dict[Protocol, FieldRules] = {}
 
     @classmethod
-    def from_json_schema(cls, schema: Mapping[str, Any]) -> Fields:
+    def from_json_schema(cls, schema: Mapping[str, object]) -> Fields:
         """Return the fields that a JSON Schema describes (2020-12, as pydantic's ``model_json_schema()`` writes it).
 
         Numbers and integers are compared as numbers, dates and times as dates, booleans as booleans, enum and const as
@@ -111,7 +111,7 @@ class Fields(Mapping[str, Field]):
             self._rules[protocol] = resolve_fields(self._by_path, protocol, self.scale)
         return self._rules[protocol]
 
-    def to_dict(self) -> dict[str, dict[str, Any]]:
+    def to_dict(self) -> dict[str, dict[str, object]]:
         """Return the options of each path as JSON has them: decimals as text, functions by their name."""
         return {path: field.to_dict() for path, field in self._by_text.items()}
 
@@ -120,7 +120,7 @@ class Fields(Mapping[str, Field]):
         text = json.dumps(self._canonical(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
-    def _canonical(self) -> dict[str, dict[str, Any]]:
+    def _canonical(self) -> dict[str, dict[str, object]]:
         """Return the options that differ from what holds without them, by path."""
         found = {}
         inherited = resolved_options({path: Field() for path in self._by_path}, all_places(self._by_path))
@@ -168,7 +168,7 @@ def load_fields(text: str) -> Fields:
     return Fields.from_file(text)
 
 
-FieldsLike: TypeAlias = Fields | Mapping[str, Field | Mapping[str, Any]] | None
+FieldsLike: TypeAlias = Fields | Mapping[str, Field | Mapping[str, object]] | None
 """What is taken for fields: a `Fields`, or a dict with a `Field`, or a dict of its options, for each path."""
 
 
@@ -181,7 +181,7 @@ def as_fields(fields: FieldsLike) -> Fields | None:
     raise AnlsError("expected a Fields, or a dict with a Field for each path", option="fields", value=fields)
 
 
-def _parsed(fields: Mapping[str, Field | Mapping[str, Any]]) -> dict[FieldPath, Field]:
+def _parsed(fields: Mapping[str, Field | Mapping[str, object]]) -> dict[FieldPath, Field]:
     """Return the fields by their parsed paths."""
     if not isinstance(fields, Mapping):
         raise AnlsError("expected a dict with a Field for each path", option="fields", value=fields)

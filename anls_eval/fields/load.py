@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,8 +12,6 @@ from typing import Any
 
 from anls_eval.errors import AnlsError
 from anls_eval.fields.paths import is_path
-
-_MODEL = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 
 # One of them is in every JSON Schema that says anything.
 _SHAPES = ("type", "properties", "additionalProperties", "items", "prefixItems", "enum", "const", "x-anls")
@@ -95,7 +92,8 @@ def _refuse_twice(key: str, found: Mapping[str, Any], name: str) -> None:
 
 def names_a_model(text: str) -> bool:
     """Return whether a text has the form MODULE:Model."""
-    return bool(_MODEL.fullmatch(text))
+    module, colon, model = text.partition(":")
+    return bool(colon) and all(map(str.isidentifier, [*module.split("."), *model.split(".")]))
 
 
 def schema_of_model(text: str) -> Any:

@@ -67,6 +67,15 @@ def test_integers_that_python_does_not_write() -> None:
         comparator("exact").parse(huge, "prediction")
 
 
+@pytest.mark.parametrize(
+    "unit", ["1", "1,", "1.", "$", "(", ")", "()", "-", "%", " ", "1 ", "'", "e", "May ", "1/", "é"]
+)
+def test_long_texts_are_read_once(unit: str) -> None:
+    for name in ("number", "date", "boolean"):
+        compare = comparator(name, **({"formats": "%d.%m.%Y"} if name == "date" else {}))
+        assert compare.parse(unit * 100_000, "prediction") is None
+
+
 def test_exact_follows_the_steps_of_the_protocol_on_both_sides() -> None:
     protocol = dataclasses.replace(get_protocol("anls_star"), prediction_steps=("upper",), answer_steps=("strip",))
     compare = Fields({"$": {"compare": "exact"}}).rules(protocol).comparator

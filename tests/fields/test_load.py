@@ -12,6 +12,7 @@ from places import ROOT
 from anls_eval import Fields
 from anls_eval.errors import AnlsError
 from anls_eval.fields.fields import load_fields
+from anls_eval.fields.load import names_a_model
 
 FIELDS: dict[str, dict[str, Any]] = {
     "$.total": {"compare": "number", "absolute": "0.01"},
@@ -43,6 +44,21 @@ def test_files_of_schemas(tmp_path: Path) -> None:
     assert Fields.from_file(tmp_path / "schema.json").to_dict() == {"$.total": {"compare": "number"}, "$['$.odd']": {}}
     assert Fields.from_file(tmp_path / "schema.yaml").to_dict() == {"$[*]": {"compare": "date"}}
     assert Fields.from_file(tmp_path / "schema.yaml").from_schema
+
+
+@pytest.mark.parametrize(
+    ("text", "is_model"),
+    [
+        ("schema:Invoice", True),
+        ("a.b:C.D", True),
+        ("fields.json", False),
+        ("a:", False),
+        (":B", False),
+        ("a b:C", False),
+    ],
+)
+def test_what_names_a_model(text: str, is_model: bool) -> None:
+    assert names_a_model(text) is is_model
 
 
 def test_an_empty_file_of_fields(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from anls_eval import (
     LEADERBOARDS,
     PROTOCOLS,
     Explanation,
+    Field,
+    Fields,
     Match,
     Protocol,
     ScoreNode,
@@ -56,6 +58,11 @@ document: float = anls_star_score(tree, {"name": one_of("CocaCola", "Coke"), "ta
 documents: int = len(anls_star_scores([tree, tree], [tree, tree]))
 type_score: float = leaderboard_score("America", "North America", protocol="mmlongbench", answer_type="Str")
 type_scores: int = len(leaderboard_scores(["1"], ["1"], protocol="mmlongbench", answer_types=["Int"]))
+
+total: Field = Field(compare="number", weight="0.5", absolute=Decimal("0.01"), relative=Fraction(1, 100))
+fields: Fields = Fields({"$.total": total, "$.date": {"compare": "date", "day_first": None, "formats": ["%d.%m.%Y"]}})
+described: Fields = Fields.from_json_schema({"type": "object", "properties": {"total": {"type": "number"}}})
+options: dict[str, dict[str, object]] = described.to_dict()
 
 explanation: Explanation = explain(tree, tree, protocol="anls_star", threshold=None)
 rows: list[Match] = explanation.matches
