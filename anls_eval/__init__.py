@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from anls_eval.cluster.run import score_dataset
     from anls_eval.explanation.answers import explain_answers
     from anls_eval.explanation.result import Explanation, Match, ScoreNode
+    from anls_eval.fields.field import Field
+    from anls_eval.fields.fields import Fields
     from anls_eval.files import open_predictions, open_references
     from anls_eval.leaderboards import (
         BENCHMARKS,
@@ -41,6 +43,8 @@ _HOMES = {
     "LEADERBOARDS": "leaderboards.table",
     "PROTOCOLS": "rules.table",
     "Explanation": "explanation.result",
+    "Field": "fields.field",
+    "Fields": "fields.fields",
     "Match": "explanation.result",
     "Protocol": "rules.protocol",
     "ScoreNode": "explanation.result",
@@ -76,6 +80,8 @@ __all__ = [
     "LEADERBOARDS",
     "PROTOCOLS",
     "Explanation",
+    "Field",
+    "Fields",
     "Match",
     "Protocol",
     "ScoreNode",

@@ -9,6 +9,8 @@ from anls_eval import (
     LEADERBOARDS,
     PROTOCOLS,
     Explanation,
+    Field,
+    Fields,
     Match,
     Protocol,
     ScoreNode,
@@ -60,6 +62,11 @@ type_score: float = leaderboard_score("America", "North America", protocol="mmlo
 figures: dict[str, float | None] = leaderboard_figures([tree], [tree], protocol="donut_f1")
 option_score: float = leaderboard_score("1", ["1"], protocol="chartqapro", answer_type="", options={"year": ["NO"]})
 type_scores: int = len(leaderboard_scores(["1"], ["1"], protocol="mmlongbench", answer_types=["Int"]))
+
+total: Field = Field(compare="number", weight="0.5", absolute=Decimal("0.01"), relative=Fraction(1, 100))
+fields: Fields = Fields({"$.total": total, "$.date": {"compare": "date", "day_first": None, "formats": ["%d.%m.%Y"]}})
+described: Fields = Fields.from_json_schema({"type": "object", "properties": {"total": {"type": "number"}}})
+options: dict[str, dict[str, object]] = described.to_dict()
 
 explanation: Explanation = explain(tree, tree, protocol="anls_star", threshold=None)
 rows: list[Match] = explanation.matches

@@ -1,0 +1,1 @@
+"""Fields: how each part of a tree is compared and weighed."""
