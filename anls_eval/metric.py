@@ -30,7 +30,7 @@ from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.text.measure import score_columns
 from anls_eval.tree.as_json import tree_as_json
-from anls_eval.tree.documents import score_trees
+from anls_eval.tree.scores import score_trees
 from anls_eval.types import Missing, Unknown
 
 _DESCRIPTION = """\

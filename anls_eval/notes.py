@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from anls_eval.fields.fields import Fields
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.rules.protocol import Protocol
 from anls_eval.text.measure import Scored, padding_gain_of_one
 from anls_eval.text.similarity import reaches_threshold
-from anls_eval.tree.documents import is_list_of_options
+from anls_eval.tree.coverage import rows_without_key, unmatched_fields
 from anls_eval.tree.nodes import DICT, KINDS, LIKE_ONE_OF, LIST, NONE, ONE_OF, path_part
+from anls_eval.tree.single import is_list_of_options
 
 Noted = tuple[int, str]  # how many questions a warning is about, and the names of the first
 
-_NAMED = 5
+_MOST_NAMED = 5
 SENTENCES = {  # {about one question|about several}, with their names at ()
     "options": "references {is a list of strings with a string as prediction|are lists of strings with strings as "
     "predictions}(): {it was|they were} read as alternatives, as in ST-VQA data. Write alternatives as a tuple",
@@ -38,7 +40,7 @@ _ONE_OF, _LITERAL = frozenset({"$one_of"}), frozenset({"$literal"})
 
 def noted(count: int, names: Sequence[str], kind: str = "question_id") -> Noted:
     """Name the first of some questions."""
-    return count, f"{kind} {', '.join(names[:_NAMED])}{', ...' if count > _NAMED else ''}"
+    return count, f"{kind} {', '.join(names[:_MOST_NAMED])}{', ...' if count > _MOST_NAMED else ''}"
 
 
 def named_row(name: str, path: str) -> str:
@@ -49,7 +51,7 @@ def named_row(name: str, path: str) -> str:
 def noted_rows(rows: Mapping[int, str], question_ids: Sequence[str] | None) -> Noted:
     """Name the first of some rows, with their paths, by their question_ids or else by their numbers."""
     name = str if question_ids is None else lambda row: repr(question_ids[row])
-    names = [named_row(name(row), path) for row, path in islice(rows.items(), _NAMED)]
+    names = [named_row(name(row), path) for row, path in islice(rows.items(), _MOST_NAMED)]
     return noted(len(rows), names, "row" if question_ids is None else "question_id")
 
 
@@ -106,11 +108,27 @@ def tree_notes(
     rules: Protocol,
     question_ids: Sequence[str] | None = None,
     searched: Iterable[int] | None = None,
+    fields: Fields | None = None,
 ) -> list[str]:
     """Return the warnings about pairs of trees that have been scored, of which these were `searched`; default all."""
     found = tree_rows_to_note(predictions, references, rules, searched)
     named = {what: noted_rows(rows, question_ids) for what, rows in found.items()}
-    return sentences(len(predictions), named) if named else []
+    notes = sentences(len(predictions), named) if named else []
+    return notes + (field_notes(references, rules, fields, question_ids) if fields else [])
+
+
+def field_notes(
+    references: Sequence[Any], rules: Protocol, fields: Fields, question_ids: Sequence[str] | None = None
+) -> list[str]:
+    """Return the warnings about fields that the references do not have."""
+    notes = unmatched_fields(references, fields, rules)
+    for path, rows in rows_without_key(references, fields, rules).items():
+        count, names = noted_rows(dict.fromkeys(rows, ""), question_ids)
+        where = f" ({names})" if len(references) > 1 else ""
+        have = f"{count} of {len(references)} references{where} {'has' if count == 1 else 'have'}"
+        names = ", ".join(fields[path].named()["key"])
+        notes.append(f"{have} elements of {path} without the key {names}: they match only elements that lack it, too")
+    return notes
 
 
 def tree_rows_to_note(

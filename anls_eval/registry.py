@@ -10,6 +10,7 @@ import urllib.parse
 from typing import TYPE_CHECKING, Any, cast
 
 from anls_eval.errors import AnlsError, check_choice, short_repr
+from anls_eval.fields.fields import Fields, FieldsLike, as_fields
 from anls_eval.rules.protocol import Protocol, Rules, Threshold, parse_number
 from anls_eval.rules.table import PROTOCOLS, PROTOCOLS_BY_NAME_OR_ALIAS, name_key
 from anls_eval.types import Missing
@@ -104,12 +105,23 @@ def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderbo
     return get_protocol(protocol).with_threshold(threshold)
 
 
+def read_fields(fields: FieldsLike, rules: Protocol | Leaderboard) -> Fields | None:
+    """Return what is taken for fields, for rules that score trees."""
+    found = as_fields(fields)
+    if found is not None and not getattr(rules, "tree", ""):
+        names = ", ".join(repr(name) for name, row in PROTOCOLS.items() if row.tree)
+        problem = f"fields are parts of trees, which protocol {rules.name!r} does not score. Use one of {names}"
+        raise AnlsError(problem, option="fields", value=found.to_dict())
+    return found
+
+
 def signature(
     protocol: str | Protocol | Leaderboard | Benchmark = "standard",
     threshold: Threshold = None,
     n: int | None = None,
     *,
     missing: Missing = "error",
+    fields: FieldsLike = None,
 ) -> str:
     """Return the signature: one line that records every choice behind a score, to print beside it.
 
@@ -118,6 +130,8 @@ def signature(
         threshold: Minimum similarity that counts. Defaults to the protocol's.
         n: The number of questions scored.
         missing: How questions without a prediction were treated: ``"error"`` or ``"zero"``.
+        fields: How the parts of trees were compared. They are recorded by the first 12 digits of the SHA-256 of their
+            canonical JSON, unless none changes anything.
 
     Returns:
         Fields ``key:value`` joined by ``|``. A ``*`` after the name of the protocol says that its rules were changed.
@@ -133,17 +147,21 @@ def signature(
     rules = get_rules(protocol, threshold)
     if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 0 <= int(n) < 2**63):
         raise AnlsError("expected the number of questions, an integer of at least 0", option="n", value=n)
-    fields = rules.signature_fields() | {
+    found = read_fields(fields, rules)
+    recorded = rules.signature_fields()
+    if found is not None and isinstance(rules, Protocol) and not found.rules(rules).is_plain:
+        recorded["fields"] = found.fingerprint()
+    recorded |= {
         "aggregate": rules.aggregate,
         "missing": check_choice("missing", missing, MISSING),
         "n": "-" if n is None else n,
         "version": __version__,
     }
     if isinstance(rules, Protocol):
-        fields["unicode"] = unicodedata.unidata_version
+        recorded["unicode"] = unicodedata.unidata_version
     if rules != PROTOCOLS.get(rules.name, rules):
-        fields["protocol"] = f"{rules.name}*"
-    return "|".join(["anls", *(f"{key}:{value}" for key, value in fields.items())])
+        recorded["protocol"] = f"{rules.name}*"
+    return "|".join(["anls", *(f"{key}:{value}" for key, value in recorded.items())])
 
 
 def protocol_from_signature(text: str) -> Protocol:

@@ -9,14 +9,16 @@ from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_list
 from anls_eval.explanation.result import Explanation
 from anls_eval.explanation.text import explain_text
 from anls_eval.explanation.tree import explain_tree
+from anls_eval.fields.fields import FieldsLike
 from anls_eval.inputs.columns import check_same_length, read_column
 from anls_eval.inputs.values import to_answers, to_text
 from anls_eval.notes import text_notes, text_notes_of_one, tree_notes
-from anls_eval.registry import resolve_rules
+from anls_eval.registry import read_fields, resolve_rules
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.text.measure import Scored, score_columns
 from anls_eval.text.similarity import measure_one
-from anls_eval.tree.documents import score_tree, score_trees
+from anls_eval.tree.scores import score_trees
+from anls_eval.tree.single import score_tree
 from anls_eval.types import Texts, Tree
 
 
@@ -108,6 +110,7 @@ def anls_star_score(
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
+    fields: FieldsLike = None,
 ) -> float:
     """Compute ANLS* for one tree, such as JSON extracted from a document.
 
@@ -123,6 +126,7 @@ def anls_star_score(
             alternatives, of which the closest counts; ``{"$literal": {...}}`` is a dict that really has such a key.
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
         threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's, 0.5.
+        fields: How the parts of the trees are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
         The sum of the similarities of the leaves divided by their number, from 0 to 1.
@@ -140,8 +144,10 @@ def anls_star_score(
     https://arxiv.org/abs/2402.03848, equations 3 to 6.
     """
     rules = resolve_rules(protocol, threshold, of_trees=True)
-    score = score_tree(prediction, reference, rules)
-    for note in tree_notes([prediction], [reference], rules, searched=() if score == 1 else None):
+    resolved = read_fields(fields, rules)
+    score = score_tree(prediction, reference, rules, resolved)
+    searched = () if score == 1 else None
+    for note in tree_notes([prediction], [reference], rules, searched=searched, fields=resolved):
         warnings.warn(note, UserWarning, stacklevel=2)
     return score
 
@@ -152,6 +158,7 @@ def anls_star_scores(
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
+    fields: FieldsLike = None,
 ) -> Floats:
     """Compute ANLS* for each of n trees in one batch; the ANLS* of a dataset is the mean.
 
@@ -160,6 +167,7 @@ def anls_star_scores(
         references: n correct trees, of what `anls_star_score` takes.
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
         threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's, 0.5.
+        fields: How the parts of the trees are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
         A float64 array of shape (n,) with values from 0 to 1.
@@ -175,8 +183,9 @@ def anls_star_scores(
     rules = resolve_rules(protocol, threshold, of_trees=True)
     given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
     check_same_length(given, expected, "references")
-    scores, searched = score_trees(given, expected, rules)
-    for note in tree_notes(given, expected, rules, searched=searched):
+    resolved = read_fields(fields, rules)
+    scores, searched = score_trees(given, expected, rules, resolved)
+    for note in tree_notes(given, expected, rules, searched=searched, fields=resolved):
         warnings.warn(note, UserWarning, stacklevel=2)
     return scores
 
@@ -187,6 +196,7 @@ def explain(
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
+    fields: FieldsLike = None,
 ) -> Explanation:
     """Score a tree or a text and explain the score.
 
@@ -195,6 +205,7 @@ def explain(
         reference: A tree as for `anls_star_score`, or with a protocol for texts the accepted answers.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        fields: How the parts of the trees are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
         The score with the closest reference, the key scores and one row for each leaf. ``str()`` gives a table.
@@ -212,8 +223,10 @@ def explain(
         anls|protocol:anls_star|tree:released|pred:strip+lower+collapse|...
     """
     rules = resolve_rules(protocol, threshold, of_trees=None)
+    resolved = read_fields(fields, rules)
     if rules.tree:
-        explanation, notes = explain_tree(prediction, reference, rules), tree_notes([prediction], [reference], rules)
+        explanation = explain_tree(prediction, reference, rules, resolved)
+        notes = tree_notes([prediction], [reference], rules, fields=resolved)
     else:
         explanation, notes = explain_text(prediction, reference, rules)
     for note in notes:

@@ -105,7 +105,7 @@ class DocumentView:
 
     score: float
     credit: float  # the sum of the credits
-    length: int  # the sum of the weights
+    length: float  # the sum of the weights
     reference: ShownNode
     prediction: ShownNode
     keys: tuple[tuple[str, float], ...]  # path and score of each key

@@ -27,6 +27,23 @@ class KeyMean(TypedDict):
 
 
 @dataclasses.dataclass(frozen=True)
+class FieldComparison:
+    """How one leaf was compared by its field.
+
+    Attributes:
+        comparator: ``text``, ``exact``, ``number``, ``date``, ``boolean`` or ``function``.
+        reference: What the reference text means, such as ``1299`` for "1,299.00"; None for texts.
+        prediction: What the prediction text means; None for texts, or if it does not parse.
+        tolerance: The tolerance of numbers, such as ``0.01 or 1 %``; None if they must be equal.
+    """
+
+    comparator: str
+    reference: str | None
+    prediction: str | None
+    tolerance: str | None
+
+
+@dataclasses.dataclass(frozen=True)
 class Match:
     """One compared leaf: a reference text and the prediction text it was compared with, or one without the other.
 
@@ -38,10 +55,11 @@ class Match:
         distance: Number of edits between the two normalised texts; None if they were not compared.
         length: Number of characters by which the distance is divided; None if they were not compared.
         similarity: 1 - distance / length, before the threshold; None if they were not compared.
-        reason: Why the leaf scores 0: ``below threshold``, ``missing``, ``hallucinated``, ``type mismatch``, or
-            ``scores 0 by rule``. Empty if it counts.
+        reason: Why the leaf scores 0: ``below threshold``, ``missing``, ``hallucinated``, ``type mismatch``,
+            ``different`` by the comparator of its field, or ``scores 0 by rule``. Empty if it counts.
         weight: Its contribution to the length.
         credit: Its contribution to the sum of similarities.
+        comparison: With fields, how it was compared; None without.
     """
 
     reference_path: str | None
@@ -52,8 +70,16 @@ class Match:
     length: int | None
     similarity: float | None
     reason: str
-    weight: int
+    weight: int | float
     credit: float
+    comparison: FieldComparison | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the match as plain JSON values; with fields, with how it was compared."""
+        row = dataclasses.asdict(self)
+        if self.comparison is None:
+            del row["comparison"]
+        return row
 
 
 @dataclasses.dataclass
@@ -80,7 +106,7 @@ class Explanation:
     """
 
     score: float
-    length: int
+    length: int | float
     closest_reference: Tree
     key_scores: dict[str, ScoreNode]
     matches: list[Match]
@@ -93,7 +119,7 @@ class Explanation:
             "length": self.length,
             "closest_reference": tree_as_json(self.closest_reference),
             "key_scores": key_scores_as_json([self.key_scores], with_counts=False),
-            "matches": [dataclasses.asdict(match) for match in self.matches],
+            "matches": [match.to_dict() for match in self.matches],
             "signature": self.signature,
         }
 
@@ -116,7 +142,19 @@ class Explanation:
 
 def _reason_shown(match: Match) -> str:
     edits = f"{match.distance} of {match.length} characters differ" if match.distance else ""
-    return ": ".join(filter(None, (match.reason, edits)))
+    return ": ".join(filter(None, (match.reason, edits, _comparison_shown(match))))
+
+
+def _comparison_shown(match: Match) -> str:
+    """Return what a field made of both sides, in words."""
+    found = match.comparison
+    if found is None or found.comparator == "text" or match.similarity is None:
+        return ""
+    if found.prediction is None:
+        return f"the prediction is not a {found.comparator}"
+    tolerance = f", tolerance {found.tolerance}" if found.tolerance else ""
+    sides = found.reference if found.reference == found.prediction else f"{found.reference} and {found.prediction}"
+    return f"{found.comparator} {sides}{tolerance}"
 
 
 def _shown_sides(match: Match) -> Iterator[str]:

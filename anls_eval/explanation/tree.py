@@ -6,34 +6,38 @@ import math
 import reprlib
 from typing import Any, cast
 
-from anls_eval.explanation.result import Explanation, Match, ScoreNode
+from anls_eval.explanation.result import Explanation, FieldComparison, Match, ScoreNode
+from anls_eval.fields.comparators import Comparator, NumberComparator
+from anls_eval.fields.field import exact_text
+from anls_eval.fields.fields import Fields
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.registry import signature
 from anls_eval.rules.protocol import Protocol
-from anls_eval.tree.credit import ComparedPair, count_credit, exact_score
-from anls_eval.tree.documents import compare_trees
-from anls_eval.tree.nodes import DICT, LEAF, LIST, NONE, ONE_OF, Node, is_literal_dict, path_part, plain_value
+from anls_eval.tree.credit import ComparedPair, count_credit, exact_score, position_of
+from anls_eval.tree.nodes import DICT, KEPT, LEAF, LIST, NONE, ONE_OF, Node, is_literal_dict, path_part, plain_value
 from anls_eval.tree.ratios import Value, best_of, ratio_of
+from anls_eval.tree.single import compare_trees, field_rules
 
 
-def explain_tree(prediction: Any, reference: Any, rules: Protocol) -> Explanation:
+def explain_tree(prediction: Any, reference: Any, rules: Protocol, fields: Fields | None = None) -> Explanation:
     """Explain the score of one pair of trees."""
-    tree = ExplainedTree(prediction, reference, rules)
+    tree = ExplainedTree(prediction, reference, rules, fields)
     return Explanation(
         score=tree.score,
-        length=tree.length,
+        length=in_unit(tree.length, tree.scale),
         closest_reference=tree.closest_reference(),
         key_scores=tree.key_scores(),
         matches=tree.matches(),
-        signature=signature(rules, n=1),
+        signature=signature(rules, n=1, fields=fields),
     )
 
 
 class ExplainedTree:
     """The score of a pair of trees, and its explanation, of which callers with many documents take what they need."""
 
-    def __init__(self, prediction: Any, reference: Any, rules: Protocol) -> None:
-        self.pairs = compare_trees(prediction, reference, rules, explained=True)
+    def __init__(self, prediction: Any, reference: Any, rules: Protocol, fields: Fields | None = None) -> None:
+        self.pairs = compare_trees(prediction, reference, rules, explained=True, fields=fields)
+        self.scale = fields.scale if fields and field_rules(fields, rules) else 1  # of the lengths of the pairs
         credit = count_credit(self.pairs)
         self.score, self.length = exact_score(*credit), credit[0]
         self.inside: list[list[int]] = [[] for _ in self.pairs]  # by pair, the indexes of those directly inside it
@@ -57,7 +61,7 @@ class ExplainedTree:
                     closest[index] = p.source if g.kind == NONE and not pair.why else g.source
             elif g.kind == ONE_OF:
                 closest[index] = closest[inside[0]]
-            elif g.kind == LIST:
+            elif g.kind in (LIST, KEPT):
                 matched = sorted((number for number in inside if pairs[number].p), key=lambda own: pairs[own].at_p)
                 unmatched = [number for number in inside if not pairs[number].p]
                 closest[index] = [closest[number] for number in matched + unmatched if pairs[number].g]
@@ -105,7 +109,7 @@ class ExplainedTree:
                     p_path += _path_into(cast(Node, parent.p), pair.at_p, of_reference=False)
                 paths.append((g_path, g_path if p_path == g_path else p_path))
             if pair.why is not None:
-                rows += _rows(pair, *paths[index])
+                rows += _rows(pair, *paths[index], self.scale)
         return rows
 
 
@@ -129,26 +133,77 @@ def _without_options(node: Node) -> Node:
 
 
 def _credit(pair: ComparedPair) -> float:
-    return 0.0 if pair.why or not pair.length else 1 - pair.distance / pair.longest
+    return 0.0 if pair.why or not pair.length else (1 - pair.distance / pair.longest) * pair.length
 
 
-def _rows(pair: ComparedPair, g_path: str, p_path: str) -> list[Match]:
+def in_unit(length: int, scale: int) -> int | float:
+    """Return a sum of weights as the fields have them, given what they were multiplied by."""
+    return length // scale if length % scale == 0 else length / scale
+
+
+def _rows(pair: ComparedPair, g_path: str, p_path: str, scale: int) -> list[Match]:
     """Return the row of a pair, or one for each leaf of a node without a partner."""
-    why = cast(str, pair.why)
+    credit = _credit(pair) / scale
     if pair.g and pair.p:
-        measured: tuple[int | None, int | None, float | None] = None, None, None
-        if pair.g.kind == pair.p.kind == LEAF:
-            measured = pair.distance, pair.longest, 1 - pair.distance / pair.longest
-        g_text, p_text = _given_text(pair.g), _given_text(pair.p)
-        return [Match(g_path, p_path, g_text, p_text, *measured, why, pair.length, _credit(pair))]
+        is_compared = pair.g.kind == pair.p.kind == LEAF
+        has_edits = is_compared and not (pair.g.rule and pair.g.rule.comparator)
+        return [
+            Match(
+                reference_path=g_path,
+                prediction_path=p_path,
+                reference=_given_text(pair.g),
+                prediction=_given_text(pair.p),
+                distance=pair.distance if has_edits else None,
+                length=pair.longest if has_edits else None,
+                similarity=1 - pair.distance / pair.longest if is_compared else None,
+                reason=cast(str, pair.why),
+                weight=in_unit(pair.length, scale),
+                credit=credit,
+                comparison=_comparison(pair.g, pair.p),
+            )
+        ]
     node, path = (pair.g, g_path) if pair.g else (cast(Node, pair.p), p_path)
     leaves = _leaves(node, path, pair.length, of_reference=pair.p is None)
-    if pair.why == "" or not leaves or len(leaves) != pair.length:
+    if pair.why == "" or not leaves or sum([leaf.size for _, leaf in leaves]) != pair.length:
         leaves = [(path, node)]
-    rest = None, None, None, why, pair.length // len(leaves), _credit(pair)
-    if pair.g:
-        return [Match(path, None, _given_text(leaf), None, *rest) for path, leaf in leaves]
-    return [Match(None, path, None, _given_text(leaf), *rest) for path, leaf in leaves]
+    return [
+        Match(
+            reference_path=path if pair.g else None,
+            prediction_path=None if pair.g else path,
+            reference=_given_text(leaf) if pair.g else None,
+            prediction=None if pair.g else _given_text(leaf),
+            distance=None,
+            length=None,
+            similarity=None,
+            reason=cast(str, pair.why),
+            weight=in_unit(pair.length if len(leaves) == 1 else leaf.size, scale),
+            credit=credit,
+            comparison=_comparison(leaf if pair.g else None, None if pair.g else leaf),
+        )
+        for path, leaf in leaves
+    ]
+
+
+def _comparison(g: Node | None, p: Node | None) -> FieldComparison | None:
+    """Return how two leaves were compared, with fields."""
+    rule = g.rule if g else p.rule if p else None
+    if rule is None:
+        return None
+    comparator = rule.comparator
+    if comparator is None:
+        return FieldComparison(comparator="text", reference=None, prediction=None, tolerance=None)
+    parsed = [None if node is None or node.kind != LEAF or node.value is None else node.value for node in (g, p)]
+    reference, prediction = (None if value is None else comparator.words(value) for value in parsed)
+    return FieldComparison(comparator.name, reference, prediction, _tolerance_words(comparator))
+
+
+def _tolerance_words(comparator: Comparator) -> str | None:
+    """Return the tolerance of numbers in words."""
+    if not isinstance(comparator, NumberComparator) or not (comparator.absolute or comparator.relative):
+        return None
+    absolute = exact_text(comparator.absolute) if comparator.absolute else ""
+    relative = f"{exact_text(comparator.relative * 100)} %" if comparator.relative else ""
+    return " or ".join(filter(None, (absolute, relative)))
 
 
 def _leaves(node: Node, path: str, size: int, of_reference: bool) -> list[tuple[str, Node]]:
@@ -160,11 +215,14 @@ def _leaves(node: Node, path: str, size: int, of_reference: bool) -> list[tuple[
         if node.kind == ONE_OF:
             sizes = [option.size for option in node.value]
             chosen = sizes.index(size) if size in sizes else sizes.index(max(sizes))
-            stack.append((node.value[chosen], path + _path_into(node, chosen, of_reference), sizes[chosen]))
+            into = _path_into(node, position_of(node, chosen), of_reference)
+            stack.append((node.value[chosen], path + into, sizes[chosen]))
         elif node.kind <= LEAF:
             leaves.append((path, node))
         else:
-            children = list(node.value.items() if node.kind == DICT else enumerate(node.value))
+            children = list(node.value.items() if node.kind != LIST else enumerate(node.value))
+            if node.positions is not None:
+                children = sorted(((node.positions[index], child) for index, child in children), key=lambda own: own[0])
             stack += [(child, path + _path_into(node, key, of_reference), child.size) for key, child in children[::-1]]
     return leaves
 
@@ -179,7 +237,7 @@ def _path_into(node: Node, key: str | int, of_reference: bool) -> str:
 
 def _given_text(node: Node) -> str | None:
     if node.kind == NONE:
-        return None
+        return node.source if isinstance(node.source, str) else None  # with fields, a blank text counts as None
     if node.kind == LEAF:
         return str(plain_value(node.source))
     return reprlib.repr(node.source)

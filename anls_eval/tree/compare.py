@@ -5,16 +5,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
+from anls_eval.fields.rules import FieldRules
 from anls_eval.rules.protocol import Protocol
 from anls_eval.text.similarity import edit_costs, kept_similarity, max_kept_distance
-from anls_eval.tree.matching import MATRIX_CELLS, MAX_PAIRS, assign, match_lists, ways_to_match
-from anls_eval.tree.nodes import DICT, LEAF, LIST, NONE, ONE_OF, Node
+from anls_eval.tree.matching import MATRIX_CELLS, MAX_PAIRS, assign, match_allowed, match_lists, ways_to_match
+from anls_eval.tree.nodes import DICT, KEPT, KINDS_OF_NODES, LEAF, LIST, NONE, ONE_OF, Node
 from anls_eval.tree.ratios import TIE, Matrix, Value, best_of, best_of_each, ratio_of, ratios_of
 from anls_eval.tree.recursion import Computation, run_computation
 
@@ -29,17 +30,17 @@ def _bulk(node: Node) -> int:
 
 
 class Comparison:
-    """Compares two trees, each pair of nodes once, and remembers how lists and alternatives were matched.
+    """Compares two trees, each pair of nodes once, and remembers how lists and alternatives were matched."""
 
-    ANLS*(g, p) = s(g, p) / l(g, p), with s and l as in Peer et al., arXiv:2402.03848, equations 3 to 6, except for the
-    division of s by the number of keys and of matches, which neither the paper's examples nor the released code have.
-    Two lists are matched to maximise the sum of the ratios s / l. Matchings that tie can have different scores: the one
-    with the maximum s / l of the whole list is chosen, then the maximum s, then the minimum l, so that the order of the
-    elements does not matter.
-    """
+    # ANLS*(g, p) = s(g, p) / l(g, p), with s and l as in Peer et al., arXiv:2402.03848, equations 3 to 6, except for
+    # the division of s by the number of keys and of matches, which neither the paper's examples nor the released code
+    # have. Two lists are matched to maximise the sum of the ratios s / l. Matchings that tie can have different scores:
+    # the one with the maximum s / l of the whole list is chosen, then the maximum s, then the minimum l, so that the
+    # order of the elements does not matter.
 
-    def __init__(self, rules: Protocol, prefer_equal: bool) -> None:
+    def __init__(self, rules: Protocol, prefer_equal: bool, unit: int = 1) -> None:
         self.rules = rules
+        self.unit = unit  # the greatest weight of a leaf: sums of s that differ by a tiny part of it are equal
         self.prefer_equal = (
             prefer_equal  # among matchings of the same value, match elements that were equal before normalisation
         )
@@ -60,13 +61,15 @@ class Comparison:
     def simple(self, g: Node, p: Node) -> Value | None:
         """Return the value of a pair that does not depend on other pairs, or None if it does."""
         if g.kind == LEAF and p.kind == LEAF:
+            if g.rule and g.rule.comparator:
+                return g.rule.comparator.similarity(p.value, g.value) * g.size, g.size
             distance = 0 if g.value == p.value else self.distance(g, p)
-            return float(kept_similarity(distance, max(len(g.value), len(p.value)), self.rules)), 1
+            return float(kept_similarity(distance, max(len(g.value), len(p.value)), self.rules)) * g.size, g.size
         if g.kind == NONE:
-            return float(p.like_none), max(1, p.size)
+            return float(p.like_none) * g.size, p.size or g.size
         if g.kind == ONE_OF or g.kind == p.kind:
             return None
-        return 0.0, max(g.size, p.size)
+        return 0.0, length_of_mismatch(g, p)
 
     def pair(self, g: Node, p: Node) -> Computation:
         """Compute the value of a pair."""
@@ -78,16 +81,18 @@ class Comparison:
             for option in g.value:
                 values.append(self.simple(option, p) or (yield self.pair(option, p)))
             equal = [option.identity == p.identity for option in g.value] if self.prefer_equal else None
-            best = best_of(values, equal)
+            best = best_of(values, equal, self.unit)
             self.ways[id(g), id(p)] = best
             return values[best]
-        if g.kind == DICT:
+        if g.kind != LIST:
             s, length = 0.0, 0
             for key in sorted(g.value):  # a sum in another order could differ in its last bit
                 child, other = g.value[key], p.value.get(key)
                 value = child.missing if other is None else self.simple(child, other) or (yield self.pair(child, other))
                 s, length = s + value[0], length + value[1]
             return s, length + sum(child.missing[1] for key, child in p.value.items() if key not in g.value)
+        if g.rule and g.rule.key:
+            return (yield self.pair_by_key(g, p))
         if len(g.value) * len(p.value) > _FEW_PAIRS or _bulk(g) * _bulk(p) > _FEW_PAIRS**2:
             matrices = yield self.pairs(g.value, p.value)
             return self.match(g, p, *matrices)
@@ -97,6 +102,38 @@ class Comparison:
             for other in p.value:
                 rows[-1].append(self.simple(child, other) or (yield self.pair(child, other)))
         return self.match_few(g, p, rows)
+
+    def pair_by_key(self, g: Node, p: Node) -> Computation:
+        """Compute the value of two lists whose elements belong together by key."""
+        levels = [g.value]  # the elements, then their alternatives, and so on down
+        while any(node.kind == ONE_OF for node in levels[-1]):
+            levels.append([own for node in levels[-1] for own in (node.value if node.kind == ONE_OF else [node])])
+        s, lengths = yield self.pairs(levels[-1], p.value)
+        allowed = yield self.pairs_with_equal_keys(levels[-1], p.value, cast(FieldRules, g.rule).key)
+        for nodes in reversed(levels[:-1]):
+            s, lengths, allowed = self.closest_options(nodes, p.value, s, lengths, allowed)
+        rows, columns = np.array([node.size for node in g.value]), np.array([node.size for node in p.value])
+        equal = _equal_identities(g.value, p.value) if self.prefer_equal else None
+        matched = self.ways[id(g), id(p)] = match_allowed(s, lengths, rows, columns, allowed, equal, self.unit)
+        return _total(g, p, [(i, j, float(s[i, j]), int(lengths[i, j])) for i, j in matched])
+
+    def pairs_with_equal_keys(self, g: list[Node], p: list[Node], names: tuple[str, ...]) -> Computation:
+        """Return which nodes may match: dicts with all key fields if these are equal, and any others."""
+        rows, columns = (
+            [index for index, node in enumerate(nodes) if node.kind == DICT and node.value.keys() >= set(names)]
+            for nodes in (g, p)
+        )
+        allowed = np.ones((len(g), len(p)), dtype=bool)
+        allowed[rows], allowed[:, columns] = False, False
+        if not rows or not columns:
+            return allowed
+        are_equal = np.ones((len(rows), len(columns)), dtype=bool)
+        for name in names:
+            keys = [g[i].value[name] for i in rows], [p[j].value[name] for j in columns]
+            s, lengths = yield self.pairs(*keys)
+            are_equal &= (s == lengths) & (lengths > 0)
+        allowed[np.ix_(rows, columns)] = are_equal
+        return allowed
 
     # All pairs of two lists of nodes, as matrices of s and l.
 
@@ -110,19 +147,25 @@ class Comparison:
                 "limit: score parts of them"
             )
         ways = {LEAF: self.pairs_of_leaves, LIST: self.pairs_of_lists, DICT: self.pairs_of_dicts}
+        ways[KEPT] = self.pairs_of_dicts
         kinds = {node.kind for node in g} | {node.kind for node in p}
         if len(kinds) == 1 and kinds <= ways.keys():
             return (yield ways[kinds.pop()](g, p))
-        of_g = {kind: [i for i, node in enumerate(g) if node.kind == kind] for kind in range(5)}
-        of_p = {kind: [j for j, node in enumerate(p) if node.kind == kind] for kind in range(4)}
+        of_g = {kind: [i for i, node in enumerate(g) if node.kind == kind] for kind in KINDS_OF_NODES}
+        of_p = {kind: [j for j, node in enumerate(p) if node.kind == kind] for kind in KINDS_OF_NODES}
         s = np.zeros((len(g), len(p)))
-        lengths = np.maximum.outer([node.size for node in g], [node.size for node in p])
+        sizes, other_sizes = np.array([node.size for node in g]), np.array([node.size for node in p])
+        lengths = np.maximum.outer(sizes, other_sizes)
         for kind, compare in ways.items():
             rows, columns = of_g[kind], of_p[kind]
             if rows and columns:
                 cells = np.ix_(rows, columns)
                 s[cells], lengths[cells] = yield compare([g[i] for i in rows], [p[j] for j in columns])
-        s[of_g[NONE]] = [float(node.like_none) for node in p]
+        rows, columns = of_g[NONE], of_p[NONE]
+        lengths[:, columns] = np.where(sizes[:, None], sizes[:, None], other_sizes[columns])
+        if rows:
+            s[rows] = np.outer(sizes[rows], [float(node.like_none) for node in p])
+            lengths[rows] = np.where(other_sizes, other_sizes, sizes[rows, None])
         if of_g[ONE_OF]:
             rows = of_g[ONE_OF]
             s[rows], lengths[rows] = yield self.pairs_of_options([g[i] for i in rows], p)
@@ -130,6 +173,10 @@ class Comparison:
 
     def pairs_of_leaves(self, g: list[Node], p: list[Node]) -> Computation:
         """Compare leaves with leaves in one batch."""
+        rule = g[0].rule  # the same for all of them
+        if rule and rule.comparator:
+            s = rule.comparator.matrix([node.value for node in g], [node.value for node in p]) * rule.weight
+            return s, np.broadcast_to(np.int64(rule.weight), s.shape)
         rows, columns = _numbered([node.value for node in g]), _numbered([node.value for node in p])
         texts, others = list(rows), list(columns)
         s = np.empty((len(rows), len(columns)))
@@ -150,7 +197,8 @@ class Comparison:
                 s[start + at : start + at + len(part)] = kept_similarity(part, longest, self.rules)
         if len(rows) < len(g) or len(columns) < len(p):
             s = s[np.ix_([rows[node.value] for node in g], [columns[node.value] for node in p])]
-        return s, np.broadcast_to(np.int64(1), s.shape)
+        weight = g[0].size
+        return s if weight == 1 else s * weight, np.broadcast_to(np.int64(weight), s.shape)
         yield  # a computation that waits for nothing
 
     def pairs_of_dicts(self, g: list[Node], p: list[Node]) -> Computation:
@@ -181,6 +229,10 @@ class Comparison:
         """Compare lists with lists."""
         s = np.zeros((len(g), len(p)))
         lengths = np.zeros(s.shape, dtype=np.int64)
+        if g[0].rule and g[0].rule.key:
+            for (i, node), (j, other) in itertools.product(enumerate(g), enumerate(p)):
+                s[i, j], lengths[i, j] = yield self.pair_by_key(node, other)
+            return s, lengths
         columns = [child for node in p for child in node.value]
         start = 0
         while start < len(g):  # as many lists at once as the matrix may have rows
@@ -198,24 +250,34 @@ class Comparison:
         """Compare alternatives with nodes: the closest alternative counts."""
         options = [option for node in g for option in node.value]
         all_s, all_lengths = yield self.pairs(options, p)
+        return self.closest_options(g, p, all_s, all_lengths, np.ones(all_s.shape, dtype=bool))[:2]
+
+    def closest_options(
+        self, g: list[Node], p: list[Node], all_s: Matrix, all_lengths: Matrix, all_allowed: Matrix
+    ) -> tuple[Matrix, Matrix, Matrix]:
+        """Choose the closest alternative that is allowed for each pair, given all; other nodes have one row."""
         columns = {id(node): j for j, node in enumerate(p)}
-        s, lengths, end = [], [], 0
+        chosen, end = [], 0
         for node in g:
-            start, end = end, end + len(node.value)
-            node_s, node_lengths = all_s[start:end], all_lengths[start:end]
+            start, end = end, end + (len(node.value) if node.kind == ONE_OF else 1)
+            if node.kind != ONE_OF:
+                chosen.append(np.full(len(p), start))
+                continue
             equal = _equal_identities(node.value, p) if self.prefer_equal else None
-            best = best_of_each(node_s, node_lengths, True, equal)
+            values = all_s[start:end], all_lengths[start:end], all_allowed[start:end]
+            best = best_of_each(*values, equal, self.unit)
             self.blocks.setdefault(id(node), []).append((columns, best, range(len(node.value))))
-            s.append(node_s[best, np.arange(len(p))])
-            lengths.append(node_lengths[best, np.arange(len(p))])
-        return np.array(s), np.array(lengths)
+            chosen.append(start + best)
+        cells = np.array(chosen), np.arange(len(p))
+        return all_s[cells], all_lengths[cells], all_allowed[cells]
 
     # The matching of two lists, and the choice among alternatives.
 
     def way(self, g: Node, p: Node) -> Any:
         """Return the index of the chosen alternative, or the pairs of indexes of the matched elements."""
+        by_key = g.kind == LIST and g.rule is not None and bool(g.rule.key)
         ways = range(len(g.value)) if g.kind == ONE_OF else ways_to_match(len(g.value), len(p.value))
-        if len(ways) == 1:
+        if len(ways) == 1 and not by_key:
             return ways[0]
         for columns, chosen, ways in self.blocks.get(id(g), []):
             if id(p) in columns:
@@ -237,7 +299,7 @@ class Comparison:
         equal = None
         if self.prefer_equal:
             equal = [sum(g.value[i].identity == p.value[j].identity for i, j in way) for way in ways]
-        best = best_of(totals, equal)
+        best = best_of(totals, equal, self.unit)
         self.ways[id(g), id(p)] = ways[best]
         return totals[best]
 
@@ -248,7 +310,7 @@ class Comparison:
             return self.match_few(g, p, [list(zip(*row, strict=True)) for row in values])
         rows, columns = np.array([node.size for node in g.value]), np.array([node.size for node in p.value])
         equal = _equal_identities(g.value, p.value) if self.prefer_equal else None
-        matched = self.ways[id(g), id(p)] = match_lists(s, lengths, rows, columns, equal)
+        matched = self.ways[id(g), id(p)] = match_lists(s, lengths, rows, columns, equal, unit=self.unit)
         return _total(g, p, [(i, j, float(s[i, j]), int(lengths[i, j])) for i, j in matched])
 
     def match_all(self, g: list[Node], p: list[Node], s: Matrix, lengths: Matrix) -> tuple[Matrix, Matrix]:
@@ -267,7 +329,8 @@ class Comparison:
                 cells = np.ix_(rows[a], columns[b])
                 if leaves_only and not ways:  # one length; `way` finds the best way again if it is needed
                     best = assign(s[cells])
-                    found_s[i, j], found_lengths[i, j] = math.fsum(s[cells][best].tolist()), max(s[cells].shape)
+                    found_s[i, j] = math.fsum(s[cells][best].tolist())
+                    found_lengths[i, j] = max(g[i].size, p[j].size)
                 else:
                     found_s[i, j], found_lengths[i, j] = self.match(g[i], p[j], s[cells], lengths[cells])
         return found_s, found_lengths
@@ -286,12 +349,17 @@ class Comparison:
         all_lengths += np.add.outer([node.size for node in g], [node.size for node in p])
         ratios = sums(ratios_of(s, lengths))
         equal = sums(_equal_identities(rows, columns).reshape(s.shape)) if self.prefer_equal else None
-        best = best_of_each(all_s, all_lengths, ratios >= ratios.max(axis=0) - TIE, equal)
+        best = best_of_each(all_s, all_lengths, ratios >= ratios.max(axis=0) - TIE, equal, self.unit)
         columns_of_p = {id(node): j for j, node in enumerate(p)}
         for node, chosen in zip(g, best, strict=True):
             self.blocks.setdefault(id(node), []).append((columns_of_p, chosen, ways))
         found = (np.take_along_axis(matrix, best[None], axis=0)[0] for matrix in (all_s, all_lengths))
         return next(found), next(found)
+
+
+def length_of_mismatch(g: Node, p: Node) -> int:
+    """Return the length of two nodes of different kinds."""
+    return (g.size or p.size) if p.kind == NONE else max(g.size, p.size)
 
 
 def _total(g: Node, p: Node, matched: list[tuple[int, int, float, int]]) -> Value:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from anls_eval.text.similarity import reaches_threshold
-from anls_eval.tree.compare import Comparison
-from anls_eval.tree.nodes import DICT, LEAF, LIST, NONE, ONE_OF, Node
+from anls_eval.tree.compare import Comparison, length_of_mismatch
+from anls_eval.tree.nodes import LEAF, LIST, NONE, ONE_OF, Node
 from anls_eval.tree.ratios import Value
 
 
@@ -27,6 +27,7 @@ class ComparedPair(NamedTuple):
 
 
 BELOW_THRESHOLD, MISSING_PART, INVENTED, MISMATCH = "below threshold", "missing", "hallucinated", "type mismatch"
+DIFFERENT = "different"  # of leaves with a comparator of their own
 
 # A pair to be compared: parent, position on both sides, the nodes, and its value if one node is missing.
 _OpenPair = tuple[int, Any, Any, Node | None, Node | None, Value]
@@ -43,18 +44,23 @@ def compared_pairs(comparison: Comparison, reference: Node, prediction: Node) ->
         if p is None or g is None:
             why = "" if missing[0] else MISSING_PART if p is None else INVENTED
             pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, missing[1]))
+        elif g.kind == LEAF and p.kind == LEAF and g.rule and g.rule.comparator:
+            similarity = g.rule.comparator.similarity(p.value, g.value)
+            kept, longest = similarity.as_integer_ratio()
+            why = "" if similarity else DIFFERENT
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, g.size, longest - kept, longest))
         elif g.kind == LEAF and p.kind == LEAF:
             distance = 0 if g.value == p.value else comparison.distance(g, p)
             longest = max(len(g.value), len(p.value), 1)
             why = "" if reaches_threshold(distance, longest, comparison.rules) else BELOW_THRESHOLD
-            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, 1, distance, longest))
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, g.size, distance, longest))
         elif g.kind == NONE:
             why = "" if p.like_none else MISMATCH
-            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, max(1, p.size)))
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, p.size or g.size))
         elif g.kind == ONE_OF:
             option = comparison.way(g, p)
-            inside = [(index, option, None, g.value[option], p, (0, 0))]
-        elif g.kind == p.kind == DICT:
+            inside = [(index, position_of(g, option), None, g.value[option], p, (0, 0))]
+        elif g.kind == p.kind and g.kind != LIST:
             inside = [
                 (index, key, key if key in p.value else None, child, p.value.get(key), child.missing)
                 for key, child in g.value.items()
@@ -66,27 +72,39 @@ def compared_pairs(comparison: Comparison, reference: Node, prediction: Node) ->
             ]
         elif g.kind == p.kind == LIST:
             matched = comparison.way(g, p)
-            inside = [(index, i, j, g.value[i], p.value[j], (0, 0)) for i, j in matched]
             rows, columns = {i for i, _ in matched}, {j for _, j in matched}
-            inside += [(index, i, None, c, None, (0, c.size)) for i, c in enumerate(g.value) if i not in rows]
-            inside += [(index, None, j, None, c, (0, c.size)) for j, c in enumerate(p.value) if j not in columns]
+            only_g = [(i, child) for i, child in enumerate(g.value) if i not in rows]
+            only_p = [(j, child) for j, child in enumerate(p.value) if j not in columns]
+            if g.positions is not None:  # back to the order as passed
+                matched = sorted(matched, key=lambda own: position_of(g, own[0]))
+                only_g.sort(key=lambda own: position_of(g, own[0]))
+                only_p.sort(key=lambda own: position_of(p, own[0]))
+            inside = [(index, position_of(g, i), position_of(p, j), g.value[i], p.value[j], (0, 0)) for i, j in matched]
+            inside += [(index, position_of(g, i), None, child, None, (0, child.size)) for i, child in only_g]
+            inside += [(index, None, position_of(p, j), None, child, (0, child.size)) for j, child in only_p]
         else:
-            pairs.append(ComparedPair(parent, at_g, at_p, g, p, MISMATCH, max(g.size, p.size)))
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, MISMATCH, length_of_mismatch(g, p)))
         if inside is not None:
             pairs.append(ComparedPair(parent, at_g, at_p, g, p, None))
             stack += reversed(inside)
     return pairs
 
 
-# The length of some pairs, how many count fully, and distance and length of each text that counts in part.
+def position_of(node: Node, index: int) -> int:
+    """Return where a child stood in the list as passed."""
+    return node.positions[index] if node.positions else index
+
+
+# The length of some pairs, that of those that count fully, and the credit of each that counts in part: a fraction.
 Credit = tuple[int, int, list[tuple[int, int]]]
 
 
 def count_credit(pairs: list[ComparedPair]) -> Credit:
     """Sum up compared pairs."""
     counted = [pair for pair in pairs if pair.why == "" and pair.length]
-    partial = [(pair.distance, pair.longest) for pair in counted if pair.distance]
-    return sum([pair.length for pair in pairs]), len(counted) - len(partial), partial
+    partial = [((pair.longest - pair.distance) * pair.length, pair.longest) for pair in counted if pair.distance]
+    full = sum([pair.length for pair in counted if not pair.distance])
+    return sum([pair.length for pair in pairs]), full, partial
 
 
 def exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> float:
@@ -94,7 +112,8 @@ def exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> f
     if not length:
         return 1.0
     if length == len(partial) == 1:
-        return 1 - partial[0][0] / partial[0][1]  # as anls_score has it, to the last bit
+        kept, longest = partial[0]
+        return 1 - (longest - kept) / longest  # as anls_score has it, to the last bit
     denominator = math.lcm(*[longest for _, longest in partial])
-    kept = sum([(longest - distance) * (denominator // longest) for distance, longest in partial])
+    kept = sum([credit * (denominator // longest) for credit, longest in partial])
     return (full * denominator + kept) / (denominator * length)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,30 +17,30 @@ from anls_eval.text.measure import BLOCK_ROWS
 from anls_eval.text.prepare import prepare_texts
 from anls_eval.text.similarity import edit_costs, reaches_threshold
 from anls_eval.tree.compare import Comparison
-from anls_eval.tree.credit import ComparedPair, Credit, compared_pairs, count_credit, exact_score
-from anls_eval.tree.nodes import LIKE_ONE_OF, build_tree, plain_value
+from anls_eval.tree.credit import Credit, compared_pairs, count_credit, exact_score
+from anls_eval.tree.nodes import LIKE_ONE_OF, build_tree
 from anls_eval.tree.ratios import Matrix
+from anls_eval.tree.single import compare_trees
 
 SCALARS = frozenset({str, int, float, bool})
 
-_MARKERS = LIKE_ONE_OF | {"$one_of", "$literal"}  # keys of references that mean something, or seem to
+MARKERS = LIKE_ONE_OF | {"$one_of", "$literal"}  # keys of references that mean something, or seem to
 
-_MAX_SIDE = 1_000_000  # values of one side in dicts: more may mean a dict that contains itself
+MAX_SIDE = 1_000_000  # values of one side in dicts: more may mean a dict that contains itself
 
 
-class _Documents:
-    """Pairs of trees whose texts are compared in one batch, which is 6 times as fast for documents of only dicts.
+class Documents:
+    """Pairs of trees whose texts are compared in one batch, which is 6 times as fast for documents of only dicts."""
 
-    Values that are reached through dicts alone have their partner under the same keys and need no search. Lists,
-    alternatives and unusual values are left to `Comparison`.
-    """
+    # Values that are reached through dicts alone have their partner under the same keys and need no search. Lists,
+    # alternatives and unusual values are left to `Comparison`.
 
     def __init__(self, rules: Protocol) -> None:
         self.rules = rules
         self.equal_is_full = rules.prediction_steps == rules.answer_steps and bool(reaches_threshold(0, 1, rules))
         self.lengths: list[int] = []
         self.full: list[int] = []
-        self.partial: list[tuple[int, int, int]] = []  # document, distance and length of texts compared by `Comparison`
+        self.partial: list[tuple[int, int, int]] = []  # document and credit, a fraction, of what `Comparison` compared
         self.predictions: list[str] = []  # texts to compare in the batch
         self.references: list[str] = []
         self.ends: list[int] = []  # where the texts of each document end
@@ -60,11 +59,11 @@ class _Documents:
         dicts = [(reference, prediction)]
         for g, p in dicts:
             values += max(len(g), len(p))
-            if values > _MAX_SIDE:
+            if values > MAX_SIDE:
                 del self.predictions[start:], self.references[start:]
                 self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
                 return
-            if not (set(map(type, g)) | set(map(type, p)) <= {str} and _MARKERS.isdisjoint(g) and "$one_of" not in p):
+            if not (set(map(type, g)) | set(map(type, p)) <= {str} and MARKERS.isdisjoint(g) and "$one_of" not in p):
                 rest.append((g, p))
                 continue
             shared = 0
@@ -124,26 +123,29 @@ class _Documents:
         """Compute the scores of all documents."""
         ends = np.array([0, *self.ends], np.int64)
         owners = np.repeat(np.arange(len(self.ends)), ends[1:] - ends[:-1])
-        distances, longest = self.compared()
+        distances, longest = compare_texts_in_blocks(self.predictions, self.references, self.rules)
         kept = reaches_threshold(distances, longest, self.rules)
         full = np.array(self.full, np.int64) + np.bincount(owners[kept & (distances == 0)], minlength=len(self.ends))
         kept &= distances > 0
-        texts = np.stack([owners, distances, longest], axis=1)[kept]
+        texts = np.stack([owners, longest - distances, longest], axis=1)[kept]
         partial = np.concatenate([texts, np.array(self.partial, np.int64).reshape(-1, 3)])
-        return _exact_scores(np.array(self.lengths, np.int64), full, partial[np.argsort(partial[:, 0], kind="stable")])
+        return exact_scores(np.array(self.lengths, np.int64), full, partial[np.argsort(partial[:, 0], kind="stable")])
 
-    def compared(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Compute distances and lengths of all collected texts, a block at a time."""
-        found = [np.zeros((2, 0), np.int64)]
-        weights = {"weights": edit_costs(self.rules)}
-        for start in range(0, len(self.predictions), BLOCK_ROWS):
-            block = slice(start, start + BLOCK_ROWS)
-            left, left_sizes = _normalised(self.predictions[block], self.rules.prediction_steps)
-            right, right_sizes = _normalised(self.references[block], self.rules.answer_steps)
-            distances = cpdist(left, right, scorer=Levenshtein.distance, scorer_kwargs=weights, dtype=np.int64)
-            found.append(np.stack([distances, np.maximum(np.maximum(left_sizes, right_sizes), 1)]))
-        distances, longest = np.concatenate(found, axis=1)
-        return distances, longest
+
+def compare_texts_in_blocks(
+    predictions: list[str], references: list[str], rules: Protocol
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Compute distances and lengths of pairs of texts, a block at a time."""
+    found = [np.zeros((2, 0), np.int64)]
+    weights = {"weights": edit_costs(rules)}
+    for start in range(0, len(predictions), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        left, left_sizes = _normalised(predictions[block], rules.prediction_steps)
+        right, right_sizes = _normalised(references[block], rules.answer_steps)
+        distances = cpdist(left, right, scorer=Levenshtein.distance, scorer_kwargs=weights, dtype=np.int64)
+        found.append(np.stack([distances, np.maximum(np.maximum(left_sizes, right_sizes), 1)]))
+    distances, longest = np.concatenate(found, axis=1)
+    return distances, longest
 
 
 def _normalised(texts: list[str], steps: tuple[str, ...]) -> tuple[Any, npt.NDArray[np.int64]]:
@@ -156,9 +158,9 @@ def _normalised(texts: list[str], steps: tuple[str, ...]) -> tuple[Any, npt.NDAr
     return as_objects(prepared.compared), prepared.sizes
 
 
-def _exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:
+def exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:
     """Compute `exact_score` of many documents; rows of `partial` begin with their document's index, in order."""
-    owners, distances, longest = partial.T
+    owners, kept_parts, longest = partial.T
     products, denominators = np.ones(len(lengths)), np.ones(len(lengths), np.int64)
     with np.errstate(over="ignore"):  # such documents are summed in integers of any size
         np.multiply.at(products, owners, longest)
@@ -166,59 +168,11 @@ def _exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:
     exact = products * lengths < 2**53  # float64 holds these exactly and rounds the quotient once, as Python does
     denominators[~exact] = 1
     kept = full * denominators
-    np.add.at(kept, owners, (longest - distances) * (denominators[owners] // longest))
+    np.add.at(kept, owners, kept_parts * (denominators[owners] // longest))
     scores = np.where(lengths, kept / np.maximum(lengths * denominators, 1), 1.0)
     one = lengths[owners] == 1
-    scores[owners[one]] = 1 - distances[one] / longest[one]
+    scores[owners[one]] = 1 - (longest[one] - kept_parts[one]) / longest[one]
     for row in np.flatnonzero(~exact).tolist():
         start, end = np.searchsorted(owners, [row, row + 1])
         scores[row] = exact_score(int(lengths[row]), int(full[row]), partial[start:end, 1:].tolist())
     return scores
-
-
-def score_trees(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> tuple[Floats, list[int]]:
-    """Score many pairs of trees, and return the rows of those with more than scalars in dicts, too."""
-    documents = _Documents(rules)
-    for row, pair in enumerate(zip(predictions, references, strict=True)):
-        try:
-            documents.add(*pair)
-        except (TypeError, ValueError):
-            try:
-                compare_trees(*pair, rules)  # raises the error with the path from the root
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"row {row}: {error}") from None
-            raise
-    return documents.scores(), sorted(documents.searched_rows)
-
-
-def is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool:
-    """Return whether a reference is a list of texts beside a text: the released code's mode for ST-VQA data."""
-    return (
-        rules.tree == "released"
-        and isinstance(reference, list)
-        and bool(reference)
-        and all(map(_is_text, (prediction, *reference)))
-    )
-
-
-def _is_text(value: Any) -> bool:
-    """Return whether a value is written as text in JSON, such as a Decimal."""
-    try:
-        return isinstance(plain_value(value), str)
-    except TypeError:  # not part of a tree: refused elsewhere, with its path
-        return False
-
-
-def compare_trees(prediction: Any, reference: Any, rules: Protocol, explained: bool = False) -> list[ComparedPair]:
-    """Compare two trees and return the pairs that make up the score."""
-    identities: dict[Any, int] | None = {} if explained else None
-    options = is_list_of_options(prediction, reference, rules)
-    g = build_tree(tuple(reference) if options else reference, "reference", rules, identities)
-    g.source = reference
-    p = build_tree(prediction, "prediction", rules, identities)
-    return compared_pairs(Comparison(rules, prefer_equal=explained), g, p)
-
-
-def score_tree(prediction: Any, reference: Any, rules: Protocol) -> float:
-    """Score one pair of trees."""
-    return exact_score(*count_credit(compare_trees(prediction, reference, rules)))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from anls_eval.tree.ratios import NOISE, TIE, Matrix, best_of_each, ratio_of, ratios_of
+from anls_eval.tree.ratios import NOISE, TIE, Matrix, Value, best_of_each, ratio_of, ratios_of
 
 _FEW_WAYS = 24  # up to this many, trying each way to match two lists is faster than an assignment
 
@@ -30,22 +30,27 @@ def ways_to_match(rows: int, columns: int) -> Sequence[tuple[tuple[int, int], ..
 
 
 def match_lists(
-    s: Matrix, lengths: Matrix, rows: Matrix, columns: Matrix, equal: Matrix | None = None, rest: int = 0
+    s: Matrix,
+    lengths: Matrix,
+    rows: Matrix,
+    columns: Matrix,
+    equal: Matrix | None = None,
+    rest: Value = (0, 0),
+    unit: int = 1,
 ) -> list[tuple[int, int]]:
-    """Match rows and columns by the canonical rule; return the pairs of indexes in the order of the rows.
-
-    `s` and `lengths` hold the values of all pairs. `rows` and `columns` hold the sizes that unmatched ones add to the
-    length, and `rest` is what else adds to it in any case. Pairs that are `equal` are preferred among matchings that
-    tie in all else.
-    """
+    """Match rows and columns by the canonical rule; return the pairs of indexes in the order of the rows."""
+    # `s` and `lengths` hold the values of all pairs. `rows` and `columns` hold the sizes that unmatched ones add to the
+    # length, and `rest` is what else adds to it in any case. Pairs that are `equal` are preferred among matchings that
+    # tie in all else.
     uniform = len({*rows.tolist(), *columns.tolist()}) == 1 and lengths.min() == lengths.max()
     if uniform and equal is None:  # all matchings have one length, so the greatest s is the greatest sum of ratios
         return list(zip(*(side.tolist() for side in assign(s)), strict=True))
     ratios = ratios_of(s, lengths)
     if 1 in s.shape:
-        all_lengths = lengths - np.add.outer(rows, columns) + rows.sum() + columns.sum() + rest
+        all_lengths = lengths - np.add.outer(rows, columns) + rows.sum() + columns.sum() + rest[1]
         allowed = ratios.ravel() >= ratios.max() - TIE
-        best = int(best_of_each(s.ravel(), all_lengths.ravel(), allowed, None if equal is None else equal.ravel()))
+        preferred = None if equal is None else equal.ravel()
+        best = int(best_of_each(s.ravel(), all_lengths.ravel(), allowed, preferred, unit))
         return [divmod(best, s.shape[1])]
 
     # A square, in which unmatched rows or columns are paired with nothing.
@@ -54,9 +59,10 @@ def match_lists(
         i, j = _needed_lines(s, lengths, rows, columns, equal)
         if len(i) < len(rows) or len(j) < len(columns):
             cells = np.ix_(i, j)
-            rest += int(rows.sum() - rows[i].sum() + columns.sum() - columns[j].sum())
+            dropped = int(rows.sum() - rows[i].sum() + columns.sum() - columns[j].sum())
             kept_equal = None if equal is None else equal[cells]
-            matched = match_lists(s[cells], lengths[cells], rows[i], columns[j], kept_equal, rest)
+            new_rest = rest[0], rest[1] + dropped
+            matched = match_lists(s[cells], lengths[cells], rows[i], columns[j], kept_equal, new_rest, unit)
             return [(i[a], j[b]) for a, b in matched]
     if n * n > MAX_PAIRS:
         raise ValueError(
@@ -71,27 +77,81 @@ def match_lists(
     inside = np.s_[: len(rows), : len(columns)]
     square_s[inside], square_ratios[inside], square_lengths[inside] = s, ratios, lengths
 
-    allowed = np.ones((n, n), dtype=bool)
-    order = _assign(square_ratios, allowed)
-    allowed = _optimal(square_ratios, order, allowed, NOISE if uniform else TIE)
-    if not uniform and np.count_nonzero(allowed) > n:
-        # Dinkelbach's iteration for the maximum of s / l: maximise s - ratio * l until the ratio stops growing.
-        all_rows = np.arange(n)
-        ratio, grown = -1.0, _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], rest)
-        while grown > ratio + 1e-12:
-            ratio = grown
-            objective = square_s - ratio * square_lengths
-            order = _assign(objective, allowed)
-            grown = _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], rest)
-        allowed = _optimal(objective, order, allowed, TIE)
-        objective = square_s if ratio > 0 else -square_lengths.astype(np.float64)
-        order = _assign(objective, allowed)
-        allowed = _optimal(objective, order, allowed, NOISE)
+    preferred = None
     if equal is not None:
         preferred = np.zeros((n, n))
         preferred[inside] = equal
-        order = _assign(preferred, allowed)
+    square = square_s, square_ratios, square_lengths
+    order = _best_order(*square, np.ones((n, n), dtype=bool), preferred, rest, uniform, unit)
     return [(i, j) for i, j in enumerate(order.tolist()) if i < len(rows) and j < len(columns)]
+
+
+def match_allowed(
+    s: Matrix, lengths: Matrix, rows: Matrix, columns: Matrix, allowed: Matrix, equal: Matrix | None, unit: int
+) -> list[tuple[int, int]]:
+    """Match rows and columns of which only some pairs are allowed, by the canonical rule over all partial matchings."""
+    ratios = ratios_of(s, lengths)
+    # Two that only have each other, and gain by it, belong together.
+    alone = allowed & (allowed.sum(axis=1) == 1)[:, None] & (allowed.sum(axis=0) == 1) & (ratios > 0)
+    fixed: list[tuple[int, int]] = [(int(i), int(j)) for i, j in np.argwhere(alone)]
+    open_pairs = allowed & ~alone
+    i, j = np.flatnonzero(open_pairs.any(axis=1)), np.flatnonzero(open_pairs.any(axis=0))
+    if not len(i):
+        return fixed
+    left_out = int(rows.sum() - rows[i].sum() + columns.sum() - columns[j].sum())
+    rest = float(s[alone].sum()), left_out + int((lengths - np.add.outer(rows, columns))[alone].sum())
+
+    # A square in which each row and each column also has a partner of its own that stands for none.
+    n = len(i) + len(j)
+    if n * n > MAX_PAIRS:
+        raise ValueError(
+            f"{len(i):,} and {len(j):,} elements without a key of their own need a table of more than {MAX_PAIRS:,} "
+            "cells, which is the limit: score parts of them"
+        )
+    square_s, square_ratios, preferred = np.zeros((3, n, n))
+    square_lengths = np.zeros((n, n), dtype=np.int64)
+    may = np.zeros((n, n), dtype=bool)
+    cells, inside = np.ix_(i, j), np.s_[: len(i), : len(j)]
+    square_s[inside], square_ratios[inside], square_lengths[inside] = s[cells], ratios[cells], lengths[cells]
+    may[inside], may[len(i) :, len(j) :] = open_pairs[cells], True
+    own_rows, own_columns = np.arange(len(i)), np.arange(len(j))
+    square_lengths[own_rows, len(j) + own_rows], may[own_rows, len(j) + own_rows] = rows[i], True
+    square_lengths[len(i) + own_columns, own_columns], may[len(i) + own_columns, own_columns] = columns[j], True
+    if equal is not None:
+        preferred[inside] = equal[cells]
+    order = _best_order(square_s, square_ratios, square_lengths, may, preferred, rest, False, unit)
+    matched = [(int(i[a]), int(j[b])) for a, b in enumerate(order.tolist()) if a < len(i) and b < len(j)]
+    return sorted(fixed + matched)
+
+
+def _best_order(
+    s: Matrix,
+    ratios: Matrix,
+    lengths: Matrix,
+    allowed: Matrix,
+    preferred: Matrix | None,
+    rest: Value,
+    uniform: bool,
+    unit: int,
+) -> npt.NDArray[np.int64]:
+    """Return the column of each row of a square, by the canonical rule."""
+    n = len(s)
+    order = _assign(ratios, allowed)
+    allowed = _optimal(ratios, order, allowed, NOISE if uniform else TIE)
+    if not uniform and np.count_nonzero(allowed) > n:
+        # Dinkelbach's iteration for the maximum of s / l: maximise s - ratio * l until the ratio stops growing.
+        all_rows = np.arange(n)
+        ratio, grown = -1.0, _total_ratio(s[all_rows, order], lengths[all_rows, order], rest)
+        while grown > ratio + 1e-12:
+            ratio = grown
+            objective = s - ratio * lengths
+            order = _assign(objective, allowed)
+            grown = _total_ratio(s[all_rows, order], lengths[all_rows, order], rest)
+        allowed = _optimal(objective, order, allowed, TIE * unit, unit)
+        objective = s if ratio > 0 else -lengths.astype(np.float64)
+        order = _assign(objective, allowed)
+        allowed = _optimal(objective, order, allowed, NOISE * unit, unit)
+    return order if preferred is None else _assign(preferred, allowed)
 
 
 def _needed_lines(
@@ -111,8 +171,8 @@ def _needed_lines(
     return kept[0], kept[1]
 
 
-def _total_ratio(s: Matrix, lengths: Matrix, rest: int) -> float:
-    return ratio_of((math.fsum(s.tolist()), int(lengths.sum()) + rest))
+def _total_ratio(s: Matrix, lengths: Matrix, rest: Value) -> float:
+    return ratio_of((math.fsum([*s.tolist(), rest[0]]), int(lengths.sum()) + rest[1]))
 
 
 def assign(weights: Matrix) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -128,18 +188,16 @@ def _assign(weights: Matrix, allowed: Matrix) -> npt.NDArray[np.int64]:
     return assign(np.where(allowed, weights, -np.inf))[1]
 
 
-def _optimal(weights: Matrix, order: npt.NDArray[np.int64], allowed: Matrix, tolerance: float) -> Matrix:
-    """Find the pairs of all optimal assignments, given one: those whose reduced cost is 0 within the tolerance.
-
-    The dual prices that make the given assignment tight are the shortest paths in its residual graph, found by the
-    Bellman-Ford iteration, which ends soon if few rows compete.
-    """
+def _optimal(weights: Matrix, order: npt.NDArray[np.int64], allowed: Matrix, tolerance: float, unit: int = 1) -> Matrix:
+    """Find the pairs of all optimal assignments, given one: those whose reduced cost is 0 within the tolerance."""
+    # The dual prices that make the given assignment tight are the shortest paths in its residual graph, found by the
+    # Bellman-Ford iteration, which ends soon if few rows compete.
     costs = np.where(allowed, -weights, np.inf)[:, order]
     costs -= np.diagonal(costs)[:, None].copy()  # of giving a row the column of another instead of its own
     prices = np.zeros(len(order))
     for _ in range(len(order)):
         lower = np.minimum(prices, (prices[:, None] + costs).min(axis=0))
-        if (prices - lower).max() < NOISE / 10:
+        if (prices - lower).max() < NOISE * unit / 10:
             break
         prices = lower
     tight = np.empty(costs.shape, dtype=bool)

@@ -15,14 +15,18 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from anls_eval.errors import short_repr
+from anls_eval.errors import AnlsError, short_repr
+from anls_eval.fields.comparators import is_blank, unparsed_reference
+from anls_eval.fields.rules import FieldRules
 from anls_eval.inputs.values import describe_value, is_missing_value, number_text
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import normaliser
 from anls_eval.tree.ratios import Value, best_of
 from anls_eval.types import Tree
 
-NONE, LEAF, LIST, DICT, ONE_OF = range(5)
+KINDS_OF_NODES = range(6)
+
+NONE, LEAF, LIST, DICT, ONE_OF, KEPT = KINDS_OF_NODES  # KEPT: a list whose order counts, as a dict of indexes
 
 KINDS: dict[type, int] = {
     types.NoneType: NONE,
@@ -44,16 +48,18 @@ _MAX_VALUES = 10_000_000  # of one tree: no document has more, and lists that sh
 class Node:
     """A node of a tree."""
 
-    __slots__ = ("identity", "kind", "like_none", "missing", "size", "source", "value")
+    __slots__ = ("identity", "kind", "like_none", "missing", "positions", "rule", "size", "source", "value")
 
     def __init__(self, kind: int, value: Any, size: int, missing: Value, like_none: bool, source: Any) -> None:
         self.kind = kind
         self.value = value  # a normalised text, a list of nodes, or a dict of nodes by key
-        self.size = size  # number of leaves: l_t in the paper
+        self.size = size  # number of leaves, or with fields the sum of their weights: l_t in the paper
         self.missing = missing  # its value if the other side does not have the key
         self.like_none = like_none  # whether it matches None as a prediction
         self.source = source  # the object as passed
         self.identity = -1  # the same number for equal objects, if `identities` was passed
+        self.rule: FieldRules | None = None  # how it is compared and weighed, with fields
+        self.positions: list[int] | None = None  # where its children were, if they were put in canonical order
 
 
 def one_of(*alternatives: Tree) -> tuple[Tree, ...]:
@@ -87,17 +93,17 @@ class _Inner(NamedTuple):
     end: int
 
 
-def build_tree(root: Any, side: str, rules: Protocol, identities: dict[Any, int] | None = None) -> Node:
-    """Build the nodes of a tree without recursion: breadth first down to the leaves, then back up.
-
-    With `identities`, a dict shared by both trees, equal objects get the same number.
-    """
+def build_tree(
+    root: Any, side: str, rules: Protocol, identities: dict[Any, int] | None = None, rule: FieldRules | None = None
+) -> Node:
+    """Build the nodes of a tree without recursion; with `identities`, equal objects of both trees get one number."""
     released = rules.tree == "released"
     normalise = normaliser(rules.answer_steps if side == "reference" else rules.prediction_steps)
     objects = [root]
     nodes: list[Any] = []
     inner: dict[int, _Inner] = {}
     seen: set[int] | None = set()
+    places = None if rule is None else [rule]  # of the objects
     for number, given in enumerate(objects):
         if type(given) is str:  # the usual case first, for speed
             nodes.append(Node(LEAF, normalise(given), 1, (0.0, 1), released and not given, given))
@@ -126,15 +132,24 @@ def build_tree(root: Any, side: str, rules: Protocol, identities: dict[Any, int]
                 seen = None
             else:
                 seen.add(id(given))
+        if places is not None:
+            keys, children, below = _with_rules(keys, children, kind, places[number], rules)
+            places += below
         inner[number] = _Inner(kind, keys, len(objects), len(objects) + len(children))
         objects.extend(children)
         nodes.append(None)
         if len(objects) > _MAX_VALUES:
             raise ValueError(f"{side} has more than {_MAX_VALUES:,} values, which is the limit")
+    if places is not None:
+        _apply_to_leaves(nodes, places, inner, side, released)
     for number, (kind, keys, start, end) in reversed(inner.items()):
         nodes[number] = _container(kind, keys, nodes[start:end], objects[number], released)
+        if places is not None:
+            _apply_to_container(nodes[number], places[number], released)
     if identities is not None:
         _identify(nodes, inner, identities)
+        if places is not None:
+            _put_in_order(nodes, inner)
     return cast(Node, nodes[0])
 
 
@@ -158,6 +173,98 @@ def _identify(nodes: list[Node], inner: dict[int, _Inner], identities: dict[Any,
             leaf = plain_value(node.source)
             content = type(leaf), leaf
         node.identity = identities.setdefault((node.kind, content), len(identities))
+
+
+# Nodes with fields.
+
+
+def _with_rules(
+    keys: list[str], children: Sequence[Any], kind: int, rule: FieldRules, rules: Protocol
+) -> tuple[list[str], Sequence[Any], list[FieldRules]]:
+    """Return the keys and children that are not ignored, with their rules."""
+    if kind != DICT:
+        below = rule if kind == ONE_OF else rule.element()
+        children = [] if below.ignore else children
+        return keys, children, [below] * len(children)
+    kept = [(key, child, rule.child(key)) for key, child in zip(keys, children, strict=True)]
+    kept = [(key, child, own) for key, child, own in kept if not own.ignore]
+    if rules.tree == "paper":  # leaves out keys whose value counts as None
+        kept = [(key, child, own) for key, child, own in kept if not (_may_be_none(own) and is_blank(child))]
+    return [key for key, _, _ in kept], [child for _, child, _ in kept], [own for _, _, own in kept]
+
+
+def _may_be_none(rule: FieldRules) -> bool:
+    """Return whether a blank text here counts as None."""
+    return rule.comparator is not None and rule.comparator.blank_is_none
+
+
+def _apply_to_leaves(
+    nodes: list[Any], places: list[FieldRules], inner: dict[int, _Inner], side: str, released: bool
+) -> None:
+    """Weigh and parse the leaves; refuse a reference that does not parse."""
+    for number, node in enumerate(nodes):
+        if node is None:
+            continue
+        rule = node.rule = places[number]
+        comparator = rule.comparator
+        node.size, node.missing = rule.weight, (node.missing[0] * rule.weight, rule.weight)
+        if comparator is None or node.kind == NONE:
+            continue
+        value = plain_value(node.source)
+        if comparator.blank_is_none and is_blank(value):
+            node.like_none = True
+            if side == "reference":
+                node.kind, node.value, node.missing = NONE, None, (float(released) * rule.weight, rule.weight)
+                continue
+        node.value = comparator.parse(value, "reference" if side == "reference" else "prediction")
+        if node.value is None and side == "reference":
+            problem = unparsed_reference(node.source, comparator.name)
+            raise AnlsError(problem, where=f"{side} {_path(inner, number)}")
+
+
+def _apply_to_container(node: Node, rule: FieldRules, released: bool) -> None:
+    """Weigh a container, and index a list whose order counts."""
+    node.rule = rule
+    if node.kind != ONE_OF:
+        node.missing = (0.0, (node.size or rule.weight) if released else node.size)
+    if node.kind == LIST and rule.keep_order:
+        node.kind, node.value = KEPT, dict(enumerate(node.value))
+        for child in node.value.values():
+            child.missing = 0.0, child.size  # as an element without a partner
+
+
+def _put_in_order(nodes: list[Node], inner: dict[int, _Inner]) -> None:
+    """Put elements and alternatives in an order that does not depend on how they were passed."""
+    heights = [0] * len(nodes)
+    levels: dict[int, list[int]] = {}
+    for number in range(len(nodes) - 1, -1, -1):
+        if number in inner:
+            heights[number] = 1 + max(heights[inner[number].start : inner[number].end], default=0)
+        levels.setdefault(heights[number], []).append(number)
+    ranks = [0] * len(nodes)
+    count = 0
+    for _, level in sorted(levels.items()):
+        contents = {number: _canonical(nodes[number], inner.get(number), ranks) for number in level}
+        order = {content: count + rank for rank, content in enumerate(sorted(set(contents.values())))}
+        count += len(order)
+        for number, content in contents.items():
+            ranks[number] = order[content]
+    for number, (_, _, start, end) in inner.items():
+        node = nodes[number]
+        if node.kind in (LIST, ONE_OF):
+            node.positions = sorted(range(end - start), key=ranks[start:end].__getitem__)
+            node.value = [node.value[position] for position in node.positions]
+
+
+def _canonical(node: Node, inside: _Inner | None, ranks: list[int]) -> tuple[Any, ...]:
+    """Return the content of a node, to sort by: a leaf by type and text, a container by the ranks of its children."""
+    if inside is None:
+        leaf = plain_value(node.source)
+        return -1, type(leaf).__name__, str(leaf)
+    children = ranks[inside.start : inside.end]
+    if node.kind == DICT:
+        return node.kind, *sorted(zip(inside.keys, children, strict=True))
+    return node.kind, *(children if node.kind == KEPT else sorted(children))
 
 
 def is_literal_dict(value: Any) -> bool:

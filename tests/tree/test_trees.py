@@ -358,7 +358,7 @@ class TestProperties:
         pairs = [small, (next(large), next(large) | {"0": "totel"}), small]
         expected = [anls_star_score(*pair) for pair in pairs]
         for most in (1, 5, 11, 12, 10**6):
-            set_limit(monkeypatch, "_MAX_SIDE", most)
+            set_limit(monkeypatch, "MAX_SIDE", most)
             assert anls_star_scores(*zip(*pairs, strict=True)).tolist() == expected
 
     def test_a_batch_of_fractions_beyond_float64(self) -> None:

@@ -1,0 +1,231 @@
+"""ANLS* of many documents with fields: the leaves of each field are parsed and compared in one batch."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from anls_eval.arrow import Floats
+from anls_eval.fields.comparators import Comparator, is_blank
+from anls_eval.fields.fields import Fields
+from anls_eval.fields.rules import FieldRules
+from anls_eval.inputs.values import NOT_GIVEN, is_missing_value
+from anls_eval.rules.protocol import Protocol
+from anls_eval.text.similarity import reaches_threshold
+from anls_eval.tree.compare import Comparison
+from anls_eval.tree.credit import Credit, compared_pairs, count_credit, exact_score
+from anls_eval.tree.documents import MARKERS, MAX_SIDE, SCALARS, compare_texts_in_blocks, exact_scores
+from anls_eval.tree.nodes import build_tree
+from anls_eval.tree.ratios import Matrix
+from anls_eval.tree.single import compare_trees, raise_with_path
+
+_MAX_EXACT = 2**31  # of the denominator of a credit in an array: functions return fractions of up to 2**1074
+
+
+class _Column:
+    """The leaves of one field: those whose sides differ, and those that are the same."""
+
+    __slots__ = ("equal", "equal_rows", "predictions", "references", "rows")
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []  # the documents
+        self.references: list[Any] = []
+        self.predictions: list[Any] = []
+        self.equal_rows: list[int] = []
+        self.equal: list[Any] = []
+
+
+class FieldDocuments:
+    """Pairs of trees, whose leaves under dicts are compared in one batch for each field."""
+
+    def __init__(
+        self, predictions: Sequence[Any], references: Sequence[Any], rules: Protocol, fields: Fields, root: FieldRules
+    ) -> None:
+        self.predictions, self.references = predictions, references
+        self.rules, self.fields, self.root = rules, fields, root
+        self.equal_is_full = rules.prediction_steps == rules.answer_steps and bool(reaches_threshold(0, 1, rules))
+        self.lengths: list[int] = []
+        self.full: list[int] = []
+        self.partial: list[tuple[int, int, int]] = []  # document and credit, a fraction
+        self.fractions: dict[int, list[tuple[int, int]]] = collections.defaultdict(list)  # parts beyond 64 bits
+        self.searched_rows: set[int] = set()  # documents with more than scalars in dicts
+        self.columns: dict[FieldRules, _Column] = collections.defaultdict(_Column)
+
+    def add(self, prediction: Any, reference: Any) -> None:
+        """Add the next document; the paths in errors begin at the part that is wrong."""
+        row = len(self.lengths)
+        if type(prediction) is not dict or type(reference) is not dict or self.root.ignore:
+            self.searched_rows.add(row)
+            self.close(*count_credit(compare_trees(prediction, reference, self.rules, fields=self.fields)))
+            return
+        columns = self.columns
+        length = full = values = 0
+        rest: list[tuple[Any, Any, FieldRules]] = []
+        dicts = [(reference, prediction, self.root)]
+        for g, p, rule in dicts:
+            values += max(len(g), len(p))
+            if values > MAX_SIDE:
+                self.drop(row)
+                self.close(*count_credit(compare_trees(prediction, reference, self.rules, fields=self.fields)))
+                return
+            if not (set(map(type, g)) | set(map(type, p)) <= {str} and MARKERS.isdisjoint(g) and "$one_of" not in p):
+                rest.append((g, p, rule))
+                continue
+            keys, other_keys = rule.keys, rule.other_keys
+            shared = 0
+            for key, child in g.items():
+                own, other = keys.get(key, other_keys), p.get(key, NOT_GIVEN)
+                shared += other is not NOT_GIVEN
+                if own.ignore:
+                    continue
+                if type(child) in SCALARS and type(other) in SCALARS and child == child and other == other:
+                    length += own.weight
+                    is_equal = child == other and type(child) is type(other) is str
+                    if is_equal and self.equal_is_full and own.comparator is None:
+                        full += own.weight
+                        continue
+                    column = columns[own]
+                    if is_equal:
+                        column.equal_rows.append(row)
+                        column.equal.append(child)
+                    else:
+                        column.rows.append(row)
+                        column.references.append(child)
+                        column.predictions.append(other)
+                elif type(child) is type(other) is dict:
+                    dicts.append((child, other, own))
+                else:
+                    rest.append((child, other, own))
+            if shared < len(p):
+                only_p = [(NOT_GIVEN, child, keys.get(key, other_keys)) for key, child in p.items() if key not in g]
+                rest += [own for own in only_p if not own[2].ignore]
+        partial: list[tuple[int, int]] = []
+        for g, p, rule in rest:
+            rest_length, rest_full, rest_partial = self.other(g, p, rule)
+            length, full = length + rest_length, full + rest_full
+            partial += rest_partial
+        self.close(length, full, partial)
+
+    def drop(self, row: int) -> None:
+        """Take the leaves of a document out of the batch."""
+        for column in self.columns.values():
+            while column.rows and column.rows[-1] == row:
+                del column.rows[-1], column.references[-1], column.predictions[-1]
+            while column.equal_rows and column.equal_rows[-1] == row:
+                del column.equal_rows[-1], column.equal[-1]
+
+    def other(self, g: Any, p: Any, rule: FieldRules) -> Credit:
+        """Compute the credit of a part that is not two leaves."""
+        if type(g) in (dict, list, tuple) or type(p) in (dict, list):
+            self.searched_rows.add(len(self.lengths))
+        if self.rules.tree == "paper":
+            typed = rule.comparator is not None and rule.comparator.blank_is_none
+            are_none = [own is None or is_missing_value(own) or (typed and is_blank(own)) for own in (g, p)]
+            g, p = (NOT_GIVEN if is_none else own for own, is_none in zip((g, p), are_none, strict=True))
+        if g is p is NOT_GIVEN:
+            return 0, 0, []
+        if g is p is None:
+            return rule.weight, rule.weight, []
+        if g is NOT_GIVEN:
+            return build_tree(p, "prediction", self.rules, rule=rule).missing[1], 0, []
+        node = build_tree(g, "reference", self.rules, rule=rule)
+        if p is NOT_GIVEN:
+            return node.missing[1], int(node.missing[0]), []
+        comparison = Comparison(self.rules, prefer_equal=False, unit=self.fields.unit)
+        return count_credit(compared_pairs(comparison, node, build_tree(p, "prediction", self.rules, rule=rule)))
+
+    def close(self, length: int, full: int, partial: list[tuple[int, int]]) -> None:
+        """Complete a document, except for the leaves in the batch."""
+        row = len(self.lengths)
+        for credit in partial:
+            if credit[1] < _MAX_EXACT:
+                self.partial.append((row, *credit))
+            else:
+                self.fractions[row].append(credit)
+        self.lengths.append(length)
+        self.full.append(full)
+
+    def scores(self) -> Floats:
+        """Compute the scores of all documents."""
+        lengths, full = np.array(self.lengths, np.int64), np.array(self.full, np.int64)
+        texts: list[tuple[FieldRules, _Column]] = []
+        for rule, column in self.columns.items():
+            comparator = rule.comparator
+            if comparator is None or not comparator.equal_is_right:
+                column.rows += column.equal_rows
+                column.references += column.equal
+                column.predictions += column.equal
+            else:
+                self.add_equal(rule, comparator, column, lengths, full)
+            if comparator is None:
+                texts.append((rule, column))
+            else:
+                self.add_compared(rule, comparator, column, lengths, full)
+        parts = np.array(self.partial, np.int64).reshape(-1, 3)
+        if texts:
+            parts = np.concatenate([parts, self.add_texts(texts, full)])
+        parts = parts[np.argsort(parts[:, 0], kind="stable")]
+        scores = exact_scores(lengths, full, parts)
+        for row, fractions in self.fractions.items():
+            start, end = np.searchsorted(parts[:, 0], [row, row + 1])
+            own_parts = [(kept, longest) for kept, longest in parts[start:end, 1:].tolist()]
+            scores[row] = exact_score(int(lengths[row]), int(full[row]), own_parts + fractions)
+        return scores
+
+    def add_texts(self, columns: list[tuple[FieldRules, _Column]], full: Matrix) -> Matrix:
+        """Compare texts by the protocol; add those that are right, and return the documents and credits of others."""
+        owners = np.array([row for _, column in columns for row in column.rows], np.int64)
+        weights = np.repeat([rule.weight for rule, _ in columns], [len(column.rows) for _, column in columns])
+        predictions = [str(own) for _, column in columns for own in column.predictions]
+        references = [str(own) for _, column in columns for own in column.references]
+        distances, longest = compare_texts_in_blocks(predictions, references, self.rules)
+        kept = reaches_threshold(distances, longest, self.rules)
+        right = kept & (distances == 0)
+        np.add.at(full, owners[right], weights[right])
+        kept &= distances > 0
+        return np.array([owners, (longest - distances) * weights, longest])[:, kept].T
+
+    def add_equal(
+        self, rule: FieldRules, comparator: Comparator, column: _Column, lengths: Matrix, full: Matrix
+    ) -> None:
+        """Add leaves whose sides are the same; the reference must parse all the same."""
+        np.add.at(full, column.equal_rows, rule.weight)
+        for index in comparator.unparsed(column.equal):
+            row, leaf = column.equal_rows[index], column.equal[index]
+            full[row] -= rule.weight
+            self.add_unparsed(rule, row, leaf, leaf, lengths, full)
+
+    def add_compared(
+        self, rule: FieldRules, comparator: Comparator, column: _Column, lengths: Matrix, full: Matrix
+    ) -> None:
+        """Parse and compare leaves, and add their credits."""
+        rows, predictions = column.rows, column.predictions
+        parsed = comparator.parse_all(column.references, "reference")
+        if None in parsed:
+            are_parsed = [value is not None for value in parsed]
+            for index, is_parsed in enumerate(are_parsed):
+                if not is_parsed:
+                    self.add_unparsed(rule, rows[index], column.references[index], predictions[index], lengths, full)
+            rows, predictions, parsed = (
+                list(itertools.compress(own, are_parsed)) for own in (rows, predictions, parsed)
+            )
+        similarities = comparator.vector(parsed, comparator.parse_all(predictions, "prediction"))
+        np.add.at(full, np.array(rows, np.int64)[similarities == 1], rule.weight)
+        for index in np.flatnonzero((similarities > 0) & (similarities < 1)).tolist():
+            kept, longest = float(similarities[index]).as_integer_ratio()
+            self.fractions[rows[index]].append((kept * rule.weight, longest))
+
+    def add_unparsed(
+        self, rule: FieldRules, row: int, reference: Any, prediction: Any, lengths: Matrix, full: Matrix
+    ) -> None:
+        """Add a leaf whose reference is blank, which counts as None; refuse any other that does not parse."""
+        if not (rule.comparator and rule.comparator.blank_is_none and is_blank(reference)):
+            raise_with_path(row, self.predictions[row], self.references[row], self.rules, self.fields)
+        if is_blank(prediction) and self.rules.tree == "paper":
+            lengths[row] -= rule.weight
+        elif is_blank(prediction):
+            full[row] += rule.weight
