@@ -4559,6 +4559,13 @@ def compared_pairs(comparison: Comparison, reference: Node, prediction: Node) ->
     return pairs
 
 
+def pair_with_none(g: Node | None, p: Node | None) -> ComparedPair:
+    """Return the pair of a dict's value with a key that the other dict does not have."""
+    s, length = g.missing if g else (0.0, p.missing[1] if p else 0)
+    why = "" if s else MISSING_PART if g else INVENTED
+    return ComparedPair(-1, None, None, g, p, why, length)
+
+
 def position_of(node: Node, index: int) -> int:
     """Return where a child stood in the list as passed."""
     return node.positions[index] if node.positions else index
@@ -4622,6 +4629,13 @@ def compare_trees(
 ) -> list[ComparedPair]:
     """Compare two trees and return the pairs that make up the score."""
     root = field_rules(fields, rules)
+    return compare_with_rules(prediction, reference, rules, root, fields.unit if fields and root else 1, explained)
+
+
+def compare_with_rules(
+    prediction: Any, reference: Any, rules: Protocol, root: FieldRules | None, unit: int, explained: bool
+) -> list[ComparedPair]:
+    """Compare two trees, given the rules of fields at the root."""
     if root and root.ignore:
         prediction, reference = {}, {}
     identities: dict[Any, int] | None = {} if explained else None
@@ -4629,7 +4643,6 @@ def compare_trees(
     g = build_tree(tuple(reference) if options else reference, "reference", rules, identities, root)
     g.source = reference
     p = build_tree(prediction, "prediction", rules, identities, root)
-    unit = fields.unit if fields and root else 1
     return compared_pairs(Comparison(rules, prefer_equal=explained, unit=unit), g, p)
 
 
@@ -4817,7 +4830,7 @@ def exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:
 _MAX_EXACT = 2**31  # of the denominator of a credit in an array: functions return fractions of up to 2**1074
 
 
-class _Column:
+class Column:
     """The leaves of one field: those whose sides differ, and those that are the same."""
 
     __slots__ = ("equal", "equal_rows", "predictions", "references", "rows")
@@ -4844,14 +4857,14 @@ class FieldDocuments:
         self.partial: list[tuple[int, int, int]] = []  # document and credit, a fraction
         self.fractions: dict[int, list[tuple[int, int]]] = collections.defaultdict(list)  # parts beyond 64 bits
         self.searched_rows: set[int] = set()  # documents with more than scalars in dicts
-        self.columns: dict[FieldRules, _Column] = collections.defaultdict(_Column)
+        self.columns: dict[FieldRules, Column] = collections.defaultdict(Column)
 
     def add(self, prediction: Any, reference: Any) -> None:
         """Add the next document; the paths in errors begin at the part that is wrong."""
         row = len(self.lengths)
         if type(prediction) is not dict or type(reference) is not dict or self.root.ignore:
             self.searched_rows.add(row)
-            self.close(*count_credit(compare_trees(prediction, reference, self.rules, fields=self.fields)))
+            self.close(*count_credit(self.whole(prediction, reference)))
             return
         columns = self.columns
         length = full = values = 0
@@ -4861,15 +4874,17 @@ class FieldDocuments:
             values += max(len(g), len(p))
             if values > MAX_SIDE:
                 self.drop(row)
-                self.close(*count_credit(compare_trees(prediction, reference, self.rules, fields=self.fields)))
+                self.close(*count_credit(self.whole(prediction, reference)))
                 return
+            if not (g or p):
+                rest.append((g, p, rule))
+                continue
             if not (set(map(type, g)) | set(map(type, p)) <= {str} and MARKERS.isdisjoint(g) and "$one_of" not in p):
                 rest.append((g, p, rule))
                 continue
-            keys, other_keys = rule.keys, rule.other_keys
             shared = 0
             for key, child in g.items():
-                own, other = keys.get(key, other_keys), p.get(key, NOT_GIVEN)
+                own, other = rule.child(key), p.get(key, NOT_GIVEN)
                 shared += other is not NOT_GIVEN
                 if own.ignore:
                     continue
@@ -4892,7 +4907,7 @@ class FieldDocuments:
                 else:
                     rest.append((child, other, own))
             if shared < len(p):
-                only_p = [(NOT_GIVEN, child, keys.get(key, other_keys)) for key, child in p.items() if key not in g]
+                only_p = [(NOT_GIVEN, child, rule.child(key)) for key, child in p.items() if key not in g]
                 rest += [own for own in only_p if not own[2].ignore]
         partial: list[tuple[int, int]] = []
         for g, p, rule in rest:
@@ -4921,13 +4936,19 @@ class FieldDocuments:
             return 0, 0, []
         if g is p is None:
             return rule.weight, rule.weight, []
-        if g is NOT_GIVEN:
-            return build_tree(p, "prediction", self.rules, rule=rule).missing[1], 0, []
-        node = build_tree(g, "reference", self.rules, rule=rule)
-        if p is NOT_GIVEN:
-            return node.missing[1], int(node.missing[0]), []
-        comparison = Comparison(self.rules, prefer_equal=False, unit=self.fields.unit)
-        return count_credit(compared_pairs(comparison, node, build_tree(p, "prediction", self.rules, rule=rule)))
+        return count_credit(self.pairs(g, p, rule))
+
+    def whole(self, prediction: Any, reference: Any) -> list[ComparedPair]:
+        """Compare whole documents."""
+        return compare_trees(prediction, reference, self.rules, fields=self.fields)
+
+    def pairs(self, g: Any, p: Any, rule: FieldRules) -> list[ComparedPair]:
+        """Compare a part with lists, alternatives or unusual values, or without a counterpart."""
+        node = None if g is NOT_GIVEN else build_tree(g, "reference", self.rules, rule=rule)
+        other = None if p is NOT_GIVEN else build_tree(p, "prediction", self.rules, rule=rule)
+        if node and other:
+            return compared_pairs(Comparison(self.rules, prefer_equal=False, unit=self.fields.unit), node, other)
+        return [pair_with_none(node, other)]
 
     def close(self, length: int, full: int, partial: list[tuple[int, int]]) -> None:
         """Complete a document, except for the leaves in the batch."""
@@ -4943,7 +4964,7 @@ class FieldDocuments:
     def scores(self) -> Floats:
         """Compute the scores of all documents."""
         lengths, full = np.array(self.lengths, np.int64), np.array(self.full, np.int64)
-        texts: list[tuple[FieldRules, _Column]] = []
+        texts: list[tuple[FieldRules, Column]] = []
         for rule, column in self.columns.items():
             comparator = rule.comparator
             if comparator is None or not comparator.equal_is_right:
@@ -4967,7 +4988,7 @@ class FieldDocuments:
             scores[row] = exact_score(int(lengths[row]), int(full[row]), own_parts + fractions)
         return scores
 
-    def add_texts(self, columns: list[tuple[FieldRules, _Column]], full: Matrix) -> Matrix:
+    def add_texts(self, columns: list[tuple[FieldRules, Column]], full: Matrix) -> Matrix:
         """Compare texts by the protocol; add those that are right, and return the documents and credits of others."""
         owners = np.array([row for _, column in columns for row in column.rows], np.int64)
         weights = np.repeat([rule.weight for rule, _ in columns], [len(column.rows) for _, column in columns])
@@ -4981,7 +5002,7 @@ class FieldDocuments:
         return np.array([owners, (longest - distances) * weights, longest])[:, kept].T
 
     def add_equal(
-        self, rule: FieldRules, comparator: Comparator, column: _Column, lengths: Matrix, full: Matrix
+        self, rule: FieldRules, comparator: Comparator, column: Column, lengths: Matrix, full: Matrix
     ) -> None:
         """Add leaves whose sides are the same; the reference must parse all the same."""
         np.add.at(full, column.equal_rows, rule.weight)
@@ -4991,7 +5012,7 @@ class FieldDocuments:
             self.add_unparsed(rule, row, leaf, leaf, lengths, full)
 
     def add_compared(
-        self, rule: FieldRules, comparator: Comparator, column: _Column, lengths: Matrix, full: Matrix
+        self, rule: FieldRules, comparator: Comparator, column: Column, lengths: Matrix, full: Matrix
     ) -> None:
         """Parse and compare leaves, and add their credits."""
         rows, predictions = column.rows, column.predictions
@@ -5035,13 +5056,24 @@ def score_trees(
     documents: Documents | FieldDocuments = Documents(rules)
     if fields is not None and root is not None:
         documents = FieldDocuments(predictions, references, rules, fields, root)
+    add_documents(documents, predictions, references, rules, fields)
+    return documents.scores(), sorted(documents.searched_rows)
+
+
+def add_documents(
+    documents: Documents | FieldDocuments,
+    predictions: Sequence[Any],
+    references: Sequence[Any],
+    rules: Protocol,
+    fields: Fields | None,
+) -> None:
+    """Add pairs of trees to a batch; an error names the row and the path from the root."""
     for row, pair in enumerate(zip(predictions, references, strict=True)):
         try:
             documents.add(*pair)
         except (TypeError, ValueError):
             raise_with_path(row, *pair, rules, fields)
             raise
-    return documents.scores(), sorted(documents.searched_rows)
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -5170,7 +5202,7 @@ class Match:
             ``different`` by the comparator of its field, or ``scores 0 by rule``. Empty if it counts.
         weight: Its contribution to the length.
         credit: Its contribution to the sum of similarities.
-        comparison: With fields, how it was compared; None without.
+        compared_as: With fields, how it was compared; None without.
     """
 
     reference_path: str | None
@@ -5183,13 +5215,13 @@ class Match:
     reason: str
     weight: int | float
     credit: float
-    comparison: FieldComparison | None = None
+    compared_as: FieldComparison | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the match as plain JSON values; with fields, with how it was compared."""
         row = dataclasses.asdict(self)
-        if self.comparison is None:
-            del row["comparison"]
+        if self.compared_as is None:
+            del row["compared_as"]
         return row
 
 
@@ -5258,7 +5290,7 @@ def _reason_shown(match: Match) -> str:
 
 def _comparison_shown(match: Match) -> str:
     """Return what a field made of both sides, in words."""
-    found = match.comparison
+    found = match.compared_as
     if found is None or found.comparator == "text" or match.similarity is None:
         return ""
     if found.prediction is None:
@@ -5789,7 +5821,7 @@ def _rows(pair: ComparedPair, g_path: str, p_path: str, scale: int) -> list[Matc
                 reason=cast(str, pair.why),
                 weight=in_unit(pair.length, scale),
                 credit=credit,
-                comparison=_comparison(pair.g, pair.p),
+                compared_as=_comparison(pair.g, pair.p),
             )
         ]
     node, path = (pair.g, g_path) if pair.g else (cast(Node, pair.p), p_path)
@@ -5808,7 +5840,7 @@ def _rows(pair: ComparedPair, g_path: str, p_path: str, scale: int) -> list[Matc
             reason=cast(str, pair.why),
             weight=in_unit(pair.length if len(leaves) == 1 else leaf.size, scale),
             credit=credit,
-            comparison=_comparison(leaf if pair.g else None, None if pair.g else leaf),
+            compared_as=_comparison(leaf if pair.g else None, None if pair.g else leaf),
         )
         for path, leaf in leaves
     ]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from anls_eval.version import __version__
 
 if TYPE_CHECKING:
+    from anls_eval.analysis.accounting import FieldReport, field_report
     from anls_eval.analysis.diagnosis import compare_protocols, diagnose
     from anls_eval.analysis.thresholds import threshold_sweep
     from anls_eval.check.check import check_submission
@@ -44,6 +45,7 @@ _HOMES = {
     "PROTOCOLS": "rules.table",
     "Explanation": "explanation.result",
     "Field": "fields.field",
+    "FieldReport": "analysis.accounting",
     "Fields": "fields.fields",
     "Match": "explanation.result",
     "Protocol": "rules.protocol",
@@ -58,6 +60,7 @@ _HOMES = {
     "diagnose": "analysis.diagnosis",
     "explain": "scoring",
     "explain_answers": "explanation.answers",
+    "field_report": "analysis.accounting",
     "get_protocol": "registry",
     "leaderboard_figures": "leaderboards.scoring",
     "leaderboard_score": "leaderboards.scoring",
@@ -81,6 +84,7 @@ __all__ = [
     "PROTOCOLS",
     "Explanation",
     "Field",
+    "FieldReport",
     "Fields",
     "Match",
     "Protocol",
@@ -96,6 +100,7 @@ __all__ = [
     "diagnose",
     "explain",
     "explain_answers",
+    "field_report",
     "get_protocol",
     "leaderboard_figures",
     "leaderboard_score",

@@ -59,7 +59,7 @@ class Match:
             ``different`` by the comparator of its field, or ``scores 0 by rule``. Empty if it counts.
         weight: Its contribution to the length.
         credit: Its contribution to the sum of similarities.
-        comparison: With fields, how it was compared; None without.
+        compared_as: With fields, how it was compared; None without.
     """
 
     reference_path: str | None
@@ -72,13 +72,13 @@ class Match:
     reason: str
     weight: int | float
     credit: float
-    comparison: FieldComparison | None = None
+    compared_as: FieldComparison | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the match as plain JSON values; with fields, with how it was compared."""
         row = dataclasses.asdict(self)
-        if self.comparison is None:
-            del row["comparison"]
+        if self.compared_as is None:
+            del row["compared_as"]
         return row
 
 
@@ -147,7 +147,7 @@ def _reason_shown(match: Match) -> str:
 
 def _comparison_shown(match: Match) -> str:
     """Return what a field made of both sides, in words."""
-    found = match.comparison
+    found = match.compared_as
     if found is None or found.comparator == "text" or match.similarity is None:
         return ""
     if found.prediction is None:

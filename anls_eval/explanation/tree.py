@@ -159,7 +159,7 @@ def _rows(pair: ComparedPair, g_path: str, p_path: str, scale: int) -> list[Matc
                 reason=cast(str, pair.why),
                 weight=in_unit(pair.length, scale),
                 credit=credit,
-                comparison=_comparison(pair.g, pair.p),
+                compared_as=_comparison(pair.g, pair.p),
             )
         ]
     node, path = (pair.g, g_path) if pair.g else (cast(Node, pair.p), p_path)
@@ -178,7 +178,7 @@ def _rows(pair: ComparedPair, g_path: str, p_path: str, scale: int) -> list[Matc
             reason=cast(str, pair.why),
             weight=in_unit(pair.length if len(leaves) == 1 else leaf.size, scale),
             credit=credit,
-            comparison=_comparison(leaf if pair.g else None, None if pair.g else leaf),
+            compared_as=_comparison(leaf if pair.g else None, None if pair.g else leaf),
         )
         for path, leaf in leaves
     ]

@@ -214,6 +214,18 @@ def interval_of_mean(
     return _interval_of_units(units, lowest, codes is not None, level, resamples, seed)
 
 
+def interval_of_ratio(sums: Floats, sizes: Floats, level: float, resamples: int, seed: int) -> Interval | None:
+    """Return the interval of sums / sizes by resampling documents; None if all sizes are 0."""
+    drawn = sizes > 0  # the others change no resample
+    if not drawn.any():
+        return None
+    mean = resampling.exact_sum(sums) / resampling.exact_sum(sizes)
+    # As complex numbers, pairs sort as they do in np.unique(..., axis=0), eight times as fast.
+    kinds, counts = np.unique(sizes[drawn] + 1j * sums[drawn], return_counts=True)
+    units = Units(mean, kinds.imag - mean * kinds.real, np.ascontiguousarray(kinds.real), counts)
+    return _interval_of_units(units, 0.0, True, level, resamples, seed)
+
+
 def _interval_of_units(
     units: Units, lowest: float, has_clusters: bool, level: float, resamples: int, seed: int
 ) -> Interval:

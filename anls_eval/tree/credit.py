@@ -90,6 +90,13 @@ def compared_pairs(comparison: Comparison, reference: Node, prediction: Node) ->
     return pairs
 
 
+def pair_with_none(g: Node | None, p: Node | None) -> ComparedPair:
+    """Return the pair of a dict's value with a key that the other dict does not have."""
+    s, length = g.missing if g else (0.0, p.missing[1] if p else 0)
+    why = "" if s else MISSING_PART if g else INVENTED
+    return ComparedPair(-1, None, None, g, p, why, length)
+
+
 def position_of(node: Node, index: int) -> int:
     """Return where a child stood in the list as passed."""
     return node.positions[index] if node.positions else index

@@ -17,7 +17,7 @@ from anls_eval.inputs.values import NOT_GIVEN, is_missing_value
 from anls_eval.rules.protocol import Protocol
 from anls_eval.text.similarity import reaches_threshold
 from anls_eval.tree.compare import Comparison
-from anls_eval.tree.credit import Credit, compared_pairs, count_credit, exact_score
+from anls_eval.tree.credit import ComparedPair, Credit, compared_pairs, count_credit, exact_score, pair_with_none
 from anls_eval.tree.documents import MARKERS, MAX_SIDE, SCALARS, compare_texts_in_blocks, exact_scores
 from anls_eval.tree.nodes import build_tree
 from anls_eval.tree.ratios import Matrix
@@ -26,7 +26,7 @@ from anls_eval.tree.single import compare_trees, raise_with_path
 _MAX_EXACT = 2**31  # of the denominator of a credit in an array: functions return fractions of up to 2**1074
 
 
-class _Column:
+class Column:
     """The leaves of one field: those whose sides differ, and those that are the same."""
 
     __slots__ = ("equal", "equal_rows", "predictions", "references", "rows")
@@ -53,14 +53,14 @@ class FieldDocuments:
         self.partial: list[tuple[int, int, int]] = []  # document and credit, a fraction
         self.fractions: dict[int, list[tuple[int, int]]] = collections.defaultdict(list)  # parts beyond 64 bits
         self.searched_rows: set[int] = set()  # documents with more than scalars in dicts
-        self.columns: dict[FieldRules, _Column] = collections.defaultdict(_Column)
+        self.columns: dict[FieldRules, Column] = collections.defaultdict(Column)
 
     def add(self, prediction: Any, reference: Any) -> None:
         """Add the next document; the paths in errors begin at the part that is wrong."""
         row = len(self.lengths)
         if type(prediction) is not dict or type(reference) is not dict or self.root.ignore:
             self.searched_rows.add(row)
-            self.close(*count_credit(compare_trees(prediction, reference, self.rules, fields=self.fields)))
+            self.close(*count_credit(self.whole(prediction, reference)))
             return
         columns = self.columns
         length = full = values = 0
@@ -70,15 +70,17 @@ class FieldDocuments:
             values += max(len(g), len(p))
             if values > MAX_SIDE:
                 self.drop(row)
-                self.close(*count_credit(compare_trees(prediction, reference, self.rules, fields=self.fields)))
+                self.close(*count_credit(self.whole(prediction, reference)))
                 return
+            if not (g or p):
+                rest.append((g, p, rule))
+                continue
             if not (set(map(type, g)) | set(map(type, p)) <= {str} and MARKERS.isdisjoint(g) and "$one_of" not in p):
                 rest.append((g, p, rule))
                 continue
-            keys, other_keys = rule.keys, rule.other_keys
             shared = 0
             for key, child in g.items():
-                own, other = keys.get(key, other_keys), p.get(key, NOT_GIVEN)
+                own, other = rule.child(key), p.get(key, NOT_GIVEN)
                 shared += other is not NOT_GIVEN
                 if own.ignore:
                     continue
@@ -101,7 +103,7 @@ class FieldDocuments:
                 else:
                     rest.append((child, other, own))
             if shared < len(p):
-                only_p = [(NOT_GIVEN, child, keys.get(key, other_keys)) for key, child in p.items() if key not in g]
+                only_p = [(NOT_GIVEN, child, rule.child(key)) for key, child in p.items() if key not in g]
                 rest += [own for own in only_p if not own[2].ignore]
         partial: list[tuple[int, int]] = []
         for g, p, rule in rest:
@@ -130,13 +132,19 @@ class FieldDocuments:
             return 0, 0, []
         if g is p is None:
             return rule.weight, rule.weight, []
-        if g is NOT_GIVEN:
-            return build_tree(p, "prediction", self.rules, rule=rule).missing[1], 0, []
-        node = build_tree(g, "reference", self.rules, rule=rule)
-        if p is NOT_GIVEN:
-            return node.missing[1], int(node.missing[0]), []
-        comparison = Comparison(self.rules, prefer_equal=False, unit=self.fields.unit)
-        return count_credit(compared_pairs(comparison, node, build_tree(p, "prediction", self.rules, rule=rule)))
+        return count_credit(self.pairs(g, p, rule))
+
+    def whole(self, prediction: Any, reference: Any) -> list[ComparedPair]:
+        """Compare whole documents."""
+        return compare_trees(prediction, reference, self.rules, fields=self.fields)
+
+    def pairs(self, g: Any, p: Any, rule: FieldRules) -> list[ComparedPair]:
+        """Compare a part with lists, alternatives or unusual values, or without a counterpart."""
+        node = None if g is NOT_GIVEN else build_tree(g, "reference", self.rules, rule=rule)
+        other = None if p is NOT_GIVEN else build_tree(p, "prediction", self.rules, rule=rule)
+        if node and other:
+            return compared_pairs(Comparison(self.rules, prefer_equal=False, unit=self.fields.unit), node, other)
+        return [pair_with_none(node, other)]
 
     def close(self, length: int, full: int, partial: list[tuple[int, int]]) -> None:
         """Complete a document, except for the leaves in the batch."""
@@ -152,7 +160,7 @@ class FieldDocuments:
     def scores(self) -> Floats:
         """Compute the scores of all documents."""
         lengths, full = np.array(self.lengths, np.int64), np.array(self.full, np.int64)
-        texts: list[tuple[FieldRules, _Column]] = []
+        texts: list[tuple[FieldRules, Column]] = []
         for rule, column in self.columns.items():
             comparator = rule.comparator
             if comparator is None or not comparator.equal_is_right:
@@ -176,7 +184,7 @@ class FieldDocuments:
             scores[row] = exact_score(int(lengths[row]), int(full[row]), own_parts + fractions)
         return scores
 
-    def add_texts(self, columns: list[tuple[FieldRules, _Column]], full: Matrix) -> Matrix:
+    def add_texts(self, columns: list[tuple[FieldRules, Column]], full: Matrix) -> Matrix:
         """Compare texts by the protocol; add those that are right, and return the documents and credits of others."""
         owners = np.array([row for _, column in columns for row in column.rows], np.int64)
         weights = np.repeat([rule.weight for rule, _ in columns], [len(column.rows) for _, column in columns])
@@ -190,7 +198,7 @@ class FieldDocuments:
         return np.array([owners, (longest - distances) * weights, longest])[:, kept].T
 
     def add_equal(
-        self, rule: FieldRules, comparator: Comparator, column: _Column, lengths: Matrix, full: Matrix
+        self, rule: FieldRules, comparator: Comparator, column: Column, lengths: Matrix, full: Matrix
     ) -> None:
         """Add leaves whose sides are the same; the reference must parse all the same."""
         np.add.at(full, column.equal_rows, rule.weight)
@@ -200,7 +208,7 @@ class FieldDocuments:
             self.add_unparsed(rule, row, leaf, leaf, lengths, full)
 
     def add_compared(
-        self, rule: FieldRules, comparator: Comparator, column: _Column, lengths: Matrix, full: Matrix
+        self, rule: FieldRules, comparator: Comparator, column: Column, lengths: Matrix, full: Matrix
     ) -> None:
         """Parse and compare leaves, and add their credits."""
         rows, predictions = column.rows, column.predictions

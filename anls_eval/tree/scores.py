@@ -21,10 +21,21 @@ def score_trees(
     documents: Documents | FieldDocuments = Documents(rules)
     if fields is not None and root is not None:
         documents = FieldDocuments(predictions, references, rules, fields, root)
+    add_documents(documents, predictions, references, rules, fields)
+    return documents.scores(), sorted(documents.searched_rows)
+
+
+def add_documents(
+    documents: Documents | FieldDocuments,
+    predictions: Sequence[Any],
+    references: Sequence[Any],
+    rules: Protocol,
+    fields: Fields | None,
+) -> None:
+    """Add pairs of trees to a batch; an error names the row and the path from the root."""
     for row, pair in enumerate(zip(predictions, references, strict=True)):
         try:
             documents.add(*pair)
         except (TypeError, ValueError):
             raise_with_path(row, *pair, rules, fields)
             raise
-    return documents.scores(), sorted(documents.searched_rows)

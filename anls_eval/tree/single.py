@@ -42,6 +42,13 @@ def compare_trees(
 ) -> list[ComparedPair]:
     """Compare two trees and return the pairs that make up the score."""
     root = field_rules(fields, rules)
+    return compare_with_rules(prediction, reference, rules, root, fields.unit if fields and root else 1, explained)
+
+
+def compare_with_rules(
+    prediction: Any, reference: Any, rules: Protocol, root: FieldRules | None, unit: int, explained: bool
+) -> list[ComparedPair]:
+    """Compare two trees, given the rules of fields at the root."""
     if root and root.ignore:
         prediction, reference = {}, {}
     identities: dict[Any, int] | None = {} if explained else None
@@ -49,7 +56,6 @@ def compare_trees(
     g = build_tree(tuple(reference) if options else reference, "reference", rules, identities, root)
     g.source = reference
     p = build_tree(prediction, "prediction", rules, identities, root)
-    unit = fields.unit if fields and root else 1
     return compared_pairs(Comparison(rules, prefer_equal=explained, unit=unit), g, p)
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import DATA
 
-from anls_eval.explanation.result import FieldComparison
+from anls_eval.explanation.result import FieldComparison, Match
 from anls_eval.fields.field import Field
 from anls_eval.fields.fields import Fields
 from anls_eval.registry import get_protocol, signature
@@ -242,14 +242,10 @@ class TestProperties:
         assert sorted(map(without_indexes, other.matches)) == sorted(map(without_indexes, found.matches))
 
 
-def without_indexes(match: Any) -> str:
-    """A row with [*] in place of indexes, to compare and sort by."""
-    row = match.to_dict()
-    for side in ("reference_path", "prediction_path"):
-        row[side] = re.sub(
-            r"\['\$one_of'\]\[\d+\]|\[\d+\]", lambda own: "[*]" if "$" not in own[0] else "", row[side] or "-"
-        )
-    return json.dumps(row)
+def without_indexes(match: Match) -> str:
+    """A row with [*] in place of indexes and without the text of containers, to compare and sort by."""
+    texts = {"reference": None, "prediction": None} if match.reason == "type mismatch" else {}
+    return re.sub(r"\[\d+\]", "[*]", json.dumps(match.to_dict() | texts))
 
 
 NUMBERS_ONLY = {"$.x": {"compare": "number"}}
@@ -404,8 +400,8 @@ def test_an_explanation() -> None:
     found = explain(PREDICTION, REFERENCE, fields=FIELDS_OF_AN_INVOICE)
     assert str(found).rpartition("\n")[0] == EXPLAINED
     total = next(match for match in found.matches if match.reference_path == "$.total")
-    assert total.comparison == FieldComparison("number", "1299", "1300", "0.01 or 5 %")
-    assert total.to_dict()["comparison"] == {
+    assert total.compared_as == FieldComparison("number", "1299", "1300", "0.01 or 5 %")
+    assert total.to_dict()["compared_as"] == {
         "comparator": "number", "reference": "1299", "prediction": "1300", "tolerance": "0.01 or 5 %"
     }  # fmt: skip
     closest: Any = found.closest_reference

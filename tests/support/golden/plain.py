@@ -26,7 +26,7 @@ LEFT_OUT = frozenset(
 _BOUNDS = frozenset(("low", "high", "interval", "confidence_interval"))
 _DIGITS = 10
 
-_NEW_FIELDS = frozenset(("comparison", "measured"))  # came after the recording, of what is recorded beside them
+_NEW_FIELDS = frozenset(("compared_as", "measured"))  # came after the recording, of what is recorded beside them
 
 _VERSIONS = re.compile(r"(?<=\|)(version|unicode):[^|]*")
 _MOST = 1_500  # characters of a list that is recorded in full

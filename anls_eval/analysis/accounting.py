@@ -1,0 +1,271 @@
+"""`field_report`: which fields of extracted documents are right, wrong, missing or invented."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from anls_eval.arrow import Floats, as_list
+from anls_eval.fields.fields import Fields, FieldsLike
+from anls_eval.inputs.columns import check_same_length, read_column
+from anls_eval.notes import tree_notes
+from anls_eval.registry import read_fields, resolve_rules, signature
+from anls_eval.rules.protocol import Protocol, Threshold, read_threshold
+from anls_eval.statistics.intervals import Interval, check_options, interval_of_ratio
+from anls_eval.tree.accounting import ABSENT, EMPTY, OUTCOMES, Accounts, Numbers
+from anls_eval.tree.scores import add_documents
+from anls_eval.types import Tree
+
+_MakeInterval = Callable[[Floats, Floats], Interval | None]  # of the sum of parts / the sum of wholes, by document
+
+
+@dataclasses.dataclass(frozen=True)
+class LeafCounts:
+    """Leaves by outcome.
+
+    Attributes:
+        right: Leaves of the reference whose prediction is similar enough.
+        wrong: Leaves of the reference whose prediction is not.
+        missing: Leaves of the reference beside nothing.
+        invented: Leaves of the prediction beside nothing.
+        absent: None and empty texts beside nothing; they are in no ratio.
+    """
+
+    right: int
+    wrong: int
+    missing: int
+    invented: int
+    absent: int
+
+    @property
+    def precision(self) -> float | None:
+        """Right / (right + wrong + invented); None for 0 / 0."""
+        return ratio(self.right, self.right + self.wrong + self.invented)
+
+    @property
+    def recall(self) -> float | None:
+        """Right / (right + wrong + missing); None for 0 / 0."""
+        return ratio(self.right, self.right + self.wrong + self.missing)
+
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of precision and recall; None for 0 / 0."""
+        return ratio(2 * self.right, 2 * (self.right + self.wrong) + self.missing + self.invented)
+
+
+@dataclasses.dataclass(frozen=True)
+class FieldCounts(LeafCounts):
+    """What became of the leaves of one field.
+
+    Attributes:
+        path: The path, with ``[*]`` for the elements of lists.
+        empty: Containers without children.
+        lost: Lost points, with weights.
+        documents: Documents with a leaf of the reference here.
+        fabrication_rate: Documents with an invented leaf here, of those without a leaf of the reference here; None if
+            there are none of these.
+        interval: The interval of `f1`, by resampling documents; None where `f1` is.
+    """
+
+    path: str
+    empty: int
+    lost: float
+    documents: int
+    fabrication_rate: float | None
+    interval: Interval | None
+
+
+@dataclasses.dataclass(frozen=True)
+class MacroMean:
+    """The mean of a ratio over the documents that have it.
+
+    Attributes:
+        mean: From 0 to 1; None if no document has it.
+        documents: How many documents have it.
+        interval: By resampling documents.
+    """
+
+    mean: float | None
+    documents: int
+    interval: Interval | None
+
+
+@dataclasses.dataclass(frozen=True)
+class FieldReport:
+    """Accounting of the leaves of n documents.
+
+    Attributes:
+        n: Number of documents.
+        micro: The counts of all leaves.
+        intervals: Intervals of the micro precision, recall and f1, and of the share of perfect documents, by name; None
+            where there is no ratio.
+        macro: The means over documents of precision, recall and f1, by name.
+        perfect: Documents without a wrong, missing or invented leaf.
+        by_field: A row for each path, the most lost points first.
+        lost: Lost points, with weights: the sum over the fields.
+        match_at: Minimum similarity of a leaf that is right.
+        signature: The line that `anls_eval.signature` returns.
+    """
+
+    n: int
+    micro: LeafCounts
+    intervals: dict[str, Interval | None]
+    macro: dict[str, MacroMean]
+    perfect: int
+    by_field: list[FieldCounts]
+    lost: float
+    match_at: float
+    signature: str
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the report as plain JSON values, with the ratios."""
+        found = dataclasses.asdict(self)
+        found["micro"] |= _ratios_of(self.micro)
+        for row, counts in zip(found["by_field"], self.by_field, strict=True):
+            row |= _ratios_of(counts)
+        return found
+
+
+def ratio(part: float, whole: float) -> float | None:
+    """Return a ratio; None for 0 / 0."""
+    return part / whole if whole else None
+
+
+def _ratios_of(counts: LeafCounts) -> dict[str, float | None]:
+    return {"precision": counts.precision, "recall": counts.recall, "f1": counts.f1}
+
+
+def field_report(
+    predictions: Sequence[Tree],
+    references: Sequence[Tree],
+    *,
+    fields: FieldsLike = None,
+    match_at: Threshold = 1,
+    protocol: str | Protocol = "anls_star",
+    threshold: Threshold = None,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> FieldReport:
+    """Count which leaves of n documents are right, wrong, missing or invented, by field.
+
+    Documents are aligned as `anls_star_scores` does. None and empty texts are no leaves. Where the types differ, such
+    as a text beside a dict, every leaf of the reference is missing and every leaf of the prediction invented. Counts
+    are without weights, lost points with weights.
+
+    Args:
+        predictions: n trees: a list or column of what `anls_star_score` takes.
+        references: n correct trees, of what `anls_star_score` takes.
+        fields: How the parts of the trees are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
+        match_at: Minimum similarity of a leaf that is right, from 0 to 1.
+        protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
+        threshold: Minimum similarity of two leaves that counts in the alignment. Defaults to the protocol's, 0.5.
+        level: Confidence level of the intervals.
+        resamples: Number of resamples of the documents.
+        seed: Seed of the resamples.
+
+    Returns:
+        The counts and ratios of each field, of all leaves, and by document.
+
+    Raises:
+        TypeError: As for `anls_star_scores`.
+        ValueError: As for `anls_star_scores`, or an option is out of range.
+
+    Example:
+        >>> predictions, references = [{"total": "9.0", "date": "2026-01-02"}], [{"total": 9, "vendor": "ACME"}]
+        >>> report = field_report(predictions, references, fields={"$.total": {"compare": "number"}})
+        >>> [(row.path, row.right, row.missing, row.invented) for row in report.by_field]
+        [('$.date', 0, 0, 1), ('$.vendor', 0, 1, 0), ('$.total', 1, 0, 0)]
+        >>> report.micro.precision, report.perfect
+        (0.5, 0)
+    """
+    rules = resolve_rules(protocol, threshold, of_trees=True)
+    check_options(level, resamples, seed)
+    resolved = read_fields(fields, rules) or Fields({})
+    least = read_threshold(match_at)
+    given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
+    check_same_length(given, expected, "references")
+    accounts = Accounts(given, expected, rules, resolved, least)
+    add_documents(accounts, given, expected, rules, resolved)
+    for note in tree_notes(given, expected, rules, searched=sorted(accounts.searched_rows), fields=resolved):
+        warnings.warn(note, UserWarning, stacklevel=2)
+    paths, rows, places, outcomes, lost = accounts.outcomes()
+    n = len(given)
+    by_document = _table(rows, outcomes, n)
+    right, wrong, missing, invented = by_document[:, :ABSENT].T.astype(np.float64)
+    ratios = {
+        "precision": (right, right + wrong + invented),
+        "recall": (right, right + wrong + missing),
+        "f1": (2 * right, 2 * (right + wrong) + missing + invented),
+    }
+    perfect = (wrong + missing + invented == 0).astype(np.float64)
+
+    def interval(parts: Floats, wholes: Floats) -> Interval | None:
+        return interval_of_ratio(parts, wholes, level, resamples, seed)
+
+    intervals = {name: interval(*parts) for name, parts in ratios.items()}
+    intervals["perfect"] = interval(perfect, np.ones(n))
+    by_field = _by_field(paths, rows, places, outcomes, lost, n, interval)
+    return FieldReport(
+        n=n,
+        micro=LeafCounts(*by_document.sum(axis=0).tolist()[:EMPTY]),
+        intervals=intervals,
+        macro={name: _macro_mean(*parts, interval) for name, parts in ratios.items()},
+        perfect=int(perfect.sum()),
+        by_field=by_field,
+        lost=math.fsum(row.lost for row in by_field),
+        match_at=float(least),
+        signature=signature(rules, n=n, fields=resolved),
+    )
+
+
+def _table(groups: Numbers, outcomes: Numbers, number: int) -> Numbers:
+    """Count the outcomes of each of a number of groups."""
+    counts = np.bincount(groups * len(OUTCOMES) + outcomes, minlength=number * len(OUTCOMES))
+    return counts.reshape(number, len(OUTCOMES))
+
+
+def _macro_mean(parts: Floats, wholes: Floats, interval: _MakeInterval) -> MacroMean:
+    """Return the mean over documents of parts / wholes where it exists."""
+    exists = wholes > 0
+    if not exists.any():
+        return MacroMean(None, 0, None)
+    ratios = parts[exists] / wholes[exists]
+    return MacroMean(math.fsum(ratios.tolist()) / len(ratios), len(ratios), interval(ratios, np.ones(len(ratios))))
+
+
+def _by_field(
+    paths: list[str],
+    rows: Numbers,
+    places: Numbers,
+    outcomes: Numbers,
+    lost: Floats,
+    n: int,
+    interval: _MakeInterval,
+) -> list[FieldCounts]:
+    """Return the rows of the fields, the most lost points first."""
+    found = []
+    order = np.argsort(places, kind="stable")
+    ends = np.searchsorted(places[order], np.arange(len(paths) + 1))
+    for number, path in enumerate(paths):
+        own = order[ends[number] : ends[number + 1]]
+        table = _table(rows[own], outcomes[own], n)
+        counts = dict(zip(OUTCOMES, table.sum(axis=0).tolist(), strict=True))
+        right, wrong, missing, invented = table[:, :ABSENT].T.astype(np.float64)
+        has_reference = right + wrong + missing > 0
+        without = n - int(np.count_nonzero(has_reference))
+        found.append(
+            FieldCounts(
+                **counts,
+                path=path,
+                lost=math.fsum(lost[own].tolist()),
+                documents=n - without,
+                fabrication_rate=ratio(int(np.count_nonzero(~has_reference & (invented > 0))), without),
+                interval=interval(2 * right, 2 * (right + wrong) + missing + invented),
+            )
+        )
+    return sorted(found, key=lambda row: (-row.lost, row.path))
