@@ -21,10 +21,10 @@ def unmatched_fields(references: Sequence[Any], fields: Fields, rules: Protocol)
         return []
     missing = {id(_rules_along(path, fields, rules)[-1]): path_text(path) for path in map(parse_path, fields)}
     for reference in references:
-        if not missing:
-            return []
         for _, rule in _places(reference, fields.rules(rules)):
             missing.pop(id(rule), None)
+            if not missing:
+                return []
     seen = {path for reference in references[:_SEARCHED] for path, _ in _places(reference, fields.rules(rules))}
     texts = sorted(map(path_text, seen))
     return [

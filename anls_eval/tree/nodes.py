@@ -9,7 +9,7 @@ import datetime
 import enum
 import json
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple, cast
 
@@ -99,6 +99,7 @@ def build_tree(
     """Build the nodes of a tree without recursion; with `identities`, equal objects of both trees get one number."""
     released = rules.tree == "released"
     normalise = normaliser(rules.answer_steps if side == "reference" else rules.prediction_steps)
+    prepare = normalise if rule is None else str  # with fields, only texts are normalised, once all rules are known
     objects = [root]
     nodes: list[Any] = []
     inner: dict[int, _Inner] = {}
@@ -106,7 +107,7 @@ def build_tree(
     places = None if rule is None else [rule]  # of the objects
     for number, given in enumerate(objects):
         if type(given) is str:  # the usual case first, for speed
-            nodes.append(Node(LEAF, normalise(given), 1, (0.0, 1), released and not given, given))
+            nodes.append(Node(LEAF, prepare(given), 1, (0.0, 1), released and not given, given))
             continue
         value, kind = given, KINDS.get(type(given), -1)
         if kind < NONE or (kind == LEAF and value != value):  # NaN
@@ -117,7 +118,7 @@ def build_tree(
                 text = str(value)
             except ValueError:  # Python refuses to convert integers of thousands of digits
                 text = number_text(value, f"{side} {_path(inner, number)}")
-            nodes.append(Node(LEAF, normalise(text), 1, (0.0, 1), released and value == "", given))
+            nodes.append(Node(LEAF, prepare(text), 1, (0.0, 1), released and value == "", given))
             continue
         if kind == DICT and side == "reference" and ("$one_of" in value or "$literal" in value):
             value = _alternatives(value, inner, number)
@@ -141,7 +142,7 @@ def build_tree(
         if len(objects) > _MAX_VALUES:
             raise ValueError(f"{side} has more than {_MAX_VALUES:,} values, which is the limit")
     if places is not None:
-        _apply_to_leaves(nodes, places, inner, side, released)
+        _apply_to_leaves(nodes, places, inner, side, released, normalise)
     for number, (kind, keys, start, end) in reversed(inner.items()):
         nodes[number] = _container(kind, keys, nodes[start:end], objects[number], released)
         if places is not None:
@@ -199,7 +200,12 @@ def _may_be_none(rule: FieldRules) -> bool:
 
 
 def _apply_to_leaves(
-    nodes: list[Any], places: list[FieldRules], inner: dict[int, _Inner], side: str, released: bool
+    nodes: list[Any],
+    places: list[FieldRules],
+    inner: dict[int, _Inner],
+    side: str,
+    released: bool,
+    normalise: Callable[[str], str],
 ) -> None:
     """Weigh and parse the leaves; refuse a reference that does not parse."""
     for number, node in enumerate(nodes):
@@ -208,7 +214,10 @@ def _apply_to_leaves(
         rule = node.rule = places[number]
         comparator = rule.comparator
         node.size, node.missing = rule.weight, (node.missing[0] * rule.weight, rule.weight)
-        if comparator is None or node.kind == NONE:
+        if node.kind == NONE:
+            continue
+        if comparator is None:
+            node.value = normalise(node.value)
             continue
         value = plain_value(node.source)
         if comparator.blank_is_none and is_blank(value):
