@@ -108,7 +108,7 @@ def forms_workload(number: int, rounds: int) -> Workload:
 def invoice_workload(items: int, rounds: int) -> Workload:
     generator = random.Random(items)  # noqa: S311
     reference = {"items": [item(generator) for _ in range(items)]}
-    prediction = predicted(generator, reference)
+    prediction = {"items": predicted(generator, reference["items"])}
     typed, keyed = Fields(OF_ITEMS), Fields({"$.items": {"key": "sku"}, **OF_ITEMS})
     pair = prediction, reference
     runs: dict[str, Callable[[], Any]] = {

@@ -244,8 +244,9 @@ class TestProperties:
 
 def without_indexes(match: Match) -> str:
     """A row with [*] in place of indexes and without the text of containers, to compare and sort by."""
-    texts = {"reference": None, "prediction": None} if match.reason == "type mismatch" else {}
-    return re.sub(r"\[\d+\]", "[*]", json.dumps(match.to_dict() | texts))
+    row = match.to_dict()
+    shown = {key: None if str(value).startswith(("[", "{", "(")) else value for key, value in row.items()}
+    return re.sub(r"\[\d+\]", "[*]", json.dumps(shown | {"compared_as": row["compared_as"]}))
 
 
 NUMBERS_ONLY = {"$.x": {"compare": "number"}}
