@@ -782,10 +782,6 @@ def nearest_path(path: str, seen: Sequence[str]) -> str:
 _SHAPES = ("type", "properties", "additionalProperties", "items", "prefixItems", "enum", "const", "x-anls")
 _KEYWORDS = frozenset({*_SHAPES, "$schema", "$id", "$ref", "$defs", "definitions", "allOf", "anyOf", "oneOf"})
 
-# One of them is in every JSON Schema that says anything.
-_SHAPES = ("type", "properties", "additionalProperties", "items", "prefixItems", "enum", "const", "x-anls")
-_KEYWORDS = frozenset({*_SHAPES, "$schema", "$id", "$ref", "$defs", "definitions", "allOf", "anyOf", "oneOf"})
-
 
 def read_fields_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the fields, or the schema, in a file of JSON or YAML."""
