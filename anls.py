@@ -2556,7 +2556,7 @@ def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderbo
     return get_protocol(protocol).with_threshold(threshold)
 
 
-def read_fields(fields: FieldsLike, rules: Protocol | Leaderboard) -> Fields | None:
+def read_fields(fields: FieldsLike, rules: Protocol | Leaderboard | Benchmark) -> Fields | None:
     """Return what is taken for fields, for rules that score trees."""
     found = as_fields(fields)
     if found is not None and not getattr(rules, "tree", ""):

@@ -17,7 +17,7 @@ from anls_eval.notes import text_notes, tree_notes
 from anls_eval.rules.protocol import Protocol
 from anls_eval.statistics.tally import Tally
 from anls_eval.text.measure import score_columns
-from anls_eval.tree.documents import score_trees
+from anls_eval.tree.scores import score_trees
 from anls_eval.types import Texts, Tree
 
 
