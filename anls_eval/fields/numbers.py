@@ -249,6 +249,13 @@ def number_matrix(
         r, p, tolerances, is_number = scaled
         found: npt.NDArray[np.bool_] = np.abs(np.subtract.outer(r, p)) <= tolerances[:, None]
         return found & is_number
+    are_huge = np.array([p is not None and abs(p[0]) >= _HUGE for p in predictions], dtype=np.bool_)
+    if are_huge.any() and not are_huge.all():  # few, such as "1459e81" for "1459.81": apart from the others
+        apart = np.empty((len(references), len(predictions)), dtype=np.bool_)
+        for columns in (np.flatnonzero(are_huge), np.flatnonzero(~are_huge)):
+            part = [predictions[column] for column in columns.tolist()]
+            apart[:, columns] = number_matrix(references, part, absolute, relative)
+        return apart
     rows = [[p is not None and number_matches(p, r, absolute, relative) for p in predictions] for r in references]
     return np.array(rows, dtype=np.bool_).reshape(len(references), len(predictions))
 
@@ -282,6 +289,8 @@ def _within_tolerance(
     pairs = zip(predictions, references, strict=True)
     return np.array([p is not None and number_matches(p, r, absolute, relative) for p, r in pairs], dtype=np.bool_)
 
+
+_HUGE = 10**12
 
 _Scaled: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]
 

@@ -408,3 +408,12 @@ def test_an_explanation() -> None:
     closest: Any = found.closest_reference
     assert closest["items"] == [{"sku": "B", "price": 7}, {"sku": "A", "price": 5}]
     assert "note" not in closest
+
+
+def test_one_huge_number_in_a_column_changes_no_other() -> None:
+    fields = {"$[*].n": Field(compare="number", absolute="0.5")}
+    items = [{"n": number, "t": str(number)} for number in range(20)]
+    others = [{"n": f"{number}.25", "t": str(number)} for number in range(20)]
+    assert anls_star_score(others, items, fields=fields) == 1
+    others[3]["n"] = "3e81"
+    assert anls_star_score(others, items, fields=fields) == 39 / 40
