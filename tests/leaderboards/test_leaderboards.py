@@ -415,8 +415,19 @@ class TestBadInput:
                 ValueError, match=rf"protocol '{name}' needs more than texts: .* anls_eval\.leaderboard_scores"
             ):
                 get_protocol(name)
-        with pytest.raises(ValueError, match=r"'MMESGBench' needs more .* anls_eval\.leaderboard_scores"):
-            evaluate.load(metric_path, "MMESGBench")
+
+    def test_evaluate_takes_them_where_the_package_is_installed(self, metric_path: str) -> None:
+        sides: Any = {"predictions": ["5", "x"], "references": ["5", "y"], "answer_types": ["Int", "Str"]}
+        found = evaluate.load(metric_path, "MMESGBench").compute(**sides)
+        assert found == {"score": 0.5, "mean": 0.5, "accuracy": 0.5, "f1": 0.5}
+        alone = (
+            "import sys; sys.modules['anls_eval'] = None; import importlib.util as util;"
+            "spec = util.spec_from_file_location('anls', sys.argv[1]); anls = util.module_from_spec(spec);"
+            "sys.modules['anls'] = anls; spec.loader.exec_module(anls); anls.ANLS('donut_f1')"
+        )
+        done = subprocess.run([sys.executable, "-c", alone, metric_path], capture_output=True, text=True, check=False)
+        assert "'donut_f1' needs more than texts" in done.stderr
+        assert "Where anls_eval is not installed: 'pip install .'" in done.stderr
 
     @pytest.mark.parametrize(
         ("protocol", "kind", "message"),
