@@ -10,7 +10,8 @@ from typing import Any
 from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import describe_value
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, plain_sum
-from anls_eval.leaderboards.question import Question, parse_literal
+from anls_eval.leaderboards.expression import evaluate_expression
+from anls_eval.leaderboards.question import Question
 
 
 def _number(text: str) -> float | None:
@@ -44,7 +45,7 @@ def _vlmevalkit(question: Question) -> bool:
     """VLMEvalKit: an answer that is written as a list stands for any of its items."""
     text, answer = str(question.prediction).strip(), question.reference
     try:
-        items = answer if isinstance(answer, list) else parse_literal(str(answer))
+        items = answer if isinstance(answer, list) else evaluate_expression(str(answer))
     except ValueError:
         items = None
     answers = list(map(str, items)) if isinstance(items, list) else [str(answer)]

@@ -65,8 +65,10 @@ def _vlmevalkit(question: Question) -> _Parts:
 
 
 def _lmms(question: Question) -> _Parts:
-    prediction = "" if is_missing_value(question.prediction) else question.prediction
-    text = _trimmed(_text(prediction, f"prediction{question.row}").strip())
+    # What is false in Python is no answer, 0 too.
+    prediction = plain_list(question.prediction) or ""
+    given = "" if is_missing_value(prediction) else _text(prediction, f"prediction{question.row}")
+    text = _trimmed(given.strip())
     flags = plain_list(question.options.get("year")) or []
     flags = list(flags) if isinstance(flags, (list, tuple)) else [flags]
     if question.answer_type == "Conversational":
