@@ -39,6 +39,7 @@ class Benchmark(Rules):
     other_types: bool = False  # questions of any other type are scored, too
     shared_options: tuple[str, ...] = ()
     question_options: tuple[str, ...] = ()  # a list has one value for each of n questions
+    required_options: tuple[str, ...] = ()
     drops_unpaired: bool = False  # as zip does: surplus predictions or references do not count
     depends_on_ties: bool = False  # the solver's choice between equally good assignments can change the figures
     source: str

@@ -181,6 +181,7 @@ _benchmark = functools.partial(
 
 CHARTQAPRO = _benchmark(
     name="chartqapro",
+    required_options=("year",),
     description=f"{_DESCRIPTION} Fact checking and multiple choice are scored like the others: the code computes that "
     "they must be equal, but does not use it.",
     count=functools.partial(_counts, parts_of=_chartqapro),
@@ -189,6 +190,7 @@ CHARTQAPRO = _benchmark(
 
 CHARTQAPRO_VLMEVALKIT = _benchmark(
     name="chartqapro_vlmevalkit",
+    required_options=("year",),
     description=f"{_DESCRIPTION} As `chartqapro`, with any prediction taken as its text: null is None.",
     count=functools.partial(_counts, parts_of=_vlmevalkit),
     source="open-compass/VLMEvalKit @ e8e78f0, vlmeval/dataset/utils/chartqapro.py.",

@@ -259,5 +259,6 @@ VRDU = Benchmark(
     headline="micro_f1",
     reports="micro F1 over the entities of all documents; and macro F1 over the names",
     shared_options=("match", "appearance"),
+    required_options=("match", "appearance"),
     source="google-research/google-research @ 1d4d2f1, vrdu/match_utils.py and benchmark_utils.py, read and not run.",
 )

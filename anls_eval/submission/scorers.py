@@ -299,6 +299,12 @@ class BenchmarkScorer(Scorer):
     def __init__(self, rules: Benchmark) -> None:
         super().__init__(rules)
         self.averages = rules.averages
+        if rules.required_options:
+            names = " and ".join(rules.required_options)
+            raise AnlsError(
+                f"protocol {rules.name!r} needs the options {names}, which are not read from files: score the rows in "
+                "Python with anls_eval.leaderboard_figures(..., options=...)"
+            )
 
     def open_references(self, references: Reader) -> Reader:
         """Return a reader without variants of the answers, which the scripts of benchmarks ignore."""

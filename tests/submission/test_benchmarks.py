@@ -56,6 +56,12 @@ def test_what_is_no_mean_is_not_compared_question_by_question(files: tuple[Path,
         score_submission(*files, protocol="donut_f1", by=["question_id"])
 
 
+@pytest.mark.parametrize("protocol", ["vrdu", "chartqapro", "chartqapro_vlmevalkit"])
+def test_options_are_not_read_from_files(protocol: str, files: tuple[Path, Path]) -> None:
+    with pytest.raises(ValueError, match=r"needs the options .* in Python with anls_eval\.leaderboard_figures"):
+        score_submission(*files, protocol=protocol)
+
+
 def test_totals_keep_what_was_counted() -> None:
     one, other = Totals(), Totals()
     one.counted["[]"] = 2
