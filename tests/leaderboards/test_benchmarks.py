@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from budget import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from places import DATA
 
@@ -230,7 +231,7 @@ def backwards(document: Any) -> Any:
 
 class TestProperties:
     @given(prediction=DOCUMENTS, reference=DOCUMENTS)
-    @settings(max_examples=150, deadline=None)
+    @examples(150)
     def test_the_order_of_keys_does_not_count(self, prediction: Any, reference: Any) -> None:
         for protocol in ("donut_f1", "donut_ted"):
             count = BENCHMARKS[protocol].count_all
@@ -238,7 +239,7 @@ class TestProperties:
             assert [one] == list(count([backwards(prediction)], [backwards(reference)], None))
 
     @given(document=DOCUMENTS)
-    @settings(max_examples=100, deadline=None)
+    @examples(100)
     def test_a_document_equals_itself(self, document: Any) -> None:
         for protocol in TREES:
             try:
@@ -248,7 +249,7 @@ class TestProperties:
             assert math.isnan(score) or score == pytest.approx(1, abs=1e-5) or score == 0
 
     @given(pairs=st.lists(st.tuples(DOCUMENTS, DOCUMENTS), max_size=6), at=st.integers(0, 6))
-    @settings(max_examples=100, deadline=None)
+    @examples(100)
     def test_counts_of_any_split_add_up(self, pairs: Any, at: int) -> None:
         predictions, references = [own for own, _ in pairs], [own for _, own in pairs]
         for protocol in TREES:
@@ -277,7 +278,7 @@ class TestProperties:
             assert all(isinstance(value, (int, tuple)) for value in counts.values())
 
     @given(texts=st.lists(st.text(max_size=12), min_size=3, max_size=3))
-    @settings(max_examples=100, deadline=None)
+    @examples(100)
     def test_any_text_has_a_score_or_a_clear_error(self, texts: list[str]) -> None:
         for name, own in BENCHMARKS.items():
             if own.unit == "question":
