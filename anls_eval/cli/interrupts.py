@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -31,10 +32,12 @@ def run(command: Callable[[], None]) -> None:
         is_told = isinstance(error, SystemExit) and error.code == STATUS
     _raise_again_every(0)
     if _is_interrupted:
-        exec("")  # noqa: S102 - else Python ends by the signal if the KeyboardInterrupt came through an exec of text
         if not is_told:
             print("interrupted", file=sys.stderr)
-        sys.exit(STATUS)
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError):
+                stream.flush()
+        os._exit(STATUS)  # sys.exit ends Python by the signal where the KeyboardInterrupt came through eval or exec
 
 
 def _raise(_: int, __: FrameType | None) -> None:
