@@ -10,6 +10,7 @@ from anls_eval import (
     PROTOCOLS,
     Explanation,
     Field,
+    FieldReport,
     Fields,
     Match,
     Protocol,
@@ -25,6 +26,7 @@ from anls_eval import (
     diagnose,
     explain,
     explain_answers,
+    field_report,
     get_protocol,
     leaderboard_figures,
     leaderboard_score,
@@ -67,6 +69,8 @@ total: Field = Field(compare="number", weight="0.5", absolute=Decimal("0.01"), r
 fields: Fields = Fields({"$.total": total, "$.date": {"compare": "date", "day_first": None, "formats": ["%d.%m.%Y"]}})
 described: Fields = Fields.from_json_schema({"type": "object", "properties": {"total": {"type": "number"}}})
 options: dict[str, dict[str, object]] = described.to_dict()
+counted: FieldReport = field_report([tree], [tree], fields=described, match_at="0.8")
+precision: float | None = counted.micro.precision
 
 explanation: Explanation = explain(tree, tree, protocol="anls_star", threshold=None)
 rows: list[Match] = explanation.matches
