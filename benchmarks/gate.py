@@ -1,0 +1,122 @@
+"""Simulate `anls gate` where the truth is known: how often it is wrong, and how often it finds a drop.
+
+Two systems answer n questions. A share of the answers changes: it gets better or worse by 1, 0.6 or 0.3 of a point. With
+documents, of 1 to 9 questions, the answers change together: half of the questions of every document that is touched, all
+for the better or all for the worse. The share of losses makes the mean drop exactly what the cell says.
+
+- Level: the drop is exactly ``--max-drop``. The gate must not fail, and with ``--strict`` not pass, in more than 5 % of runs.
+- Power: ``--max-drop 0`` and a real drop. How often does the gate fail?
+
+Run ``python benchmarks/gate.py [--runs N]``; the tables are in docs/ci.md.
+"""
+
+import argparse
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from anls_eval.statistics.bounds import Sample
+from anls_eval.statistics.resampling import Floats, Integers
+
+ALPHA = 0.05
+SIZES = (50, 200, 1_000, 5_000)
+CHANGED = (0.02, 0.05, 0.2)
+DROPS = (0.01, 0.02, 0.05)
+_AMOUNTS, _SHARES = (1.0, 0.6, 0.3), (0.6, 0.2, 0.2)
+_MEAN_AMOUNT = float(np.dot(_AMOUNTS, _SHARES))
+
+
+class Cell(NamedTuple):
+    """One kind of simulated run."""
+
+    n: int
+    changed: float  # share of the answers
+    drop: float  # real mean drop
+    by_document: bool
+
+
+class Rates(NamedTuple):
+    """How often the gate failed and, with --strict, passed."""
+
+    failed: float
+    passed: float
+
+
+def is_possible(cell: Cell) -> bool:
+    """Return whether so few changed answers can make such a drop."""
+    return cell.drop <= cell.changed * _MEAN_AMOUNT
+
+
+def draw(cell: Cell, generator: np.random.Generator) -> tuple[Floats, Integers | None]:
+    """Return the differences of n questions, and their documents if there are any."""
+    losses = (1 + cell.drop / (cell.changed * _MEAN_AMOUNT)) / 2
+    amounts = generator.choice(_AMOUNTS, size=cell.n, p=_SHARES)
+    if not cell.by_document:
+        is_changed = generator.random(cell.n) < cell.changed
+        return np.where(generator.random(cell.n) < losses, -amounts, amounts) * is_changed, None
+    sizes = generator.integers(1, 10, cell.n)
+    documents = np.repeat(np.arange(cell.n), sizes)[: cell.n]
+    is_touched, is_worse = generator.random(cell.n) < 2 * cell.changed, generator.random(cell.n) < losses
+    is_changed = is_touched[documents] & (generator.random(cell.n) < 0.5)
+    return np.where(is_worse[documents], -amounts, amounts) * is_changed, documents
+
+
+def rates(cell: Cell, max_drop: float, runs: int, seed: int = 0) -> Rates:
+    """Run the gate's tests on many simulated runs."""
+    generator = np.random.default_rng([seed, cell.n, int(cell.changed * 1000), int(cell.drop * 1000), cell.by_document])
+    failed = passed = 0
+    for _ in range(runs):
+        sample = Sample.of(*draw(cell, generator), -1.0)
+        failed += sample.p_below(-max_drop) <= ALPHA
+        passed += sample.p_above(-max_drop) <= ALPHA
+    return Rates(failed / runs, passed / runs)
+
+
+def error_of(runs: int) -> float:
+    """Return how far above 5 % a rate may be by chance: three standard errors."""
+    return 3 * math.sqrt(ALPHA * (1 - ALPHA) / runs)
+
+
+def level_table(runs: int) -> str:
+    """Return the rates at a drop of exactly --max-drop, as a table in Markdown."""
+    lines = ["| questions | changed | documents | drop = `--max-drop` | failed | passed with `--strict` |", "|---|---|---|---|---|---|"]
+    for by_document in (False, True):
+        for n in SIZES:
+            for changed in CHANGED:
+                for drop in (0.0, 0.01):
+                    cell = Cell(n, changed, drop, by_document)
+                    found = rates(cell, drop, runs)
+                    assert max(found) <= ALPHA + error_of(runs), (cell, found)
+                    lines.append(
+                        f"| {n:,} | {changed:.0%} | {'1 to 9 questions' if by_document else '-'} | {drop:g} | "
+                        f"{found.failed:.1%} | {found.passed:.1%} |"
+                    )
+    return "\n".join(lines)
+
+
+def power_table(runs: int) -> str:
+    """Return how often the gate fails at a real drop with --max-drop 0, as a table in Markdown."""
+    heads = " | ".join(f"drop of {drop:g}" for drop in DROPS)
+    lines = [f"| questions | changed | documents | {heads} |", "|---|---|---|" + "---|" * len(DROPS)]
+    for by_document in (False, True):
+        for n in SIZES:
+            for changed in CHANGED:
+                cells = [Cell(n, changed, drop, by_document) for drop in DROPS]
+                found = [f"{rates(cell, 0.0, runs).failed:.0%}" if is_possible(cell) else "-" for cell in cells]
+                lines.append(
+                    f"| {n:,} | {changed:.0%} | {'1 to 9 questions' if by_document else '-'} | {' | '.join(found)} |"
+                )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=2_000, help="simulated runs for each cell")
+    options = parser.parse_args()
+    print(level_table(options.runs), power_table(options.runs), sep="\n\n")
+
+
+if __name__ == "__main__":
+    main()
