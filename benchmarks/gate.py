@@ -80,7 +80,10 @@ def error_of(runs: int) -> float:
 
 def level_table(runs: int) -> str:
     """Return the rates at a drop of exactly --max-drop, as a table in Markdown."""
-    lines = ["| questions | changed | documents | drop = `--max-drop` | failed | passed with `--strict` |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| questions | changed | documents | drop = `--max-drop` | failed | passed with `--strict` |",
+        "|---|---|---|---|---|---|",
+    ]
     for by_document in (False, True):
         for n in SIZES:
             for changed in CHANGED:

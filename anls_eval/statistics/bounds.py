@@ -21,7 +21,9 @@ from anls_eval.statistics.resampling import EQUAL_WITHIN, Floats, Integers, clus
 
 _STEP = 0.04  # of the trapezoidal rule: halving it changes p-values by less than 1e-9
 _TIMES = np.arange(-4, 20, _STEP)
-_POINTS = np.exp(_TIMES - np.exp(-_TIMES))  # so that the integrand falls off fast on both sides (Takahasi and Mori, 1974)
+_POINTS = np.exp(
+    _TIMES - np.exp(-_TIMES)
+)  # so that the integrand falls off fast on both sides (Takahasi and Mori, 1974)
 _WEIGHTS = _STEP * (1 + np.exp(-_TIMES))
 
 

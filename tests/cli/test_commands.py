@@ -26,6 +26,7 @@ from places import DATA, EXAMPLES
 
 from anls_eval.check.check import check_submission
 from anls_eval.cli import commands as cli
+from anls_eval.cli import common
 from anls_eval.files import Reader
 from anls_eval.leaderboards import BENCHMARKS, LEADERBOARDS
 from anls_eval.registry import get_protocol, protocol_from_signature, signature
@@ -723,7 +724,7 @@ class TestCheck:
         report = check_submission(path, most=None)
         with (tmp_path / "printed.json").open("w") as stream, contextlib.redirect_stdout(stream):
             tracemalloc.start()
-            cli._print_json({**vars(report), "mended": report})
+            common.print_json({**vars(report), "mended": report})
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
         assert peak < 2_000_000 < 10_000_000 < (tmp_path / "printed.json").stat().st_size
