@@ -45,6 +45,7 @@ from anls_eval.cli.common import (
     say,
     show_notes,
 )
+from anls_eval.cli.decisions import gate
 from anls_eval.cli.words import Commands, in_options, whole_number
 from anls_eval.errors import AnlsError
 from anls_eval.version import __version__
@@ -513,3 +514,6 @@ def check(
         print_json(shown)
     if left.refused:
         raise typer.Exit(1 if report.is_readable else 2)
+
+
+app.command()(gate)

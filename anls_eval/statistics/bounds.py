@@ -1,12 +1,12 @@
 """One-sided tests and bounds of a mean, which hold for few questions and where hardly any question differs.
 
-Where most differences between two systems are 0, a bootstrap or a t-test takes the few that it saw for all there are. The
-method here adds one unseen question (or document) with the worst possible score, and draws the weights of all of them at
-random: Gaffke, Three Test Statistics for a Nonparametric One-Sided Hypothesis on the Mean of a Nonnegative Variable, 2005;
-Learned-Miller and Thomas, A New Confidence Interval for the Mean of a Bounded Random Variable, 2019 (arXiv 1905.06208).
-For right and wrong answers it is the exact binomial test of Clopper and Pearson; for answers that change by 1 or -1 and a
-mean of 0, the exact sign test. For other distributions its level is a conjecture without a known counterexample;
-``benchmarks/gate.py`` simulates it. Nothing is drawn: p-values are computed, and depend on no seed.
+Where most differences between two systems are 0, a bootstrap or a t-test takes the few that it saw for all there are.
+The method here adds one unseen question (or document) with the worst possible score, and draws the weights of all of
+them at random: Gaffke, Three Test Statistics for a Nonparametric One-Sided Hypothesis on the Mean of a Nonnegative
+Variable, 2005; Learned-Miller and Thomas, A New Confidence Interval for the Mean of a Bounded Random Variable, 2019
+(arXiv 1905.06208). For right and wrong answers it is the exact binomial test of Clopper and Pearson; for answers that
+change by 1 or -1 and a mean of 0, the exact sign test. For other distributions its level is a conjecture without a
+known counterexample; ``benchmarks/gate.py`` simulates it. Nothing is drawn: p-values are computed and need no seed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ from anls_eval.statistics.resampling import EQUAL_WITHIN, Floats, Integers, clus
 
 _STEP = 0.04  # of the trapezoidal rule: halving it changes p-values by less than 1e-9
 _TIMES = np.arange(-4, 20, _STEP)
-_POINTS = np.exp(
-    _TIMES - np.exp(-_TIMES)
-)  # so that the integrand falls off fast on both sides (Takahasi and Mori, 1974)
+_POINTS = np.exp(_TIMES - np.exp(-_TIMES))  # spaced for integrals to infinity: Takahasi and Mori, 1974
 _WEIGHTS = _STEP * (1 + np.exp(-_TIMES))
 
 
@@ -97,9 +95,9 @@ def _crossing(p_value: Callable[[float], float], alpha: float, end: float, mean:
 def _probability_below(values: Floats, unseen: float) -> float:
     """Return the probability that the values and the unseen one, with random weights, have a mean of at most 0.
 
-    Weights drawn evenly from all that add up to 1 are independent exponential variables divided by their sum. So the mean
-    is negative if a sum of gamma variables, each times a value, is: Imhof, Computing the Distribution of Quadratic Forms in
-    Normal Variables, 1961, gives the probability as an integral.
+    Weights drawn evenly from all that add up to 1 are independent exponential variables divided by their sum. So the
+    mean is negative if a sum of gamma variables, each times a value, is: Imhof, Computing the Distribution of Quadratic
+    Forms in Normal Variables, 1961, gives the probability as an integral.
     """
     kinds, counts = np.unique(values, return_counts=True)
     kinds, _, counts = pooled(kinds, np.ones_like(kinds), counts)
