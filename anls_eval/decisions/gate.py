@@ -155,7 +155,7 @@ def run_gate(
         if strict and max_drop == 0:
             notes.append("with a maximum drop of 0, strict passes only an improvement that is proven")
     minimum = None if min_score is None else _minimum(scored.scores, codes, min_score)
-    verdicts = {own.verdict for own in (*comparisons, *([] if minimum is None else [minimum]))}
+    verdicts = {own.verdict for own in comparisons} | ({minimum.verdict} if minimum else set())
     verdict: Verdict = "failed" if "failed" in verdicts else "passed" if verdicts == {"passed"} else "undecided"
     return GateResult(
         verdict=verdict,
