@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
-from anls_eval.cli.column_names import shortened
 from anls_eval.cli.common import (
     AsJson,
     ClusterBy,
@@ -31,7 +29,6 @@ from anls_eval.cli.common import (
     say,
     show_notes,
 )
-from anls_eval.cli.tables import plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -131,6 +128,10 @@ def gate(
 
 
 def _gate_table(result: GateResult) -> Table:
+    from rich.text import Text
+
+    from anls_eval.cli.column_names import shortened
+    from anls_eval.cli.tables import plain_table
     from anls_eval.decisions.gate_words import HEADER, cells
 
     table = plain_table(*HEADER)
@@ -145,6 +146,7 @@ def _show_power(
     new: ScoredQuestions, old: Baseline | None, max_drop: float, cluster_by: str | None, as_json: bool
 ) -> None:
     """Print how many questions show a drop, from two systems, or for several shares of changed answers from one."""
+    from anls_eval.cli.tables import plain_table
     from anls_eval.decisions.power import power_of
 
     found = power_of(new, old, max_drop, cluster_by)

@@ -116,7 +116,7 @@ class TestAsAProgram:
         assert list(tmp_path.iterdir()) == []
 
 
-COMMANDS = "protocols, explain, score, compare, leaderboard, diagnose, check"
+COMMANDS = "protocols, explain, score, compare, leaderboard, diagnose, check, gate"
 
 
 @pytest.mark.parametrize(
