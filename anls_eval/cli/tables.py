@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # what the other commands show is not imported
     from anls_eval.check.problem import CheckReport
     from anls_eval.explanation.answers import AnswersExplanation
     from anls_eval.statistics import Ranking
-    from anls_eval.submission.score import SubmissionScore
+    from anls_eval.submission.score import Group, SubmissionScore
 
 
 _METRIC_NAMES = {"anls_score": "ANLS", "anls_star_score": "ANLS*", "score": "score"}
@@ -61,20 +61,27 @@ def submission_table(result: SubmissionScore) -> Table:
             table.add_row(name, f"{getattr(result, name):,}")
     columns = shortened(result.by)
     sections = [
-        (columns[column], [(value, group.score, group.n) for value, group in groups.items()])
+        (columns[column], [(value, group.score, _bounds(group), group.n) for value, group in groups.items()])
         for column, groups in result.by.items()
     ]
     if result.key_scores:
         nodes: dict[str, Any] = dict(result.key_scores)
         keys = walk_keys(nodes, lambda node: node["children"])
-        sections.append(("key", [(".".join(path), own["anls_score"], own["documents"]) for path, own in keys]))
+        sections.append(("key", [(".".join(path), own["anls_score"], "", own["documents"]) for path, own in keys]))
     for column, rows in sections:
         table.add_row("", "")
         table.add_row(Text(f"by {column}"), "")
         names = shortened(name for name, *_ in rows)
-        for name, score, n in rows:
-            table.add_row(Text(f"  {names[name]}"), f"{score:.6f}  of {n:,}")
+        for name, score, bounds, n in rows:
+            table.add_row(Text(f"  {names[name]}"), f"{score:.6f}{bounds}  of {n:,}")
+    for column, macro in result.macro.items():
+        table.add_row("", "")
+        table.add_row(Text(f"mean over the groups of {columns[column]}"), f"{macro.score:.6f}{_bounds(macro)}")
     return table
+
+
+def _bounds(group: Group) -> str:
+    return "" if group.interval is None else f"  ({group.interval.low:.6f} to {group.interval.high:.6f})"
 
 
 _SHOWN_CAUSES = 10

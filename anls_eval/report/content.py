@@ -30,7 +30,7 @@ from anls_eval.statistics import (
     minimum_detectable_difference,
     paired_comparison,
 )
-from anls_eval.submission.score import ScoredQuestions, SubmissionScore
+from anls_eval.submission.score import Group, ScoredQuestions, SubmissionScore
 from anls_eval.text.measure import Measured, closest_answers, score_columns
 
 BINS = 20  # of the scores between 0 and 1
@@ -56,11 +56,12 @@ class Distribution(NamedTuple):
 
 
 class GroupScore(NamedTuple):
-    """The questions with one value of a column, and the interval of their mean score."""
+    """The questions with one value of a column, and the interval of their mean score, if there is one."""
 
     value: str
     n: int
-    interval: Interval
+    score: float
+    interval: Interval | None
 
 
 class Breakdown(NamedTuple):
@@ -69,6 +70,7 @@ class Breakdown(NamedTuple):
     column: str
     groups: tuple[GroupScore, ...]  # the groups, at most `MOST_GROUPS`, the largest if there are more
     left_out: int  # how many groups are left out
+    macro: GroupScore | None  # the mean over all groups, if there are any
 
 
 class Answer(NamedTuple):
@@ -203,7 +205,7 @@ def collect(system: System, other: System | None = None, *, date: datetime.date)
         submission=scored.submission,
         detectable=minimum_detectable_difference(scored.submission.interval),
         distribution=_distribution(scored.scores),
-        breakdowns=tuple(_breakdown(system, column) for column in scored.submission.by),
+        breakdowns=tuple(_breakdown(scored.submission, column) for column in scored.submission.by),
         texts=None if ours.texts is None else _text_findings(ours, ours.texts),
         trees=None if scored.submission.key_scores is None else _tree_findings(scored),
         confidences=_confidences(system),
@@ -245,19 +247,16 @@ def _distribution(scores: Floats) -> Distribution:
     return Distribution(zero, len(between), one, tuple(bins.tolist()))
 
 
-def _breakdown(system: System, column: str) -> Breakdown:
-    members = defaultdict(list)
-    for row, values in enumerate(system.scored.columns[column]):
-        for value in values:
-            members[value].append(row)
-    largest = sorted(members, key=lambda value: (-len(members[value]), value))[:MOST_GROUPS]
-    groups = []
-    for value in sorted(largest):
-        rows = members[value]
-        clusters = None if system.clusters is None else [system.clusters[row] for row in rows]
-        interval = confidence_interval(system.scored.scores[rows], clusters=clusters, seed=system.seed)
-        groups.append(GroupScore(value, len(rows), interval))
-    return Breakdown(column, tuple(groups), len(members) - len(largest))
+def _breakdown(submission: SubmissionScore, column: str) -> Breakdown:
+    groups = submission.by[column]
+    largest = sorted(groups, key=lambda value: (-groups[value].n, value))[:MOST_GROUPS]
+    shown = tuple(_group(value, groups[value]) for value in sorted(largest))
+    macro = None if column not in submission.macro else _group("mean over the groups", submission.macro[column])
+    return Breakdown(column, shown, len(groups) - len(largest), macro)
+
+
+def _group(value: str, group: Group) -> GroupScore:
+    return GroupScore(value, group.n, group.score, group.interval)
 
 
 def _confidences(system: System) -> Confidences | None:

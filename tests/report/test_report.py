@@ -197,7 +197,7 @@ def test_documents_widen_the_intervals(tmp_path: Path) -> None:
     alone = collect(of_rows(tmp_path, predictions, references), date=DATE)
     assert found.submission.interval.clusters == 20
     assert alone.submission.interval.clusters is None
-    assert [own.interval.clusters for own in found.breakdowns[0].groups] == [20, 20]
+    assert [own.interval and own.interval.clusters for own in found.breakdowns[0].groups] == [20, 20]
     assert found.submission.interval.high - found.submission.interval.low > 2 * (
         alone.submission.interval.high - alone.submission.interval.low
     )
