@@ -17,6 +17,7 @@ from anls_eval.cli import interrupts
 from anls_eval.cli.common import (
     SEVERAL,
     AsJson,
+    By,
     ClusterBy,
     Columns,
     Format,
@@ -173,7 +174,7 @@ def score(
     references: OptionalReferences = None,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
-    by: Annotated[list[str] | None, typer.Option("--by", help="A column to break the score down by.")] = None,
+    by: By = None,
     per_question: Annotated[
         Path | None, typer.Option(help="Write a row for each question: .parquet, .csv or .jsonl.")
     ] = None,
@@ -321,6 +322,7 @@ def compare(
     references: References,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
+    by: By = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report of two systems side by side.")] = None,
@@ -333,7 +335,7 @@ def compare(
 ) -> None:
     """Rank systems with intervals and paired tests, and group those that cannot be told apart."""
     from anls_eval.cli import tables
-    from anls_eval.submission.systems import ranking_as_json, score_systems
+    from anls_eval.submission.systems import differences_as_json, ranking_as_json, score_systems
 
     if len(systems) < 2:
         raise ValueError("expected at least two systems; to score one, use `anls score`")
@@ -342,7 +344,7 @@ def compare(
     if report is not None and len(systems) > 2:
         raise ValueError(f"--report compares two systems, but {len(systems)} were given; pick two")
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
-    asked |= {"missing": missing, "unknown": unknown}
+    asked |= {"missing": missing, "unknown": unknown, "by": by or []}
     found = score_systems(
         systems,
         open_side("references", references, format_name, columns, quiet or as_json),
@@ -351,6 +353,7 @@ def compare(
         **asked,
     )
     ranking = found.rank(seed)
+    by_group = {column: found.group_differences(column, ranking, seed) for column in by or []}
     if report is not None:
         from anls_eval.report import System, write_report
 
@@ -360,11 +363,15 @@ def compare(
         write_report(report, *pair)
     show_notes(found.notes)
     if as_json:
-        print_json({**ranking_as_json(ranking), "signature": found.signature})
+        groups = {"by": differences_as_json(by_group)} if by else {}
+        print_json({**ranking_as_json(ranking), **groups, "signature": found.signature})
     else:
         print_table(tables.ranking_table(ranking))
         out.print()
         print_table(tables.comparison_table(ranking))
+        for column, differences in by_group.items():
+            out.print()
+            print_table(tables.differences_table(column, differences))
         say(f"\n{found.signature}")
 
 

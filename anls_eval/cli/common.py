@@ -59,6 +59,7 @@ Columns = Annotated[
 ]
 Missing = Annotated[str, typer.Option(help="Questions without a prediction: error, or zero to score them 0.")]
 Unknown = Annotated[str, typer.Option(help="Predictions without a question: error, or ignore.")]
+By = Annotated[list[str] | None, typer.Option("--by", help="A column to break the score down by.")]
 ClusterBy = Annotated[
     str | None, typer.Option(help="The column that names the document of each question, for intervals and tests.")
 ]

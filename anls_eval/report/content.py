@@ -30,6 +30,8 @@ from anls_eval.statistics import (
     minimum_detectable_difference,
     paired_comparison,
 )
+from anls_eval.statistics.groups import GroupDifference, compare_groups
+from anls_eval.statistics.resampling import cluster_codes
 from anls_eval.submission.score import Group, ScoredQuestions, SubmissionScore
 from anls_eval.text.measure import Measured, closest_answers, score_columns
 
@@ -159,6 +161,14 @@ class Confidences(NamedTuple):
     without: int  # questions without a confidence
 
 
+class GroupDifferences(NamedTuple):
+    """The differences between two systems on the groups of a column."""
+
+    column: str
+    groups: tuple[GroupDifference, ...]  # at most `MOST_GROUPS`, the largest if there are more
+    left_out: int  # how many groups are left out
+
+
 class Versus(NamedTuple):
     """Two systems on the same questions."""
 
@@ -167,6 +177,7 @@ class Versus(NamedTuple):
     comparison: Comparison  # of the first with the other
     is_significant: bool  # whether the p-value is at most 1 minus the level of the intervals
     detectable: float | None  # the minimum difference that these questions would detect between two such systems
+    by: tuple[GroupDifferences, ...]  # for each column asked for
     losses: tuple[tuple[LossClass, LossClass], ...]  # the classes of loss of both, for texts
     better: tuple[Question, ...]  # questions on which the first gained most
     worse: tuple[Question, ...]  # questions on which the other gained most
@@ -430,7 +441,17 @@ def _versus(ours: _Side, theirs: _Side) -> Versus:
         comparison=comparison,
         is_significant=comparison.p_value <= 1 - comparison.interval.level,
         detectable=minimum_detectable_difference(comparison),
+        by=tuple(_group_differences(ours.system, theirs.system, column) for column in own.submission.by),
         losses=tuple(losses),
         better=tuple(_question(row, ours, theirs, True) for row in better),
         worse=tuple(_question(row, ours, theirs, True) for row in worse),
     )
+
+
+def _group_differences(system: System, other: System, column: str) -> GroupDifferences:
+    scores = {"": system.scored.scores, "other": other.scored.scores}
+    clusters = system.clusters
+    codes = None if clusters is None else cluster_codes(clusters, len(clusters))
+    found = compare_groups(scores, system.scored.columns[column], codes, system.seed)
+    largest = sorted(found, key=lambda own: (-own.n, own.group))[:MOST_GROUPS]
+    return GroupDifferences(column, tuple(own for own in found if own in largest), len(found) - len(largest))

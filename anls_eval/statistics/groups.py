@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from anls_eval.statistics.intervals import FEW_UNITS, Interval, confidence_interval, interval_of_units
+from anls_eval.statistics.intervals import (
+    FEW_UNITS,
+    Comparison,
+    Interval,
+    compare_scores,
+    confidence_interval,
+    interval_of_units,
+)
+from anls_eval.statistics.ranking import holm
 from anls_eval.statistics.resampling import Floats, Integers, Units
 from anls_eval.statistics.tally import Tally
 
@@ -105,3 +114,60 @@ class GroupedScores:
             )
         n = int(sum(count for count, names in zip(self.counts.tolist(), self.groups, strict=True) if names))
         return dataclasses.replace(found, n=n, notes=tuple(notes))
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupDifference:
+    """Two systems compared on the questions of a group.
+
+    Attributes:
+        group: The name of the group.
+        n: Number of questions.
+        a: Name of the system with the better rank on all questions.
+        b: Name of the other system.
+        comparison: Comparison of a with b.
+        p_adjusted: The p-value, adjusted by `holm` over all groups and all pairs of systems.
+        has_interval: Whether the questions are about more than one document, or independent.
+    """
+
+    group: str
+    n: int
+    a: str
+    b: str
+    comparison: Comparison
+    p_adjusted: float
+    has_interval: bool
+
+    @property
+    def interval(self) -> Interval | None:
+        """The confidence interval of the difference, not adjusted; None if all questions are about one document."""
+        return self.comparison.interval if self.has_interval else None
+
+
+def compare_groups(
+    scores_by_name: Mapping[str, Floats],
+    groups: Sequence[Sequence[str]],
+    codes: Integers | None,
+    seed: int,
+    alpha: float = 0.05,
+) -> list[GroupDifference]:
+    """Compare all pairs of systems, best first, on every group; groups in order, then pairs.
+
+    Sign flips grow with the number of tests, so that adjusted p-values can become significant.
+    """
+    any_scores = next(iter(scores_by_name.values()))
+    rows = GroupedScores(any_scores, np.ones(len(any_scores), dtype=np.int64), groups, codes).rows
+    tests = [(group, a, b) for group in rows for a, b in itertools.combinations(scores_by_name, 2)]
+    flips = max(RESAMPLES, math.ceil(2 * len(tests) / alpha))
+    found = []
+    for group, a, b in tests:
+        own = np.array(list(dict.fromkeys(rows[group])))
+        documents = None if codes is None else np.unique(codes[own], return_inverse=True)[1]
+        scores = scores_by_name[a][own], scores_by_name[b][own]
+        comparison = compare_scores(*scores, documents, LEVEL, RESAMPLES, seed, flips=flips)
+        found.append((group, len(own), a, b, comparison, documents is None or int(documents.max()) > 0))
+    adjusted = holm([comparison.p_value for *_, comparison, _ in found]).tolist()
+    return [
+        GroupDifference(group, n, a, b, comparison, p_adjusted, has_interval)
+        for (group, n, a, b, comparison, has_interval), p_adjusted in zip(found, adjusted, strict=True)
+    ]

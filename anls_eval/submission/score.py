@@ -106,6 +106,16 @@ class SubmissionScore:
     key_scores: dict[str, KeyMean] | None
     notes: tuple[str, ...]
 
+    @property
+    def group_notes(self) -> list[str]:
+        """Warnings about the intervals of `macro`, which are computed on first access."""
+        return [
+            f"mean over the groups of {name!r}: {note}"
+            for name, own in self.macro.items()
+            if own.interval is not None
+            for note in own.interval.notes
+        ]
+
     def to_dict(self) -> dict[str, object]:
         """Return plain JSON values, with the score under the name of the metric."""
         groups = {name: {value: group.to_dict() for value, group in own.items()} for name, own in self.by.items()}
@@ -122,7 +132,7 @@ class SubmissionScore:
             "signature": self.signature,
             "by": groups,
             **({"macro": {name: group.to_dict() for name, group in self.macro.items()}} if self.macro else {}),
-            "notes": list(self.notes),
+            "notes": [*self.notes, *self.group_notes],
         }
         return result if self.key_scores is None else result | {"key_scores": self.key_scores}
 

@@ -4,8 +4,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from anls_eval.statistics import confidence_interval
-from anls_eval.statistics.groups import GroupedScores
+from anls_eval.statistics import confidence_interval, paired_comparison
+from anls_eval.statistics.groups import GroupedScores, compare_groups
+from anls_eval.statistics.ranking import holm
 
 
 def of_questions(
@@ -84,3 +85,28 @@ def test_small_groups_are_noted() -> None:
     found = of_questions(scores, [*groups[:-1], ["rare"]]).macro_interval(0)
     assert found is not None
     assert found.notes == ("1 of 4 groups have fewer than 10 questions: the interval is not reliable",)
+
+
+def test_differences_by_group_are_paired_comparisons() -> None:
+    scores, groups = drawn(300)
+    documents = np.arange(300) // 4
+    systems = {"good": np.maximum(scores, 0.75), "bad": scores, "same": scores}
+    for codes in (None, documents):
+        found = compare_groups(systems, groups, codes, 1)
+        pairs = [("good", "bad"), ("good", "same"), ("bad", "same")]
+        assert [(own.group, own.a, own.b) for own in found] == [(name, *pair) for name in "abc" for pair in pairs]
+        for own in found:
+            rows = [row for row, names in enumerate(groups) if own.group in names]
+            clusters = None if codes is None else codes[rows]
+            expected = paired_comparison(systems[own.a][rows], systems[own.b][rows], clusters=clusters, seed=1)
+            assert (own.n, own.comparison) == (len(rows), expected)
+            assert own.interval == expected.interval
+        assert [own.p_adjusted for own in found] == holm([own.comparison.p_value for own in found]).tolist()
+        assert {own.b for own in found if own.p_adjusted > 0.05} == {"same"}
+
+
+def test_differences_in_one_document_have_no_interval() -> None:
+    systems = {"a": np.array([1.0, 1.0, 0.5, 1.0]), "b": np.array([0.0, 1.0, 0.5, 0.0])}
+    x, y = compare_groups(systems, [["x"], ["x"], ["y"], ["y"]], np.array([0, 0, 1, 2]), 0)
+    assert (x.interval, x.comparison.p_value) == (None, 1.0)
+    assert y.interval is not None
