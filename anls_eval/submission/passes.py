@@ -304,11 +304,11 @@ def _grouped(labels: pa.Array, scores: Any) -> Iterator[tuple[tuple[str, ...], d
     parents, lengths = as_ints(pc.list_parent_indices(labels)), as_ints(pc.list_value_length(labels))
     # Complex numbers are sorted by label, then by score. Arrow's group_by would import pyarrow.dataset and pandas.
     pairs = as_ints(names.indices) + 1j * scores[parents]
-    found, counts = np.unique(pairs[lengths[parents] == 1], return_counts=True)
+    several = np.flatnonzero(lengths > 1)
+    found, counts = np.unique(pairs[lengths[parents] == 1] if len(several) else pairs, return_counts=True)
     known = names.dictionary.to_pylist()
     for pair, count in zip(found.tolist(), counts.tolist(), strict=True):
         yield (known[int(pair.real)],), {pair.imag: count}
-    several = np.flatnonzero(lengths > 1)
     if len(several):
         values = labels.to_pylist()
         for row in several.tolist():

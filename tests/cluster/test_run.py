@@ -562,7 +562,7 @@ def test_options_of_the_command(options: list[str], message: str, data: Path) ->
 
 def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = io.StringIO()
-    monkeypatch.setattr(cli, "err", Console(file=shown, force_terminal=True, width=100))
+    monkeypatch.setattr(common, "err", Console(file=shown, force_terminal=True, width=100))
     for rows in (12_345, None):
         with common.progress(rows, quiet=False) as advance:
             advance(0)
