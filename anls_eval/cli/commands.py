@@ -2,34 +2,57 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import difflib
 import gc
 import glob
 import io
-import itertools
-import json
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
 
 from anls_eval.cli import interrupts
+from anls_eval.cli.common import (
+    SEVERAL,
+    AsJson,
+    By,
+    ClusterBy,
+    Columns,
+    Format,
+    Missing,
+    OptionalReferences,
+    Predictions,
+    Protocol,
+    Quiet,
+    References,
+    Seed,
+    Threshold,
+    Unknown,
+    check_html,
+    check_output,
+    column_roles,
+    err,
+    fields_of,
+    is_same,
+    one_or_list,
+    open_both,
+    open_side,
+    out,
+    print_json,
+    print_table,
+    progress,
+    say,
+    show_notes,
+)
+from anls_eval.cli.decisions import gate
 from anls_eval.cli.words import Commands, in_options, whole_number
 from anls_eval.errors import AnlsError
-from anls_eval.text.visible import escaped, escaped_json
 from anls_eval.version import __version__
 
 if TYPE_CHECKING:
     from anls_eval.cluster.run import DatasetScore
-    from anls_eval.files import Reader
 
 app = typer.Typer(
     name="anls",
@@ -39,57 +62,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
-
-Protocol = Annotated[str, typer.Option("--protocol", "-p", help="A name that `anls protocols` lists.")]
-Threshold = Annotated[
-    str | None,
-    typer.Option(
-        "--threshold", "-t", help="Minimum similarity that counts, such as 0.8 or 4/5. Defaults to the protocol's."
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-_SEVERAL = "a file, a folder, or a pattern in quotes"
-Predictions = Annotated[
-    list[str], typer.Argument(help=f"The predictions: {_SEVERAL}. Several are parts of one submission.")
-]
-References = Annotated[
-    list[str],
-    typer.Option("--references", "-r", help=f"The accepted answers: {_SEVERAL}. Repeat the option for several."),
-]
-OptionalReferences = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--references",
-        "-r",
-        help=f"The accepted answers: {_SEVERAL}. Repeat the option for several. Defaults to PREDICTIONS.",
-    ),
-]
-Format = Annotated[str | None, typer.Option("--format", help="The format of all files; detected by default.")]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--columns",
-        help="Assign columns to roles, as ROLE=NAME: question_id, prediction, answers, answer_type, document. To set "
-        "it for one side only: predictions.question_id=NAME, references.question_id=NAME.",
-    ),
-]
-Missing = Annotated[str, typer.Option(help="Questions without a prediction: error, or zero to score them 0.")]
-Unknown = Annotated[str, typer.Option(help="Predictions without a question: error, or ignore.")]
-ClusterBy = Annotated[
-    str | None, typer.Option(help="The column that names the document of each question, for intervals and tests.")
-]
-Seed = Annotated[
-    int, typer.Option(parser=whole_number(0), metavar="INTEGER", help="Random seed for intervals and tests.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress bar and the detected formats.")]
 
 
 def main() -> None:
     """Run the command line. Errors go to stderr, with exit status 2, or 130 after Ctrl-C."""
     gc.set_threshold(50_000, 20, 100)  # rows are millions of objects without the cycles that it looks for
-    warnings.showwarning = lambda message, *_, **__: _show_notes([message])
+    warnings.showwarning = lambda message, *_, **__: show_notes([message])
     warnings.simplefilter("always", UserWarning)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -98,14 +76,14 @@ def main() -> None:
         app()
     except SystemExit as stop:
         if stop.code == interrupts.STATUS and stop.__context__ is not None:
-            _say("; ".join(filter(None, ("interrupted", in_options(stop.__context__.__cause__)))), err)
+            say("; ".join(filter(None, ("interrupted", in_options(stop.__context__.__cause__)))), err)
         raise
     except ModuleNotFoundError as error:
         extra = "dask" if error.name in ("dask", "distributed") else "eval"
-        _say(f"error: this needs {error.name}: pip install '.[{extra}]' in the folder of anls", err)
+        say(f"error: this needs {error.name}: pip install '.[{extra}]' in the folder of anls", err)
         raise SystemExit(2) from None
     except (ValueError, TypeError, OSError) as error:
-        _say(f"error: {in_options(error)}", err)
+        say(f"error: {in_options(error)}", err)
         raise SystemExit(2) from None
 
 
@@ -115,44 +93,11 @@ def _common(
     version: Annotated[bool, typer.Option("--version", help="Print the version of the metric.")] = False,
 ) -> None:
     if version:
-        _say(f"anls {__version__}")
+        say(f"anls {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         err.out(context.get_help(), highlight=False)
         raise typer.Exit(2)
-
-
-def _show_notes(notes: Iterable[Warning | str]) -> None:
-    for note in notes:
-        _say(f"note: {note}", err)
-
-
-def _say(text: str, console: Console = out) -> None:
-    """Print a text with control characters escaped, since it may quote files."""
-    console.print(escaped(text), markup=False)
-
-
-def _print_table(table: Table) -> None:
-    """Print a table at its full width: numbers that are cut or folded cannot be read."""
-    wide = Console(width=10_000)
-    console = Console(highlight=False, width=Measurement.get(wide, wide.options, table).maximum)
-    with console.capture() as captured:
-        console.print(table)
-    out.out("\n".join(line.rstrip() for line in captured.get().splitlines()), highlight=False)
-
-
-def _print_json(value: Any) -> None:
-    """Print JSON piece by piece: a report of a million problems is never held as one text."""
-    parts = json.JSONEncoder(ensure_ascii=False, indent=2, default=_fields).iterencode(value)
-    while text := "".join(itertools.islice(parts, 10_000)):
-        out.file.write(escaped_json(text))  # rich would take each line apart
-    out.file.write("\n")
-    out.file.flush()
-
-
-def _fields(result: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass without copying their values."""
-    return {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
 
 
 @app.command()
@@ -165,11 +110,11 @@ def protocols(
 
     try:
         if as_json:
-            _print_json(protocols_as_json(name))
+            print_json(protocols_as_json(name))
         elif name is None:
-            _print_table(protocol_table())
+            print_table(protocol_table())
         else:
-            _say(protocol_text(name))
+            say(protocol_text(name))
     except AnlsError as error:  # of the argument NAME, which is no option here
         raise ValueError(f"{name}: {error.problem}") from None
 
@@ -215,12 +160,12 @@ def explain(
         found = explain_answers(
             prediction, accepted, protocol=protocol or "standard", threshold=threshold, answer_type=answer_type
         )
-        _show_notes(found.notes)
+        show_notes(found.notes)
         shown, plain = tables.answers_text(found), found.to_dict()
     if as_json:
-        _print_json(plain)
+        print_json(plain)
     else:
-        _say(shown)
+        say(shown)
 
 
 @app.command()
@@ -229,7 +174,7 @@ def score(
     references: OptionalReferences = None,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
-    by: Annotated[list[str] | None, typer.Option("--by", help="A column to break the score down by.")] = None,
+    by: By = None,
     per_question: Annotated[
         Path | None, typer.Option(help="Write a row for each question: .parquet, .csv or .jsonl.")
     ] = None,
@@ -280,8 +225,8 @@ def score(
     from anls_eval.submission.score import score_submission
 
     for path in (per_question, report):
-        _check_output(path, *predictions, *(references or ()))
-    _check_html(report)
+        check_output(path, *predictions, *(references or ()))
+    check_html(report)
     if eval_results is None and (dataset_id or task_id):
         raise ValueError("--dataset-id and --task-id need --eval-results, the folder to write to")
     if eval_results is not None and not (dataset_id and task_id):
@@ -310,9 +255,9 @@ def score(
     asked |= {"missing": missing, "unknown": unknown}
     dataset: dict[str, Any] = {}
     if not with_dask:
-        sides = _open_both(predictions, references, format_name, columns, quiet or as_json)
+        sides = open_both(predictions, references, format_name, columns, quiet or as_json)
         asked |= {"cluster_by": cluster_by, "per_question": per_question}
-        with _progress(sides[1].rows, quiet) as advance:
+        with progress(sides[1].rows, quiet) as advance:
             if report is None:
                 result = score_submission(*sides, **asked, on_progress=advance)
             else:
@@ -321,13 +266,13 @@ def score(
                 system = read_system(*sides, **asked, confidence=confidence, on_progress=advance)
                 result = system.scored.submission
     else:
-        asked |= {"format": format_name, "columns": _roles(columns)}
+        asked |= {"format": format_name, "columns": column_roles(columns)}
         asked |= {"out": out_folder, "resume": resume, "skip_bad": skip_bad}
         asked |= {"workers": workers, "client": scheduler}
         found = _score_dataset(predictions, references, quiet, asked)
         result = found.submission
         dataset = {**found.to_dict(), "out": None if out_folder is None else str(out_folder)}
-    _show_notes(result.notes)
+    show_notes(result.notes)
     if report is not None:
         from anls_eval.report import write_report
 
@@ -337,14 +282,14 @@ def score(
 
         path = hub.write_eval_result(eval_results, result, dataset_id=dataset_id, task_id=task_id)
         if push is not None:
-            _say(f"uploaded: {hub.push_eval_result(path, push)}", err)
+            say(f"uploaded: {hub.push_eval_result(path, push)}", err)
     if as_json:
-        _print_json(dataset or result.to_dict())
+        print_json(dataset or result.to_dict())
     else:
         from anls_eval.cli import tables
 
-        _print_table(tables.submission_table(result))
-        _say(f"\n{result.signature}")
+        print_table(tables.submission_table(result))
+        say(f"\n{result.signature}")
 
 
 def _score_dataset(
@@ -354,29 +299,30 @@ def _score_dataset(
     from anls_eval.cluster.run import BadPartsError, known_rows, score_dataset
     from anls_eval.submission.passes import counted
 
-    given = _one_or_list(predictions), _one_or_list(references) if references else None
+    given = one_or_list(predictions), one_or_list(references) if references else None
     rows = known_rows(given[1] or given[0]) if err.is_terminal and not quiet else None
-    with _progress(rows, quiet) as advance:
+    with progress(rows, quiet) as advance:
         try:
             found = score_dataset(*given, on_progress=advance, **asked)
         except BadPartsError as error:
-            _say(f"error: {in_options(error)}", err)
+            say(f"error: {in_options(error)}", err)
             raise typer.Exit(1) from None
     if not quiet:
         parts = counted(found.parts, "part")
         how = {"file": "paired file by file", "id": "paired by id across files"}[found.paired_by]
         resumed = f"{found.resumed:,} finished before, " if found.resumed else ""
         summary = f"{parts}, {resumed}{how}"
-        _say(summary if asked["out"] is None else f"Scores by question are in {asked['out']} ({summary}).", err)
+        say(summary if asked["out"] is None else f"Scores by question are in {asked['out']} ({summary}).", err)
     return found
 
 
 @app.command()
 def compare(
-    systems: Annotated[list[str], typer.Argument(help=f"The predictions of at least two systems, each {_SEVERAL}.")],
+    systems: Annotated[list[str], typer.Argument(help=f"The predictions of at least two systems, each {SEVERAL}.")],
     references: References,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
+    by: By = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report of two systems side by side.")] = None,
@@ -389,24 +335,25 @@ def compare(
 ) -> None:
     """Rank systems with intervals and paired tests, and group those that cannot be told apart."""
     from anls_eval.cli import tables
-    from anls_eval.submission.systems import ranking_as_json, score_systems
+    from anls_eval.submission.systems import differences_as_json, ranking_as_json, score_systems
 
     if len(systems) < 2:
         raise ValueError("expected at least two systems; to score one, use `anls score`")
-    _check_output(report, *systems, *references)
-    _check_html(report)
+    check_output(report, *systems, *references)
+    check_html(report)
     if report is not None and len(systems) > 2:
         raise ValueError(f"--report compares two systems, but {len(systems)} were given; pick two")
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
-    asked |= {"missing": missing, "unknown": unknown}
+    asked |= {"missing": missing, "unknown": unknown, "by": by or []}
     found = score_systems(
         systems,
-        _open("references", references, format_name, columns, quiet or as_json),
-        open_system=lambda path: _open("predictions", [path], format_name, columns, quiet or as_json),
+        open_side("references", references, format_name, columns, quiet or as_json),
+        open_system=lambda path: open_side("predictions", [path], format_name, columns, quiet or as_json),
         measure=report is not None,
         **asked,
     )
     ranking = found.rank(seed)
+    by_group = {column: found.group_differences(column, ranking, seed) for column in by or []}
     if report is not None:
         from anls_eval.report import System, write_report
 
@@ -414,21 +361,25 @@ def compare(
             System(name=name, scored=own, clusters=found.clusters, seed=seed) for name, own in found.systems.items()
         ]
         write_report(report, *pair)
-    _show_notes(found.notes)
+    show_notes(found.notes)
     if as_json:
-        _print_json({**ranking_as_json(ranking), "signature": found.signature})
+        groups = {"by": differences_as_json(by_group)} if by else {}
+        print_json({**ranking_as_json(ranking), **groups, "signature": found.signature})
     else:
-        _print_table(tables.ranking_table(ranking))
+        print_table(tables.ranking_table(ranking))
         out.print()
-        _print_table(tables.comparison_table(ranking))
-        _say(f"\n{found.signature}")
+        print_table(tables.comparison_table(ranking))
+        for column, differences in by_group.items():
+            out.print()
+            print_table(tables.differences_table(column, differences))
+        say(f"\n{found.signature}")
 
 
 @app.command()
 def leaderboard(
     systems: Annotated[
         list[str],
-        typer.Argument(help=f"A folder with one file or folder per system; or several systems, each {_SEVERAL}."),
+        typer.Argument(help=f"A folder with one file or folder per system; or several systems, each {SEVERAL}."),
     ],
     references: References,
     out_file: Annotated[
@@ -451,15 +402,15 @@ def leaderboard(
     from anls_eval.submission.systems import score_systems
 
     paths = _systems_in(systems[0], references) if len(systems) == 1 else systems
-    _check_output(out_file, *paths, *references)
+    check_output(out_file, *paths, *references)
     if out_file is not None:
         leaderboard_format(out_file)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
     asked |= {"missing": missing, "unknown": unknown}
     found = score_systems(
         paths,
-        _open("references", references, format_name, columns, quiet=True),
-        open_system=lambda path: _open("predictions", [path], format_name, columns, quiet=True),
+        open_side("references", references, format_name, columns, quiet=True),
+        open_system=lambda path: open_side("predictions", [path], format_name, columns, quiet=True),
         skip=True,
         **asked,
     )
@@ -468,14 +419,14 @@ def leaderboard(
     if out_file is not None:
         write_leaderboard(out_file, ranking, skipped, found.signature)
     if as_json:
-        _print_json(leaderboard_as_json(ranking, skipped, found.signature))
+        print_json(leaderboard_as_json(ranking, skipped, found.signature))
     else:
-        _print_table(tables.ranking_table(ranking))
-        _say(f"\n{found.signature}")
+        print_table(tables.ranking_table(ranking))
+        say(f"\n{found.signature}")
     if not quiet:
-        _show_notes(found.notes)
+        show_notes(found.notes)
     for path, why in skipped.items():
-        _say(f"skipped: {path}: {why}", err)
+        say(f"skipped: {path}: {why}", err)
 
 
 def _systems_in(folder: str, references: list[str]) -> list[str]:
@@ -488,39 +439,10 @@ def _systems_in(folder: str, references: list[str]) -> list[str]:
     if not Path(folder).is_dir():
         raise ValueError(f"{folder} is not a folder; expected one with a prediction file for each system")
     found = [path for path in sorted(Path(folder).iterdir()) if path.name[0] not in "._"]
-    paths = [path for path in found if not any(_is_same(path, own) for own in references)]
+    paths = [path for path in found if not any(is_same(path, own) for own in references)]
     if not paths:
         raise ValueError(f"{folder} contains no prediction files")
     return list(map(str, paths))
-
-
-def _is_same(path: Path, other: str) -> bool:
-    """Return whether two names refer to the same file; a broken link refers to none."""
-    try:
-        return path.samefile(other)
-    except (OSError, ValueError):
-        return False
-
-
-def _check_output(path: Path | None, *inputs: str | None) -> None:
-    """Refuse, before any work is done, to overwrite an input file or to write to a folder that does not exist."""
-    from anls_eval.files.many import file_paths
-
-    if path is None:
-        return
-    read: list[str] = []
-    for own in filter(None, inputs):
-        with contextlib.suppress(ValueError):  # what cannot be read is reported where it is opened
-            read += file_paths(own)
-    if any(_is_same(path, own) for own in read):
-        raise ValueError(f"{path} is one of the input files; write to another name")
-    if not path.parent.is_dir():
-        raise ValueError(f"{path}: the folder {path.parent} does not exist; create it first")
-
-
-def _check_html(path: Path | None) -> None:
-    if path is not None and path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"--report {path}: expected a file name ending in .html")
 
 
 @app.command()
@@ -540,13 +462,13 @@ def diagnose(
     from anls_eval.cli import tables
     from anls_eval.submission.score import read_questions
 
-    questions = read_questions(*_open_both(predictions, references, format_name, columns, quiet or as_json))
-    _show_notes(questions.notes)
+    questions = read_questions(*open_both(predictions, references, format_name, columns, quiet or as_json))
+    show_notes(questions.notes)
     found = find_causes(questions.predictions, questions.answers, reported, question_ids=questions.question_ids)
     if as_json:
-        _print_json(tables.diagnosis_as_json(found))
+        print_json(tables.diagnosis_as_json(found))
     else:
-        _say(tables.diagnosis_text(found))
+        say(tables.diagnosis_text(found))
 
 
 @app.command()
@@ -573,10 +495,14 @@ def check(
     from anls_eval.cli import tables
     from anls_eval.files import FormatError
 
-    _check_output(fix, predictions, references)
-    asked: dict[str, Any] = {"format": format_name, "columns": _roles(columns), "most": None if as_json else MAX_SHOWN}
+    check_output(fix, predictions, references)
+    asked: dict[str, Any] = {
+        "format": format_name,
+        "columns": column_roles(columns),
+        "most": None if as_json else MAX_SHOWN,
+    }
     report = left = check_submission(predictions, references, **asked)
-    shown = _fields(report)
+    shown = fields_of(report)
     if not report.is_readable:
         try:
             read_rows(predictions, format_name, asked["columns"])  # for the error itself, which the report quotes
@@ -585,90 +511,16 @@ def check(
                 raise
             shown["problems"] = [dataclasses.replace(report.problems[0], found=in_options(error))]
     if not as_json:
-        _say(tables.check_text(report))
+        say(tables.check_text(report))
     if fix is not None and report.is_readable:
         left = fix_submission(predictions, fix, references, **asked)
         shown["mended"] = left
         if not as_json:
-            _say(f"\n{tables.fixed_text(report, left)}")
+            say(f"\n{tables.fixed_text(report, left)}")
     if as_json:
-        _print_json(shown)
+        print_json(shown)
     if left.refused:
         raise typer.Exit(1 if report.is_readable else 2)
 
 
-def _open_both(
-    predictions: list[str],
-    references: list[str] | None,
-    format_name: str | None,
-    columns: list[str] | None,
-    quiet: bool,
-) -> tuple[Reader, Reader]:
-    """Open both sides of a submission; without references, the prediction files contain them."""
-    of_predictions = _open("predictions", predictions, format_name, columns, quiet, alone=not references)
-    if not references and not of_predictions.detected.has_references:
-        raise ValueError(f"{of_predictions.detected.path} has no accepted answers; name the file that has them with -r")
-    paths = references or predictions
-    return of_predictions, _open("references", paths, format_name, columns, quiet, alone=not references)
-
-
-def _open(
-    side: str, paths: list[str], format_name: str | None, columns: list[str] | None, quiet: bool, alone: bool = False
-) -> Reader:
-    """Open one side and show how it is read; files that come `alone` have the column of the other side, too."""
-    from anls_eval.files import open_predictions, open_references
-
-    open_side, other = (open_predictions, "answers") if side == "predictions" else (open_references, "prediction")
-    roles = {role: name for role, name in _roles(columns).items() if alone or role != other}
-    reader = open_side(_one_or_list(paths), format=format_name, columns=roles)
-    if not quiet:
-        own = reader.detected
-        read_as = ", ".join(f"{role}={name}" for role, name in own.columns.items())
-        compression = f", {own.compression}" if own.compression else ""
-        files = f" ({len(reader.parts)} files)" if len(reader.parts) > 1 else ""
-        _say(f"{own.path}{files}: {own.format}{compression}; {read_as}", err)
-    return reader
-
-
-def _one_or_list(paths: list[str]) -> str | list[str]:
-    """Return a single path by itself, so that messages name it as the user did."""
-    return paths[0] if len(paths) == 1 else paths
-
-
-def _roles(columns: list[str] | None) -> dict[str, str]:
-    """Return the column names in --columns by role."""
-    from anls_eval.files.columns import ROLES
-
-    roles = {}
-    for text in columns or []:
-        role, _, name = text.partition("=")
-        if not name:
-            raise ValueError(f"--columns {text}: expected ROLE=NAME, as in --columns prediction=output")
-        if role.removeprefix("predictions.").removeprefix("references.") not in ROLES:
-            close = [name] if name in ROLES else difflib.get_close_matches(role, ROLES, n=1)
-            meant = f" Did you mean {close[0]}={role if close[0] == name else name}?" if close else ""
-            expected = f"Expected ROLE=NAME with one of {', '.join(ROLES)}."
-            raise ValueError(f"--columns {text}: {role!r} is not a role. {expected}{meant}")
-        roles[role] = name
-    return roles
-
-
-@contextlib.contextmanager
-def _progress(rows: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar on a terminal."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    if quiet or not err.is_terminal:
-        yield lambda done: None
-        return
-    shown = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[speed]}"), TimeRemainingColumn())
-    of_all = "" if rows is None else f"/{rows:,}"
-    with Progress(*shown, console=err, transient=True) as progress:
-        task = progress.add_task(f"0{of_all}", total=rows, speed="")
-
-        def advance(done: int) -> None:
-            own = progress.tasks[0]
-            speed = f"{done / own.elapsed:,.0f} rows/s" if done and own.elapsed else ""
-            progress.update(task, description=f"{done:,}{of_all}", completed=done, speed=speed)
-
-        yield advance
+app.command()(gate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -18,7 +19,8 @@ if TYPE_CHECKING:  # what the other commands show is not imported
     from anls_eval.check.problem import CheckReport
     from anls_eval.explanation.answers import AnswersExplanation
     from anls_eval.statistics import Ranking
-    from anls_eval.submission.score import SubmissionScore
+    from anls_eval.statistics.groups import GroupDifference
+    from anls_eval.submission.score import Group, SubmissionScore
 
 
 _METRIC_NAMES = {"anls_score": "ANLS", "anls_star_score": "ANLS*", "score": "score"}
@@ -61,20 +63,32 @@ def submission_table(result: SubmissionScore) -> Table:
             table.add_row(name, f"{getattr(result, name):,}")
     columns = shortened(result.by)
     sections = [
-        (columns[column], [(value, group.score, group.n) for value, group in groups.items()])
+        (columns[column], [(value, group.score, _bounds(group, result), group.n) for value, group in groups.items()])
         for column, groups in result.by.items()
     ]
     if result.key_scores:
         nodes: dict[str, Any] = dict(result.key_scores)
         keys = walk_keys(nodes, lambda node: node["children"])
-        sections.append(("key", [(".".join(path), own["anls_score"], own["documents"]) for path, own in keys]))
+        sections.append(("key", [(".".join(path), own["anls_score"], "", own["documents"]) for path, own in keys]))
     for column, rows in sections:
         table.add_row("", "")
         table.add_row(Text(f"by {column}"), "")
         names = shortened(name for name, *_ in rows)
-        for name, score, n in rows:
-            table.add_row(Text(f"  {names[name]}"), f"{score:.6f}  of {n:,}")
+        for name, score, bounds, n in rows:
+            table.add_row(Text(f"  {names[name]}"), f"{score:.6f}{bounds}  of {n:,}")
+    for column, macro in result.macro.items():
+        table.add_row("", "")
+        bounds = "" if macro.interval is None else _bounds(macro, result)
+        table.add_row(Text(f"mean over the groups of {columns[column]}"), f"{macro.score:.6f}{bounds}")
+        for note in () if macro.interval is None else macro.interval.notes:
+            table.add_row("", note)
     return table
+
+
+def _bounds(group: Group, result: SubmissionScore) -> str:
+    if group.interval is not None:
+        return f"  ({group.interval.low:.6f} to {group.interval.high:.6f})"
+    return "" if result.interval.clusters is None else "  (one document)"
 
 
 _SHOWN_CAUSES = 10
@@ -125,6 +139,25 @@ def comparison_table(ranking: Ranking) -> Table:
             f"{own.p_value:.4f}",
             f"{pair.p_adjusted:.4f}",
             *map(str, (own.wins, own.losses, own.ties)),
+        )
+    return table
+
+
+def differences_table(column: str, differences: Sequence[GroupDifference]) -> Table:
+    """Return a table of the differences between systems by group."""
+    [heading] = shortened([f"by {column}"]).values()
+    table = plain_table(heading, "", "questions", "difference", "95% interval", "p", "p (Holm)")
+    groups = shortened(own.group for own in differences)
+    names = shortened(name for own in differences for name in (own.a, own.b))
+    for own in differences:
+        table.add_row(
+            Text(groups[own.group]),
+            Text(f"{names[own.a]} - {names[own.b]}"),
+            f"{own.n:,}",
+            f"{own.comparison.difference:.4f}",
+            "one document" if own.interval is None else f"{own.interval.low:.4f} to {own.interval.high:.4f}",
+            f"{own.comparison.p_value:.4f}",
+            f"{own.p_adjusted:.4f}",
         )
     return table
 

@@ -30,7 +30,9 @@ from anls_eval.statistics import (
     minimum_detectable_difference,
     paired_comparison,
 )
-from anls_eval.submission.score import ScoredQuestions, SubmissionScore
+from anls_eval.statistics.groups import GroupDifference, compare_groups
+from anls_eval.statistics.resampling import cluster_codes
+from anls_eval.submission.score import Group, ScoredQuestions, SubmissionScore
 from anls_eval.text.measure import Measured, closest_answers, score_columns
 
 BINS = 20  # of the scores between 0 and 1
@@ -56,11 +58,12 @@ class Distribution(NamedTuple):
 
 
 class GroupScore(NamedTuple):
-    """The questions with one value of a column, and the interval of their mean score."""
+    """The questions with one value of a column, and the interval of their mean score, if there is one."""
 
     value: str
     n: int
-    interval: Interval
+    score: float
+    interval: Interval | None
 
 
 class Breakdown(NamedTuple):
@@ -69,6 +72,7 @@ class Breakdown(NamedTuple):
     column: str
     groups: tuple[GroupScore, ...]  # the groups, at most `MOST_GROUPS`, the largest if there are more
     left_out: int  # how many groups are left out
+    macro: GroupScore | None  # the mean over all groups, if there are any
 
 
 class Answer(NamedTuple):
@@ -157,6 +161,14 @@ class Confidences(NamedTuple):
     without: int  # questions without a confidence
 
 
+class GroupDifferences(NamedTuple):
+    """The differences between two systems on the groups of a column."""
+
+    column: str
+    groups: tuple[GroupDifference, ...]  # at most `MOST_GROUPS`, the largest if there are more
+    left_out: int  # how many groups are left out
+
+
 class Versus(NamedTuple):
     """Two systems on the same questions."""
 
@@ -165,6 +177,7 @@ class Versus(NamedTuple):
     comparison: Comparison  # of the first with the other
     is_significant: bool  # whether the p-value is at most 1 minus the level of the intervals
     detectable: float | None  # the minimum difference that these questions would detect between two such systems
+    by: tuple[GroupDifferences, ...]  # for each column asked for
     losses: tuple[tuple[LossClass, LossClass], ...]  # the classes of loss of both, for texts
     better: tuple[Question, ...]  # questions on which the first gained most
     worse: tuple[Question, ...]  # questions on which the other gained most
@@ -203,7 +216,7 @@ def collect(system: System, other: System | None = None, *, date: datetime.date)
         submission=scored.submission,
         detectable=minimum_detectable_difference(scored.submission.interval),
         distribution=_distribution(scored.scores),
-        breakdowns=tuple(_breakdown(system, column) for column in scored.submission.by),
+        breakdowns=tuple(_breakdown(scored.submission, column) for column in scored.submission.by),
         texts=None if ours.texts is None else _text_findings(ours, ours.texts),
         trees=None if scored.submission.key_scores is None else _tree_findings(scored),
         confidences=_confidences(system),
@@ -245,19 +258,16 @@ def _distribution(scores: Floats) -> Distribution:
     return Distribution(zero, len(between), one, tuple(bins.tolist()))
 
 
-def _breakdown(system: System, column: str) -> Breakdown:
-    members = defaultdict(list)
-    for row, values in enumerate(system.scored.columns[column]):
-        for value in values:
-            members[value].append(row)
-    largest = sorted(members, key=lambda value: (-len(members[value]), value))[:MOST_GROUPS]
-    groups = []
-    for value in sorted(largest):
-        rows = members[value]
-        clusters = None if system.clusters is None else [system.clusters[row] for row in rows]
-        interval = confidence_interval(system.scored.scores[rows], clusters=clusters, seed=system.seed)
-        groups.append(GroupScore(value, len(rows), interval))
-    return Breakdown(column, tuple(groups), len(members) - len(largest))
+def _breakdown(submission: SubmissionScore, column: str) -> Breakdown:
+    groups = submission.by[column]
+    largest = sorted(groups, key=lambda value: (-groups[value].n, value))[:MOST_GROUPS]
+    shown = tuple(_group(value, groups[value]) for value in sorted(largest))
+    macro = None if column not in submission.macro else _group("mean over the groups", submission.macro[column])
+    return Breakdown(column, shown, len(groups) - len(largest), macro)
+
+
+def _group(value: str, group: Group) -> GroupScore:
+    return GroupScore(value, group.n, group.score, group.interval)
 
 
 def _confidences(system: System) -> Confidences | None:
@@ -431,7 +441,17 @@ def _versus(ours: _Side, theirs: _Side) -> Versus:
         comparison=comparison,
         is_significant=comparison.p_value <= 1 - comparison.interval.level,
         detectable=minimum_detectable_difference(comparison),
+        by=tuple(_group_differences(ours.system, theirs.system, column) for column in own.submission.by),
         losses=tuple(losses),
         better=tuple(_question(row, ours, theirs, True) for row in better),
         worse=tuple(_question(row, ours, theirs, True) for row in worse),
     )
+
+
+def _group_differences(system: System, other: System, column: str) -> GroupDifferences:
+    scores = {"": system.scored.scores, "other": other.scored.scores}
+    clusters = system.clusters
+    codes = None if clusters is None else cluster_codes(clusters, len(clusters))
+    found = compare_groups(scores, system.scored.columns[column], codes, system.seed)
+    largest = sorted(found, key=lambda own: (-own.n, own.group))[:MOST_GROUPS]
+    return GroupDifferences(column, tuple(own for own in found if own in largest), len(found) - len(largest))

@@ -15,7 +15,7 @@ from anls_eval.statistics.resampling import Floats, Integers, Units
 from anls_eval.statistics.tally import Tally, checked_columns, checked_scores
 
 _MIN_RESAMPLES = 1_000
-_FEW_UNITS = 10  # with fewer, no bootstrap keeps its level
+FEW_UNITS = 10  # with fewer, no bootstrap keeps its level
 _DETECTABLE = 2.8015852181129683  # standard errors: z(0.975) + z(0.8), without the 0.1 s that importing scipy takes
 
 
@@ -122,7 +122,7 @@ def confidence_interval(
     values = checked_scores(sorted(scores.counts), "scores")
     counts = np.array([scores.counts[value] for value in values.tolist()])
     units = resampling.units_of_histogram(scores.mean, values, counts)
-    return _interval_of_units(units, 0.0, False, level, resamples, seed)
+    return interval_of_units(units, 0.0, False, level, resamples, seed)
 
 
 def paired_comparison(
@@ -211,7 +211,7 @@ def interval_of_mean(
         units = resampling.units_of_histogram(mean, *np.unique(values, return_counts=True))
     else:
         units = resampling.units_of_clusters(mean, values, codes)
-    return _interval_of_units(units, lowest, codes is not None, level, resamples, seed)
+    return interval_of_units(units, lowest, codes is not None, level, resamples, seed)
 
 
 def interval_of_ratio(sums: Floats, sizes: Floats, level: float, resamples: int, seed: int) -> Interval | None:
@@ -223,10 +223,10 @@ def interval_of_ratio(sums: Floats, sizes: Floats, level: float, resamples: int,
     # As complex numbers, pairs sort as they do in np.unique(..., axis=0), eight times as fast.
     kinds, counts = np.unique(sizes[drawn] + 1j * sums[drawn], return_counts=True)
     units = Units(mean, kinds.imag - mean * kinds.real, np.ascontiguousarray(kinds.real), counts)
-    return _interval_of_units(units, 0.0, True, level, resamples, seed)
+    return interval_of_units(units, 0.0, True, level, resamples, seed)
 
 
-def _interval_of_units(
+def interval_of_units(
     units: Units, lowest: float, has_clusters: bool, level: float, resamples: int, seed: int
 ) -> Interval:
     """Return the interval of the mean of units whose values are in [lowest, 1]."""
@@ -243,10 +243,10 @@ def _interval_of_units(
         method = "BCa bootstrap"
         deviations = resampling.bootstrap_deviations(units, resamples, np.random.default_rng(seed))
         low, high = resampling.bca_bounds(units, deviations, level)
-        if units.effective_number < _FEW_UNITS:
+        if units.effective_number < FEW_UNITS:
             worth = f", as informative as {units.effective_number:.1f} of equal size"
-            number = f"{units.number}{'' if units.number < _FEW_UNITS else worth}"
-            notes.append(f"too few {what} for a reliable interval: {number}; expected at least {_FEW_UNITS}")
+            number = f"{units.number}{'' if units.number < FEW_UNITS else worth}"
+            notes.append(f"too few {what} for a reliable interval: {number}; expected at least {FEW_UNITS}")
     return Interval(
         mean=units.mean,
         low=max(low, lowest),

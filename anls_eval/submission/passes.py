@@ -157,14 +157,15 @@ class Pass:
                 labels = questions[BY + name].combine_chunks()
                 lengths = as_ints(pc.list_value_length(labels))
                 self.totals.counts[NO_VALUE + name] += int(np.count_nonzero(lengths == 0))
-                for value, counts in _grouped(labels, scores):
-                    self.totals.count(("by", name, value), counts)
+                for values, counts in _grouped(labels, scores):
+                    self.totals.count(("by", name, *values), counts)
             if documents is not None:
                 _check_documents(questions, documents)
             if self._keep:
                 self.kept.append((questions, scores, found))
             elif documents is not None:
-                self.kept.append((questions.select([BY + documents]), scores, None))
+                names = dict.fromkeys((documents, *self._options.by))
+                self.kept.append((questions.select([BY + name for name in names]), scores, None))
             if on_progress is not None:
                 on_progress(self.totals.n)
             yield questions, scores, found
@@ -297,12 +298,18 @@ def _check_documents(questions: pa.Table, name: str) -> None:
             raise ValueError(f"question_id {id_!r} has {found} in {name!r}; expected the document that it is about")
 
 
-def _grouped(labels: pa.Array, scores: Any) -> Iterator[tuple[str, dict[float, int]]]:
-    """Count the questions by label and score."""
+def _grouped(labels: pa.Array, scores: Any) -> Iterator[tuple[tuple[str, ...], dict[float, int]]]:
+    """Count the questions by labels, mostly one, and score."""
     names = labels.flatten().dictionary_encode()
+    parents, lengths = as_ints(pc.list_parent_indices(labels)), as_ints(pc.list_value_length(labels))
     # Complex numbers are sorted by label, then by score. Arrow's group_by would import pyarrow.dataset and pandas.
-    pairs = as_ints(names.indices) + 1j * scores[as_ints(pc.list_parent_indices(labels))]
-    found, counts = np.unique(pairs, return_counts=True)
+    pairs = as_ints(names.indices) + 1j * scores[parents]
+    several = np.flatnonzero(lengths > 1)
+    found, counts = np.unique(pairs[lengths[parents] == 1] if len(several) else pairs, return_counts=True)
     known = names.dictionary.to_pylist()
     for pair, count in zip(found.tolist(), counts.tolist(), strict=True):
-        yield known[int(pair.real)], {pair.imag: count}
+        yield (known[int(pair.real)],), {pair.imag: count}
+    if len(several):
+        values = labels.to_pylist()
+        for row in several.tolist():
+            yield tuple(values[row]), {float(scores[row]): 1}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,6 +23,8 @@ from anls_eval.questions.pairing import unmatched_ids
 from anls_eval.questions.stream import RepeatedIdError
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.statistics import Interval, confidence_interval
+from anls_eval.statistics.groups import GroupedScores
+from anls_eval.statistics.resampling import cluster_codes
 from anls_eval.statistics.tally import Tally
 from anls_eval.submission.passes import BY, NO_VALUE, SIDES, Options, OptionWords, Pass, sides_of
 from anls_eval.submission.totals import Totals
@@ -31,12 +35,38 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+MAX_INTERVALS = 500  # groups of a column; beyond, intervals would take longer than the score
+
+
+def _no_interval() -> None:
+    return None
+
+
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """The questions with one value of a column."""
+    """The questions with one value of a column, or of all its values.
+
+    Args:
+        n: The number of questions.
+        score: Their mean, from 0 to 1; of all values, the mean over the groups.
+    """
 
     n: int
-    score: float  # their mean, from 0 to 1
+    score: float
+    _make_interval: Callable[[], Interval | None] = dataclasses.field(default=_no_interval, repr=False, compare=False)
+
+    @functools.cached_property
+    def interval(self) -> Interval | None:
+        """The confidence interval, computed on first access.
+
+        None if all questions are about one document, or the column has more than 500 groups.
+        """
+        return self._make_interval()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain JSON values."""
+        bounds = None if self.interval is None else [self.interval.low, self.interval.high]
+        return {"n": self.n, "score": self.score, "interval": bounds}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -56,6 +86,7 @@ class SubmissionScore:
         figures: What the protocol's leaderboard reports besides: ``accuracy``, ``f1``.
         by: For each column asked for, its groups by their value, in the order of the values. A question whose value is
             a list is in several groups, and one without a value in none.
+        macro: For each column with groups, the mean over its groups of their scores.
         key_scores: For trees, the mean score of each key.
         notes: Warnings to show to the user.
     """
@@ -71,14 +102,23 @@ class SubmissionScore:
     tally: Tally
     figures: dict[str, float]
     by: dict[str, dict[str, Group]]
+    macro: dict[str, Group]
     key_scores: dict[str, KeyMean] | None
     notes: tuple[str, ...]
 
+    @property
+    def group_notes(self) -> list[str]:
+        """Warnings about the intervals of `macro`, which are computed on first access."""
+        return [
+            f"mean over the groups of {name!r}: {note}"
+            for name, own in self.macro.items()
+            if own.interval is not None
+            for note in own.interval.notes
+        ]
+
     def to_dict(self) -> dict[str, object]:
         """Return plain JSON values, with the score under the name of the metric."""
-        groups = {
-            name: {value: dataclasses.asdict(group) for value, group in own.items()} for name, own in self.by.items()
-        }
+        groups = {name: {value: group.to_dict() for value, group in own.items()} for name, own in self.by.items()}
         result = {
             self.metric: self.score,
             "confidence_interval": [self.interval.low, self.interval.high],
@@ -91,7 +131,8 @@ class SubmissionScore:
             **self.figures,
             "signature": self.signature,
             "by": groups,
-            "notes": list(self.notes),
+            **({"macro": {name: group.to_dict() for name, group in self.macro.items()}} if self.macro else {}),
+            "notes": [*self.notes, *self.group_notes],
         }
         return result if self.key_scores is None else result | {"key_scores": self.key_scores}
 
@@ -184,7 +225,12 @@ def _scored(
             return sum_up(run.totals, options), run
         documents = [document for [document] in run.kept_questions[BY + options.cluster_by].to_pylist()]
         interval = confidence_interval(run.scores, clusters=documents, seed=options.seed)
-        return sum_up(run.totals, options, interval), run
+        codes, ones = cluster_codes(documents, len(documents)), np.ones(len(documents), dtype=np.int64)
+        grouped = {
+            name: GroupedScores(run.scores, ones, run.kept_questions[BY + name].to_pylist(), codes)
+            for name in options.by
+        }
+        return sum_up(run.totals, options, interval, grouped), run
 
     return in_a_stream_or_whole(score)
 
@@ -305,16 +351,21 @@ def _check_averages(options: Options, keep: bool = False) -> None:
         )
 
 
-def sum_up(totals: Totals, options: Options, interval: Interval | None = None) -> SubmissionScore:
-    """Return the score of a submission from its totals, or raise ValueError if its ids do not match."""
+def sum_up(
+    totals: Totals,
+    options: Options,
+    interval: Interval | None = None,
+    grouped: Mapping[str, GroupedScores] | None = None,
+) -> SubmissionScore:
+    """Return the score of a submission from its totals, or raise ValueError if its ids do not match.
+
+    With documents, the interval and the scores by group come from the questions; totals do not know their documents.
+    """
     scorer, notes = options.scorer(), _notes(totals, totals.n, options)
     _check_averages(options)
     interval = interval or scorer.interval(totals, options.seed)
-    groups: dict[str, dict[str, Group]] = {name: {} for name in options.by}
-    for (kind, *path), tally in sorted(totals.tallies.items()):
-        if kind == "by":
-            name, value = path
-            groups[name][value] = Group(tally.n, tally.mean)
+    grouped = grouped or {name: _grouped(totals, name) for name in options.by}
+    groups = {name: _groups(own, options.seed) for name, own in grouped.items()}
     return SubmissionScore(
         metric=scorer.metric,
         score=scorer.mean(totals),
@@ -327,9 +378,39 @@ def sum_up(totals: Totals, options: Options, interval: Interval | None = None) -
         tally=totals.scores,
         figures=scorer.figures(totals),
         by=groups,
+        macro={name: _macro(own, groups[name], options.seed) for name, own in grouped.items() if groups[name]},
         key_scores=scorer.key_scores(totals),
         notes=(*totals.notes, *notes, *scorer.notes(totals), *interval.notes),
     )
+
+
+def _grouped(totals: Totals, name: str) -> GroupedScores:
+    """Return the scores by the values of a column."""
+    rows = [
+        (values, score, count)
+        for (kind, *path), tally in totals.tallies.items()
+        if kind == "by" and path[0] == name
+        for values in [path[1:]]
+        for score, count in tally.counts.items()
+    ]
+    groups, scores, counts = zip(*rows, strict=True) if rows else ((), (), ())
+    return GroupedScores(np.array(scores, dtype=np.float64), np.array(counts, dtype=np.int64), groups, None)
+
+
+def _groups(grouped: GroupedScores, seed: int) -> dict[str, Group]:
+    has_intervals = len(grouped.rows) <= MAX_INTERVALS
+    groups = {}
+    for value in grouped.rows:
+        tally = grouped.tally(value)
+        interval = functools.partial(grouped.interval, value, seed) if has_intervals else _no_interval
+        groups[value] = Group(tally.n, tally.mean, interval)
+    return groups
+
+
+def _macro(grouped: GroupedScores, groups: Mapping[str, Group], seed: int) -> Group:
+    score = math.fsum(group.score for group in groups.values()) / len(groups)
+    questions = sum(count for count, own in zip(grouped.counts.tolist(), grouped.groups, strict=True) if own)
+    return Group(questions, score, functools.partial(grouped.macro_interval, seed))
 
 
 def _notes(totals: Totals, n: int, options: Options) -> list[str]:

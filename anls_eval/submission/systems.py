@@ -17,6 +17,8 @@ from anls_eval.files import Reader, open_predictions, open_references
 from anls_eval.files.errors import FilesError, without_path
 from anls_eval.files.many import Paths
 from anls_eval.statistics import Ranking, rank_systems
+from anls_eval.statistics.groups import GroupDifference, compare_groups
+from anls_eval.statistics.resampling import cluster_codes
 from anls_eval.submission.passes import Options, OptionWords
 from anls_eval.submission.score import ScoredQuestions, score_questions
 
@@ -49,6 +51,13 @@ class ScoredSystems:
     def rank(self, seed: int = 0) -> Ranking:
         """Rank the systems by `statistics.rank_systems`."""
         return rank_systems(self.scores, clusters=self.clusters, seed=seed)
+
+    def group_differences(self, column: str, ranking: Ranking, seed: int = 0) -> list[GroupDifference]:
+        """Compare all pairs of systems, in the order of their ranking, on every group of a column."""
+        ordered = {own.name: self.scores[own.name] for own in ranking.systems}
+        groups = next(iter(self.systems.values())).columns[column]
+        codes = None if self.clusters is None else cluster_codes(self.clusters, len(self.clusters))
+        return compare_groups(ordered, groups, codes, seed)
 
 
 def system_name(path: str) -> str:
@@ -161,3 +170,23 @@ def ranking_as_json(ranking: Ranking) -> dict[str, Any]:
         for pair in ranking.comparisons
     ]
     return {"systems": systems, "comparisons": comparisons}
+
+
+def differences_as_json(differences: Mapping[str, Sequence[GroupDifference]]) -> dict[str, Any]:
+    """Return the differences by group as plain JSON values, by column."""
+    return {
+        column: [
+            {
+                "group": one.group,
+                "n": one.n,
+                "a": one.a,
+                "b": one.b,
+                "difference": one.comparison.difference,
+                "interval": None if one.interval is None else [one.interval.low, one.interval.high],
+                "p_value": one.comparison.p_value,
+                "p_adjusted": one.p_adjusted,
+            }
+            for one in own
+        ]
+        for column, own in differences.items()
+    }

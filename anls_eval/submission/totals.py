@@ -20,7 +20,7 @@ Path = tuple[str, ...]
 class Totals:
     """Tallies, counts and notes of scored questions, which add up to the same in any order."""
 
-    # Scores at ("score",), groups at ("by", column, value), keys of trees at ("key", *path), and others of a scorer.
+    # Scores at ("score",), groups at ("by", column, *values), keys of trees at ("key", *path), and others of a scorer.
     tallies: dict[Path, Tally] = dataclasses.field(default_factory=dict)
     counts: Counter[str] = dataclasses.field(default_factory=Counter)  # how often each thing to warn of came up
     first: dict[str, list[str]] = dataclasses.field(default_factory=dict)  # the first questions in which it did

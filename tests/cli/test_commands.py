@@ -26,6 +26,7 @@ from places import DATA, EXAMPLES
 
 from anls_eval.check.check import check_submission
 from anls_eval.cli import commands as cli
+from anls_eval.cli import common
 from anls_eval.files import Reader
 from anls_eval.leaderboards import BENCHMARKS, LEADERBOARDS
 from anls_eval.registry import get_protocol, protocol_from_signature, signature
@@ -35,6 +36,13 @@ from anls_eval.version import __version__
 
 GOLD = FOLDER / "references.json"
 RUN = FOLDER / "pred_qwen2_vl_7b.json"
+DUDE = (
+    *sorted((EXAMPLES / "dude").glob("*submission*.json")),
+    "-r",
+    EXAMPLES / "dude" / "DUDE_demo_gt.json",
+    "-p",
+    "dude",
+)
 
 
 class Ran(NamedTuple):
@@ -115,7 +123,7 @@ class TestAsAProgram:
         assert list(tmp_path.iterdir()) == []
 
 
-COMMANDS = "protocols, explain, score, compare, leaderboard, diagnose, check"
+COMMANDS = "protocols, explain, score, compare, leaderboard, diagnose, check, gate"
 
 
 @pytest.mark.parametrize(
@@ -412,6 +420,21 @@ class TestCompare:
         lines = [line.split() for line in found.splitlines()]
         assert lines[1][:4] == ["1", "1", "pred_qwen2_vl_7b_instruct", "0.894217"]
         assert ["307", "53", "640"] in [line[-3:] for line in lines]
+
+    def test_by_group(self, run: Any) -> None:
+        found = json.loads(run("compare", *DUDE, "--by", "answer_type", "--json").out)
+        assert [own["group"] for own in found["by"]["answer_type"]] == sorted(
+            own["group"] for own in found["by"]["answer_type"]
+        )
+        assert sum(own["n"] for own in found["by"]["answer_type"]) == 11
+        weighted = sum(own["n"] * own["difference"] for own in found["by"]["answer_type"]) / 11
+        assert weighted == pytest.approx(found["comparisons"][0]["difference"])
+        lines = run("compare", *DUDE, "--by", "answer_type", "--cluster-by", "docId").out.splitlines()
+        heading = next(row for row, line in enumerate(lines) if line.startswith("by answer_type"))
+        assert [re.split("  +", line)[0] for line in lines[heading + 1 : -2]] == [
+            own["group"] for own in found["by"]["answer_type"]
+        ]
+        assert "one document" in "".join(lines)
 
     def test_long_names(self, run: Any, tmp_path: Path) -> None:
         """A table leaves out the middle of a name, and JSON nothing."""
@@ -723,7 +746,7 @@ class TestCheck:
         report = check_submission(path, most=None)
         with (tmp_path / "printed.json").open("w") as stream, contextlib.redirect_stdout(stream):
             tracemalloc.start()
-            cli._print_json({**vars(report), "mended": report})
+            common.print_json({**vars(report), "mended": report})
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
         assert peak < 2_000_000 < 10_000_000 < (tmp_path / "printed.json").stat().st_size
@@ -879,5 +902,5 @@ def test_groups_say_what_is_in_none(run: Any, tmp_path: Path) -> None:
     rows = [{"id": own, "prediction": "a", "answers": ["a"], "kind": None if own % 2 else "x"} for own in range(6)]
     (tmp_path / "both.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = json.loads(run("score", tmp_path / "both.jsonl", "--by", "kind", "--json").out)
-    assert found["by"] == {"kind": {"x": {"n": 3, "score": 1.0}}}
+    assert {name: own["n"] for name, own in found["by"]["kind"].items()} == {"x": 3}
     assert "3 of 6 questions have no value in 'kind' and are in none of its groups" in found["notes"]

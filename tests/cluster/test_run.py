@@ -26,6 +26,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from anls_eval.cli import commands as cli
+from anls_eval.cli import common
 from anls_eval.cluster import run as distributed
 from anls_eval.cluster.parts import UnpairedError
 from anls_eval.cluster.run import (
@@ -561,9 +562,9 @@ def test_options_of_the_command(options: list[str], message: str, data: Path) ->
 
 def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = io.StringIO()
-    monkeypatch.setattr(cli, "err", Console(file=shown, force_terminal=True, width=100))
+    monkeypatch.setattr(common, "err", Console(file=shown, force_terminal=True, width=100))
     for rows in (12_345, None):
-        with cli._progress(rows, quiet=False) as advance:
+        with common.progress(rows, quiet=False) as advance:
             advance(0)
             advance(1_234)
     assert "1,234/12,345" in shown.getvalue()

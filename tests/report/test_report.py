@@ -197,7 +197,7 @@ def test_documents_widen_the_intervals(tmp_path: Path) -> None:
     alone = collect(of_rows(tmp_path, predictions, references), date=DATE)
     assert found.submission.interval.clusters == 20
     assert alone.submission.interval.clusters is None
-    assert [own.interval.clusters for own in found.breakdowns[0].groups] == [20, 20]
+    assert [own.interval and own.interval.clusters for own in found.breakdowns[0].groups] == [20, 20]
     assert found.submission.interval.high - found.submission.interval.low > 2 * (
         alone.submission.interval.high - alone.submission.interval.low
     )
@@ -594,3 +594,27 @@ def test_curve_of_many_steps_stays_short() -> None:
     corners = [float(x) for x in re.findall(r"H([\d.]+)", curve.path)]
     assert corners == sorted(corners)
     assert curve.path.endswith(f"V{curve.plot.y(sweep.means[-1]):g}H{curve.plot.x(1):g}")
+
+
+def test_differences_by_group(tmp_path: Path) -> None:
+    answers = [
+        {"id": str(row), "answers": ["ab"], "kind": ["<b>", "y"][row % 2], "page": row // 8} for row in range(80)
+    ]
+    rights = (range(0, 80, 2), range(80))
+    systems = []
+    for name, right in zip(("one", "two"), rights, strict=True):
+        (tmp_path / name).mkdir()
+        predictions = [{"id": str(row), "prediction": "ab" if row in right else "xy"} for row in range(80)]
+        systems.append(
+            of_rows(tmp_path / name, predictions, answers, name=name, by=("kind", "page"), cluster_by="page")
+        )
+    report = collect(*systems, date=DATE)
+    assert report.versus is not None
+    kinds, pages = report.versus.by
+    assert [(own.group, own.n, own.comparison.difference) for own in kinds.groups] == [("<b>", 40, 0), ("y", 40, -1)]
+    assert {own.interval for own in pages.groups} == {None}
+    html = html_of(*systems)
+    assert "figure-differences-1" in html
+    assert "Difference by <bdi>kind</bdi>, first minus second" in html
+    assert "&lt;b&gt;" in html
+    assert html.count("one document") == 2 * len(pages.groups) + 1  # and the mean over them

@@ -21,7 +21,14 @@ from anls_eval.leaderboards import LEADERBOARDS
 from anls_eval.metric import ANLS
 from anls_eval.questions import stream as alignment
 from anls_eval.registry import get_protocol
-from anls_eval.submission.score import Group, SubmissionScore, read_questions, score_questions, score_submission
+from anls_eval.submission.score import (
+    MAX_INTERVALS,
+    Group,
+    SubmissionScore,
+    read_questions,
+    score_questions,
+    score_submission,
+)
 from anls_eval.submission.systems import score_systems, system_name
 from anls_eval.text.similarity import compute_similarity
 
@@ -422,3 +429,50 @@ def test_kept_columns(tmp_path: Path) -> None:
     found = score_questions(*sides, columns=["page"])
     assert dict(zip(found.question_ids, found.scores.tolist(), strict=True)) == {"1": 1.0, "2": 0.75}
     assert dict(zip(found.question_ids, found.columns["page"], strict=True)) == {"1": ["8"], "2": ["7"]}
+
+
+class TestIntervalsOfGroups:
+    """Intervals of groups, and of the mean over them."""
+
+    def written(self, folder: Path, rows: list[dict[str, Any]]) -> Path:
+        path = folder / "both.json"
+        path.write_text(json.dumps([{"id": str(row), "answers": ["yes"], **own} for row, own in enumerate(rows)]))
+        return path
+
+    def test_in_a_stream_and_in_memory(self, tmp_path: Path) -> None:
+        rows: list[dict[str, Any]] = [
+            {
+                "prediction": "yes" if row % 3 else "no!",
+                "kind": ["a", "b"] if row % 7 == 0 else "ab"[row % 2],
+                "document": row,
+            }
+            for row in range(120)
+        ]
+        path = self.written(tmp_path, rows)
+        alone = score_submission(path, path, by=["kind"])
+        documents = score_submission(path, path, by=["kind"], cluster_by="document")
+        assert alone.by == documents.by
+        assert alone.macro == documents.macro
+        macro = alone.macro["kind"]
+        assert macro.score == pytest.approx(sum(own.score for own in alone.by["kind"].values()) / 2)
+        for ours, theirs in (
+            (macro, documents.macro["kind"]),
+            *zip(alone.by["kind"].values(), documents.by["kind"].values(), strict=True),
+        ):
+            assert ours.interval is not None
+            assert theirs.interval is not None
+            assert ours.interval.low == pytest.approx(theirs.interval.low, abs=0.02)
+        assert alone.to_dict()["macro"] == {"kind": macro.to_dict()}
+
+    def test_one_document_has_none(self, tmp_path: Path) -> None:
+        rows = [{"prediction": "yes", "kind": "ab"[row > 3], "document": "x" if row < 4 else row} for row in range(20)]
+        path = self.written(tmp_path, rows)
+        found = score_submission(path, path, by=["kind"], cluster_by="document")
+        assert found.by["kind"]["a"].to_dict() == {"n": 4, "score": 1.0, "interval": None}
+        assert found.by["kind"]["b"].interval is not None
+        assert found.macro["kind"].interval is None
+
+    def test_very_many_groups_have_none(self, tmp_path: Path) -> None:
+        path = self.written(tmp_path, [{"prediction": "yes", "kind": str(row)} for row in range(MAX_INTERVALS + 1)])
+        found = score_submission(path, path, by=["kind"])
+        assert {own.interval for own in found.by["kind"].values()} == {None}

@@ -1,0 +1,210 @@
+"""What all commands share: their options, and how files are opened and results printed."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import difflib
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
+from anls_eval.cli.words import whole_number
+from anls_eval.text.visible import escaped, escaped_json
+
+if TYPE_CHECKING:
+    from anls_eval.files import Reader
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+Protocol = Annotated[str, typer.Option("--protocol", "-p", help="A name that `anls protocols` lists.")]
+Threshold = Annotated[
+    str | None,
+    typer.Option(
+        "--threshold", "-t", help="Minimum similarity that counts, such as 0.8 or 4/5. Defaults to the protocol's."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+SEVERAL = "a file, a folder, or a pattern in quotes"
+Predictions = Annotated[
+    list[str], typer.Argument(help=f"The predictions: {SEVERAL}. Several are parts of one submission.")
+]
+References = Annotated[
+    list[str],
+    typer.Option("--references", "-r", help=f"The accepted answers: {SEVERAL}. Repeat the option for several."),
+]
+OptionalReferences = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--references",
+        "-r",
+        help=f"The accepted answers: {SEVERAL}. Repeat the option for several. Defaults to PREDICTIONS.",
+    ),
+]
+Format = Annotated[str | None, typer.Option("--format", help="The format of all files; detected by default.")]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        help="Assign columns to roles, as ROLE=NAME: question_id, prediction, answers, answer_type, document. To set "
+        "it for one side only: predictions.question_id=NAME, references.question_id=NAME.",
+    ),
+]
+Missing = Annotated[str, typer.Option(help="Questions without a prediction: error, or zero to score them 0.")]
+Unknown = Annotated[str, typer.Option(help="Predictions without a question: error, or ignore.")]
+By = Annotated[list[str] | None, typer.Option("--by", help="A column to break the score down by.")]
+ClusterBy = Annotated[
+    str | None, typer.Option(help="The column that names the document of each question, for intervals and tests.")
+]
+Seed = Annotated[
+    int, typer.Option(parser=whole_number(0), metavar="INTEGER", help="Random seed for intervals and tests.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress bar and the detected formats.")]
+
+
+def show_notes(notes: Iterable[Warning | str]) -> None:
+    """Print notes to stderr."""
+    for note in notes:
+        say(f"note: {note}", err)
+
+
+def say(text: str, console: Console = out) -> None:
+    """Print a text with control characters escaped, since it may quote files."""
+    console.print(escaped(text), markup=False)
+
+
+def print_table(table: Table) -> None:
+    """Print a table at its full width: numbers that are cut or folded cannot be read."""
+    wide = Console(width=10_000)
+    console = Console(highlight=False, width=Measurement.get(wide, wide.options, table).maximum)
+    with console.capture() as captured:
+        console.print(table)
+    out.out("\n".join(line.rstrip() for line in captured.get().splitlines()), highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """Print JSON piece by piece: a report of a million problems is never held as one text."""
+    parts = json.JSONEncoder(ensure_ascii=False, indent=2, default=fields_of).iterencode(value)
+    while text := "".join(itertools.islice(parts, 10_000)):
+        out.file.write(escaped_json(text))  # rich would take each line apart
+    out.file.write("\n")
+    out.file.flush()
+
+
+def fields_of(result: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass without copying their values."""
+    return {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
+
+
+def is_same(path: Path, other: str) -> bool:
+    """Return whether two names refer to the same file; a broken link refers to none."""
+    try:
+        return path.samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
+def check_output(path: Path | None, *inputs: str | None) -> None:
+    """Refuse, before any work is done, to overwrite an input file or to write to a folder that does not exist."""
+    from anls_eval.files.many import file_paths
+
+    if path is None:
+        return
+    read: list[str] = []
+    for own in filter(None, inputs):
+        with contextlib.suppress(ValueError):  # what cannot be read is reported where it is opened
+            read += file_paths(own)
+    if any(is_same(path, own) for own in read):
+        raise ValueError(f"{path} is one of the input files; write to another name")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: the folder {path.parent} does not exist; create it first")
+
+
+def check_html(path: Path | None) -> None:
+    """Refuse a report whose name does not end in .html."""
+    if path is not None and path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"--report {path}: expected a file name ending in .html")
+
+
+def open_both(
+    predictions: list[str],
+    references: list[str] | None,
+    format_name: str | None,
+    columns: list[str] | None,
+    quiet: bool,
+) -> tuple[Reader, Reader]:
+    """Open both sides of a submission; without references, the prediction files contain them."""
+    of_predictions = open_side("predictions", predictions, format_name, columns, quiet, alone=not references)
+    if not references and not of_predictions.detected.has_references:
+        raise ValueError(f"{of_predictions.detected.path} has no accepted answers; name the file that has them with -r")
+    paths = references or predictions
+    return of_predictions, open_side("references", paths, format_name, columns, quiet, alone=not references)
+
+
+def open_side(
+    side: str, paths: list[str], format_name: str | None, columns: list[str] | None, quiet: bool, alone: bool = False
+) -> Reader:
+    """Open one side and show how it is read; files that come `alone` have the column of the other side, too."""
+    from anls_eval.files import open_predictions, open_references
+
+    open_files, other = (open_predictions, "answers") if side == "predictions" else (open_references, "prediction")
+    roles = {role: name for role, name in column_roles(columns).items() if alone or role != other}
+    reader = open_files(one_or_list(paths), format=format_name, columns=roles)
+    if not quiet:
+        own = reader.detected
+        read_as = ", ".join(f"{role}={name}" for role, name in own.columns.items())
+        compression = f", {own.compression}" if own.compression else ""
+        files = f" ({len(reader.parts)} files)" if len(reader.parts) > 1 else ""
+        say(f"{own.path}{files}: {own.format}{compression}; {read_as}", err)
+    return reader
+
+
+def one_or_list(paths: list[str]) -> str | list[str]:
+    """Return a single path by itself, so that messages name it as the user did."""
+    return paths[0] if len(paths) == 1 else paths
+
+
+def column_roles(columns: list[str] | None) -> dict[str, str]:
+    """Return the column names in --columns by role."""
+    from anls_eval.files.columns import ROLES
+
+    roles = {}
+    for text in columns or []:
+        role, _, name = text.partition("=")
+        if not name:
+            raise ValueError(f"--columns {text}: expected ROLE=NAME, as in --columns prediction=output")
+        if role.removeprefix("predictions.").removeprefix("references.") not in ROLES:
+            close = [name] if name in ROLES else difflib.get_close_matches(role, ROLES, n=1)
+            meant = f" Did you mean {close[0]}={role if close[0] == name else name}?" if close else ""
+            expected = f"Expected ROLE=NAME with one of {', '.join(ROLES)}."
+            raise ValueError(f"--columns {text}: {role!r} is not a role. {expected}{meant}")
+        roles[role] = name
+    return roles
+
+
+@contextlib.contextmanager
+def progress(rows: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar on a terminal."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if quiet or not err.is_terminal:
+        yield lambda done: None
+        return
+    shown = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[speed]}"), TimeRemainingColumn())
+    of_all = "" if rows is None else f"/{rows:,}"
+    with Progress(*shown, console=err, transient=True) as progress:
+        task = progress.add_task(f"0{of_all}", total=rows, speed="")
+
+        def advance(done: int) -> None:
+            own = progress.tasks[0]
+            speed = f"{done / own.elapsed:,.0f} rows/s" if done and own.elapsed else ""
+            progress.update(task, description=f"{done:,}{of_all}", completed=done, speed=speed)
+
+        yield advance

@@ -1,0 +1,1 @@
+"""Decisions that scores are for: whether to ship a system."""
