@@ -22,8 +22,8 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from anls_eval.cli import interrupts
-from anls_eval.cli.words import Commands, in_options, whole_number
-from anls_eval.errors import AnlsError
+from anls_eval.cli.words import Commands, in_options, note_in_options, whole_number
+from anls_eval.errors import AnlsError, Remedy
 from anls_eval.text.visible import escaped, escaped_json
 from anls_eval.version import __version__
 
@@ -75,6 +75,21 @@ Columns = Annotated[
         "it for one side only: predictions.question_id=NAME, references.question_id=NAME.",
     ),
 ]
+Parse = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parse",
+        help="Whose texts to take apart where they print a list or dict: predictions, answers, columns of --by, with "
+        "commas between them; or none. By default, the cells of tables, and columns in which every text can be.",
+    ),
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="The encoding of text that is not UTF-8 and has no byte order mark, such as cp1252.")
+]
+Separator = Annotated[
+    str | None, typer.Option(help="What separates the cells of a table of text; found in its header by default.")
+]
+Filter = Annotated[str | None, typer.Option("--filter", help="The filter of lm-eval to read, in a log with several.")]
 Missing = Annotated[str, typer.Option(help="Questions without a prediction: error, or zero to score them 0.")]
 Unknown = Annotated[str, typer.Option(help="Predictions without a question: error, or ignore.")]
 ClusterBy = Annotated[
@@ -124,7 +139,7 @@ def _common(
 
 def _show_notes(notes: Iterable[Warning | str]) -> None:
     for note in notes:
-        _say(f"note: {note}", err)
+        _say(f"note: {note_in_options(note)}", err)
 
 
 def _say(text: str, console: Console = out) -> None:
@@ -249,6 +264,7 @@ def score(
     ] = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
+    parse: Parse = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -273,6 +289,9 @@ def score(
     ] = False,
     format_name: Format = None,
     columns: Columns = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    filter_name: Filter = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -306,11 +325,12 @@ def score(
             "FOLDER to get the score of each question"
         )
 
+    how = _how(encoding, separator, filter_name)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "by": by or [], "seed": seed}
-    asked |= {"missing": missing, "unknown": unknown}
+    asked |= {"missing": missing, "unknown": unknown, "parse": _parsed(parse)}
     dataset: dict[str, Any] = {}
     if not with_dask:
-        sides = _open_both(predictions, references, format_name, columns, quiet or as_json)
+        sides = _open_both(predictions, references, format_name, columns, how, quiet or as_json)
         asked |= {"cluster_by": cluster_by, "per_question": per_question}
         with _progress(sides[1].rows, quiet) as advance:
             if report is None:
@@ -321,7 +341,7 @@ def score(
                 system = read_system(*sides, **asked, confidence=confidence, on_progress=advance)
                 result = system.scored.submission
     else:
-        asked |= {"format": format_name, "columns": _roles(columns)}
+        asked |= {"format": format_name, "columns": _roles(columns), **how}
         asked |= {"out": out_folder, "resume": resume, "skip_bad": skip_bad}
         asked |= {"workers": workers, "client": scheduler}
         found = _score_dataset(predictions, references, quiet, asked)
@@ -339,7 +359,8 @@ def score(
         if push is not None:
             _say(f"uploaded: {hub.push_eval_result(path, push)}", err)
     if as_json:
-        _print_json(dataset or result.to_dict())
+        plain = dataset or result.to_dict()
+        _print_json(plain | {"notes": list(map(note_in_options, result.notes))})
     else:
         from anls_eval.cli import tables
 
@@ -382,8 +403,12 @@ def compare(
     report: Annotated[Path | None, typer.Option(help="Write an HTML report of two systems side by side.")] = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
+    parse: Parse = None,
     format_name: Format = None,
     columns: Columns = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    filter_name: Filter = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -397,12 +422,13 @@ def compare(
     _check_html(report)
     if report is not None and len(systems) > 2:
         raise ValueError(f"--report compares two systems, but {len(systems)} were given; pick two")
+    how = _how(encoding, separator, filter_name)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
-    asked |= {"missing": missing, "unknown": unknown}
+    asked |= {"missing": missing, "unknown": unknown, "parse": _parsed(parse)}
     found = score_systems(
         systems,
-        _open("references", references, format_name, columns, quiet or as_json),
-        open_system=lambda path: _open("predictions", [path], format_name, columns, quiet or as_json),
+        _open("references", references, format_name, columns, how, quiet or as_json),
+        open_system=lambda path: _open("predictions", [path], format_name, columns, how, quiet or as_json),
         measure=report is not None,
         **asked,
     )
@@ -440,8 +466,12 @@ def leaderboard(
     seed: Seed = 0,
     missing: Missing = "error",
     unknown: Unknown = "error",
+    parse: Parse = None,
     format_name: Format = None,
     columns: Columns = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    filter_name: Filter = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -454,12 +484,13 @@ def leaderboard(
     _check_output(out_file, *paths, *references)
     if out_file is not None:
         leaderboard_format(out_file)
+    how = _how(encoding, separator, filter_name)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
-    asked |= {"missing": missing, "unknown": unknown}
+    asked |= {"missing": missing, "unknown": unknown, "parse": _parsed(parse)}
     found = score_systems(
         paths,
-        _open("references", references, format_name, columns, quiet=True),
-        open_system=lambda path: _open("predictions", [path], format_name, columns, quiet=True),
+        _open("references", references, format_name, columns, how, quiet=True),
+        open_system=lambda path: _open("predictions", [path], format_name, columns, how, quiet=True),
         skip=True,
         **asked,
     )
@@ -530,8 +561,12 @@ def diagnose(
     reported: Annotated[
         str, typer.Option("--reported", help="The reported score as written, from 0 to 1 or 0 to 100.")
     ],
+    parse: Parse = None,
     format_name: Format = None,
     columns: Columns = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    filter_name: Filter = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -540,7 +575,9 @@ def diagnose(
     from anls_eval.cli import tables
     from anls_eval.submission.score import read_questions
 
-    questions = read_questions(*_open_both(predictions, references, format_name, columns, quiet or as_json))
+    how = _how(encoding, separator, filter_name)
+    sides = _open_both(predictions, references, format_name, columns, how, quiet or as_json)
+    questions = read_questions(*sides, parse=_parsed(parse))
     _show_notes(questions.notes)
     found = find_causes(questions.predictions, questions.answers, reported, question_ids=questions.question_ids)
     if as_json:
@@ -556,8 +593,12 @@ def check(
         str | None,
         typer.Option("--references", "-r", help="The accepted answers; with them, more can be found."),
     ] = None,
+    parse: Parse = None,
     format_name: Format = None,
     columns: Columns = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    filter_name: Filter = None,
     fix: Annotated[
         Path | None, typer.Option(help="Write the submission with all safe fixes applied: .json, .jsonl or .csv.")
     ] = None,
@@ -572,14 +613,17 @@ def check(
     from anls_eval.check.rows import read_rows
     from anls_eval.cli import tables
     from anls_eval.files import FormatError
+    from anls_eval.files.files import How
 
     _check_output(fix, predictions, references)
     asked: dict[str, Any] = {"format": format_name, "columns": _roles(columns), "most": None if as_json else MAX_SHOWN}
+    asked |= {"parse": _parsed(parse), **_how(encoding, separator, filter_name)}
     report = left = check_submission(predictions, references, **asked)
     shown = _fields(report)
     if not report.is_readable:
         try:
-            read_rows(predictions, format_name, asked["columns"])  # for the error itself, which the report quotes
+            # For the error itself, which the report quotes.
+            read_rows(predictions, format_name, asked["columns"], How(**_how(encoding, separator, filter_name)))
         except FormatError as error:
             if not as_json:
                 raise
@@ -602,25 +646,40 @@ def _open_both(
     references: list[str] | None,
     format_name: str | None,
     columns: list[str] | None,
+    how: dict[str, str | None],
     quiet: bool,
 ) -> tuple[Reader, Reader]:
     """Open both sides of a submission; without references, the prediction files contain them."""
-    of_predictions = _open("predictions", predictions, format_name, columns, quiet, alone=not references)
+    from anls_eval.files.errors import listed
+    from anls_eval.files.source import KEY, VALUE
+
+    of_predictions = _open("predictions", predictions, format_name, columns, how, quiet, alone=not references)
     if not references and not of_predictions.detected.has_references:
-        raise ValueError(f"{of_predictions.detected.path} has no accepted answers; name the file that has them with -r")
+        names = of_predictions.names
+        named = "" if set(names) <= {KEY, VALUE} else f" The columns are: {listed(names)}."
+        raise AnlsError(
+            f"{of_predictions.detected.path} has no accepted answers; name the file that has them with -r.{named}",
+            remedies=[Remedy("columns", {"answers": "NAME"}, "name the column that has them")] if named else [],
+        )
     paths = references or predictions
-    return of_predictions, _open("references", paths, format_name, columns, quiet, alone=not references)
+    return of_predictions, _open("references", paths, format_name, columns, how, quiet, alone=not references)
 
 
 def _open(
-    side: str, paths: list[str], format_name: str | None, columns: list[str] | None, quiet: bool, alone: bool = False
+    side: str,
+    paths: list[str],
+    format_name: str | None,
+    columns: list[str] | None,
+    how: dict[str, Any],
+    quiet: bool,
+    alone: bool = False,
 ) -> Reader:
     """Open one side and show how it is read; files that come `alone` have the column of the other side, too."""
     from anls_eval.files import open_predictions, open_references
 
     open_side, other = (open_predictions, "answers") if side == "predictions" else (open_references, "prediction")
     roles = {role: name for role, name in _roles(columns).items() if alone or role != other}
-    reader = open_side(_one_or_list(paths), format=format_name, columns=roles)
+    reader = open_side(_one_or_list(paths), format=format_name, columns=roles, **how)
     if not quiet:
         own = reader.detected
         read_as = ", ".join(f"{role}={name}" for role, name in own.columns.items())
@@ -628,6 +687,17 @@ def _open(
         files = f" ({len(reader.parts)} files)" if len(reader.parts) > 1 else ""
         _say(f"{own.path}{files}: {own.format}{compression}; {read_as}", err)
     return reader
+
+
+def _how(encoding: str | None, separator: str | None, filter_name: str | None) -> dict[str, str | None]:
+    """Return how the files are to be read, as the openers take it."""
+    tab = separator in ("\\t", "tab")  # which is hard to type
+    return {"encoding": encoding, "separator": "\t" if tab else separator, "filter": filter_name}
+
+
+def _parsed(parse: list[str] | None) -> list[str] | None:
+    """Return the names in --parse."""
+    return None if parse is None else [name.strip() for own in parse for name in own.split(",")]
 
 
 def _one_or_list(paths: list[str]) -> str | list[str]:
