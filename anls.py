@@ -17,17 +17,21 @@ import datetime
 import difflib
 import enum
 import functools
+import hashlib
+import importlib
 import importlib.util
 import inspect
 import itertools
 import json
 import math
 import numbers
+import numbers as number_types
 import operator
 import os
 import re
 import reprlib
 import string
+import sys
 import types
 import unicodedata
 import urllib.parse
@@ -36,6 +40,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain, islice, repeat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, cast
 
 import datasets
@@ -430,6 +435,1926 @@ def quoted_item(text: str) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------
+# anls_eval/fields/field.py
+# `Field`: how one part of a tree is compared and weighed, as data.
+# ---------------------------------------------------------------------------------------------------
+
+class Inherited(enum.Enum):
+    """The value of an option that a field does not name."""
+
+    INHERITED = "inherited"
+
+
+INHERITED: Literal[Inherited.INHERITED] = Inherited.INHERITED
+
+Compare: TypeAlias = str | Callable[[Any, Any], float]
+Exact: TypeAlias = int | float | str | Decimal | Fraction
+
+COMPARES = ("text", "exact", "number", "date", "boolean", "ignore")
+
+# The options that only one comparator has.
+OWNED_OPTIONS = {
+    "absolute": "number",
+    "relative": "number",
+    "decimal": "number",
+    "day_first": "date",
+    "formats": "date",
+    "case_sensitive": "exact",
+}
+
+_DAY_DIRECTIVES = frozenset("djxc")  # directives of strptime from which a part of a date is known
+_MONTH_DIRECTIVES = frozenset("mbBjxc")
+_YEAR_DIRECTIVES = frozenset("yYxc")
+_WEEK_DATES = frozenset("UWGV")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
+class Field:
+    """How one part of a tree is compared and weighed. An option that is not given is inherited from the path above.
+
+    Args:
+        compare: ``"text"`` (the leaf of the protocol), ``"exact"``, ``"number"``, ``"date"``, ``"boolean"``,
+            ``"ignore"``, or a function of a prediction and a reference that returns a number from 0 to 1.
+        weight: What a leaf counts: a decimal greater than 0. Weights are never multiplied.
+        absolute: Tolerance of numbers: right if ``abs(p - r) <= max(absolute, relative * abs(r))``, computed exactly.
+        relative: The same tolerance as a share of the reference: 0.01 is 1 %.
+        decimal: The decimal mark of numbers: ``"."``, ``","``, or ``"auto"``, which tells it from the text.
+        day_first: Whether 01/02/2026 is the 1st of February. None accepts either reading.
+        formats: Formats of dates, as `datetime.datetime.strptime` takes them, tried first.
+        case_sensitive: Whether exact texts must also agree in case.
+        order: ``"any"`` matches the elements of a list as well as possible, ``"kept"`` one by one. Not inherited.
+        key: The field, or fields, of the elements of a list by which they belong together. Not inherited.
+
+    Without any path, ``compare="text"``, ``weight=1``, ``absolute=0``, ``relative=0``, ``decimal="auto"``,
+    ``day_first=None``, ``formats=()``, ``case_sensitive=False`` and ``order="any"`` hold.
+
+    Raises:
+        ValueError: An option has a value that is not allowed. The message lists the allowed ones.
+
+    Example:
+        >>> from anls_eval import Field
+        >>> Field(compare="number", absolute="0.01", weight=2)
+        Field(compare='number', weight='2', absolute='0.01')
+    """
+
+    compare: Compare | Inherited = INHERITED
+    weight: Exact | Inherited = INHERITED
+    absolute: Exact | Inherited = INHERITED
+    relative: Exact | Inherited = INHERITED
+    decimal: str | Inherited = INHERITED
+    day_first: bool | Inherited | None = INHERITED
+    formats: str | Iterable[str] | Inherited = INHERITED
+    case_sensitive: bool | Inherited = INHERITED
+    order: str | Inherited = INHERITED
+    key: str | Iterable[str] | Inherited = INHERITED
+
+    def __post_init__(self) -> None:
+        for option, value in self.named().items():
+            object.__setattr__(self, option, _CHECKS[option](option, value))
+        if self.compare is not INHERITED:
+            for option in self.named():
+                check_owner(option, self.compare)
+        if self.key is not INHERITED and self.order == "kept":
+            problem = "elements that belong together by key have no order to keep. Take one of both options away"
+            raise AnlsError(problem, option="key", value=self.key)
+
+    def named(self) -> dict[str, Any]:
+        """Return the options that this field names, in the order in which they are documented."""
+        values = {option.name: getattr(self, option.name) for option in dataclasses.fields(self)}
+        return {name: value for name, value in values.items() if value is not INHERITED}
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the options that this field names, as JSON has them: decimals as text, functions by their name."""
+        return {option: option_as_json(value) for option, value in self.named().items()}
+
+    def __repr__(self) -> str:
+        return f"Field({', '.join(f'{option}={value!r}' for option, value in self.to_dict().items())})"
+
+
+FIELD_DEFAULTS: dict[str, Any] = {
+    "compare": "text",
+    "weight": Fraction(1),
+    "absolute": Fraction(0),
+    "relative": Fraction(0),
+    "decimal": "auto",
+    "day_first": None,
+    "formats": (),
+    "case_sensitive": False,
+    "order": "any",
+    "key": (),
+}
+"""What holds where no path names an option."""
+
+LIST_OPTIONS = ("order", "key")  # of one list only: not inherited
+
+
+def check_owner(option: str, compare: object) -> None:
+    """Refuse an option of another comparator."""
+    owner = OWNED_OPTIONS.get(option)
+    if owner and compare != owner:
+        given = f"not of compare={compare!r}" if isinstance(compare, str) else "not of a function"
+        raise AnlsError(f"{option} is an option of compare={owner!r}, {given}. Remove one of the two")
+
+
+def option_as_json(value: Any) -> Any:
+    """Return the value of an option as JSON has it."""
+    if isinstance(value, Fraction):
+        return exact_text(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return function_name(value) if callable(value) else value
+
+
+def exact_text(value: Fraction) -> str:
+    """Return an exact number as a decimal without an exponent; as a fraction if it has no end."""
+    twos = fives = 0
+    rest = value.denominator
+    while rest % 2 == 0:
+        twos, rest = twos + 1, rest // 2
+    while rest % 5 == 0:
+        fives, rest = fives + 1, rest // 5
+    if rest > 1:
+        return str(value)
+    places = max(twos, fives)
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    sign = "-" if value < 0 else ""
+    return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """Return a function as module:qualname; ``*`` for a lambda, and for an object that has no name."""
+    name = str(getattr(function, "__qualname__", "<lambda>"))
+    return "*" if name.endswith("<lambda>") else f"{function.__module__}:{name}"
+
+
+def _check_compare(option: str, value: Any) -> Any:
+    if callable(value):
+        return value
+    return check_choice(option, value, COMPARES)
+
+
+def _exact(option: str, value: Any, expected: str) -> Fraction:
+    """Return a number exactly as it is written."""
+    with contextlib.suppress(ValueError, ArithmeticError):
+        if isinstance(value, numbers.Rational) and not isinstance(value, bool):
+            return Fraction(int(value.numerator), int(value.denominator))
+        if isinstance(value, (numbers.Real, Decimal, str)) and not isinstance(value, bool):
+            return parse_number(str(value))
+    raise AnlsError(f"expected {expected}", option=option, value=value)
+
+
+def _check_weight(option: str, value: Any) -> Fraction:
+    expected = "a decimal greater than 0, such as 2 or 0.5"
+    exact = _exact(option, value, expected)
+    if exact <= 0:
+        remedy = "To leave a part out, use compare='ignore'"
+        raise AnlsError(f"expected {expected}. {remedy}", option=option, value=value)
+    return exact
+
+
+def _check_tolerance(option: str, value: Any) -> Fraction:
+    expected = "a decimal of at least 0, such as 0.01"
+    exact = _exact(option, value, expected)
+    if exact < 0:
+        raise AnlsError(f"expected {expected}", option=option, value=value)
+    return exact
+
+
+def _check_decimal(option: str, value: Any) -> Any:
+    return check_choice(option, value, (".", ",", "auto"))
+
+
+def _check_bool(option: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise AnlsError("expected True or False", option=option, value=value)
+    return value
+
+
+def _check_day_first(option: str, value: Any) -> bool | None:
+    if value is not None and not isinstance(value, bool):
+        raise AnlsError("expected True, False, or None for either reading", option=option, value=value)
+    return value
+
+
+def _texts(option: str, value: Any, expected: str) -> tuple[str, ...]:
+    """Return one text or several as a tuple."""
+    items = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple)) else (None,)
+    if not items or not all(isinstance(item, str) for item in items):
+        raise AnlsError(f"expected {expected}", option=option, value=value)
+    return items
+
+
+def _check_formats(option: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, (list, tuple)) and not value:
+        return ()
+    formats = _texts(option, value, "formats of strptime, such as '%d.%m.%Y'")
+    for item in formats:
+        check_format(option, item)
+    return formats
+
+
+def check_format(option: str, text: str) -> None:
+    """Refuse a format that strptime does not know, or from which no date follows."""
+    directives = set(re.findall(r"%(.)", text.replace("%%", ""), re.DOTALL))
+    unknown = directives - set("aAwdbBmyYHIpMSfzZjUWcxXGuV")
+    if unknown:
+        raise AnlsError(f"strptime does not know %{min(unknown)}", option=option, value=text)
+    whole = bool(directives & _DAY_DIRECTIVES) <= bool(directives & _MONTH_DIRECTIVES) and directives & _YEAR_DIRECTIVES
+    if not whole or directives & _WEEK_DATES:
+        problem = "expected a format with a year, and with a month where it has a day, such as '%d.%m.%Y'"
+        raise AnlsError(problem, option=option, value=text)
+
+
+def format_parts(text: str) -> int:
+    """Return how many parts of a date a format holds: 1 for a year, 2 for a month, 3 for a day."""
+    directives = set(re.findall(r"%(.)", text.replace("%%", ""), re.DOTALL))
+    return 3 if directives & _DAY_DIRECTIVES else 2 if directives & _MONTH_DIRECTIVES else 1
+
+
+def _check_order(option: str, value: Any) -> Any:
+    return check_choice(option, value, ("any", "kept"))
+
+
+def _check_key(option: str, value: Any) -> tuple[str, ...]:
+    names = _texts(option, value, "the name of a field, or a list of names")
+    if len(set(names)) < len(names):
+        raise AnlsError("names a field twice", option=option, value=value)
+    return names
+
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "compare": _check_compare,
+    "weight": _check_weight,
+    "absolute": _check_tolerance,
+    "relative": _check_tolerance,
+    "decimal": _check_decimal,
+    "day_first": _check_day_first,
+    "formats": _check_formats,
+    "case_sensitive": _check_bool,
+    "order": _check_order,
+    "key": _check_key,
+}
+
+
+def field_from_dict(options: object, where: str) -> Field:
+    """Return the field with these options; the message of an error begins with its place."""
+    if not isinstance(options, dict):
+        raise AnlsError("expected a Field, or a dict of its options", where=where)
+    try:
+        for option in options:
+            check_choice("option", option, tuple(FIELD_DEFAULTS))
+        return Field(**options)
+    except AnlsError as error:
+        raise located(where, error) from None
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/fields/paths.py
+# Paths of fields: ``$.items[*].price``, parsed, written and compared.
+# ---------------------------------------------------------------------------------------------------
+
+class AnyStep(enum.Enum):
+    """A step to any key that is not named at this place, or to any element of a list."""
+
+    KEY = ".*"
+    ELEMENT = "[*]"
+
+
+Step: TypeAlias = str | AnyStep
+FieldPath: TypeAlias = tuple[Step, ...]
+
+_MAX_STEPS = 1000  # of a path: no document is deeper, and all paths that lead to one are kept
+
+_STEP = re.compile(
+    r"""(?P<any_key>\.\*(?=[.\[]|$)) | (?P<any_element>\[\*\]) | \.(?P<key>[^.\[\]'"*\s](?:[^.\[\]'"]*[^.\[\]'"\s])?)
+    | \[(?P<quoted>'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*")\] | \[(?P<index>-?[0-9]+)\]""",
+    re.DOTALL | re.VERBOSE,
+)
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+_CONTROLS = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+def is_path(text: str) -> bool:
+    """Return whether a key of a file looks like a path of a field."""
+    return text == "$" or text.startswith(("$.", "$["))
+
+
+def parse_path(text: object) -> FieldPath:
+    """Return the steps of a path below ``$``; refuse what is not a path."""
+    if not isinstance(text, str) or not text.startswith("$"):
+        raise _path_error(text, "expected a path that begins with $")
+    steps: list[Step] = []
+    at = 1
+    while at < len(text):
+        found = _STEP.match(text, at)
+        if not found:
+            raise _path_error(text, f"cannot read {text[at : at + 40]!r}")
+        if found["index"] is not None:
+            whole = text[:at] + "[*]" + text[found.end() :]
+            raise _path_error(text, f"a field applies to all elements of a list: write [*], as in {whole!r}")
+        if found["any_key"]:
+            steps.append(AnyStep.KEY)
+        elif found["any_element"]:
+            steps.append(AnyStep.ELEMENT)
+        else:
+            steps.append(found["key"] if found["key"] is not None else _unquoted(found["quoted"]))
+        at = found.end()
+    if len(steps) > _MAX_STEPS:
+        raise AnlsError(f"a path has {len(steps):,} steps; expected at most {_MAX_STEPS:,}")
+    return tuple(steps)
+
+
+def _path_error(text: object, problem: str) -> AnlsError:
+    return AnlsError(
+        f"{problem}. A path is $, then .key, ['key'], .* (any other key) or [*] (any element of a list)",
+        option="path",
+        value=text,
+    )
+
+
+def _unquoted(quoted: str) -> str:
+    def character(found: re.Match[str]) -> str:
+        digits = found[1] or found[2] or found[3]
+        return chr(int(digits, 16)) if digits else _CONTROLS.get(found[4], found[4])
+
+    return _ESCAPE.sub(character, quoted[1:-1])
+
+
+def step_text(step: Step) -> str:
+    """Return one step of a path in its one normalised form."""
+    if isinstance(step, AnyStep):
+        return str(step.value)
+    return f".{step}" if step.isidentifier() else f"[{step!r}]"
+
+
+def path_text(path: Iterable[Step]) -> str:
+    """Return a path in its one normalised form."""
+    return "$" + "".join(map(step_text, path))
+
+
+def nearest_path(path: str, seen: Sequence[str]) -> str:
+    """Return the path among those seen that is closest to another; empty if there are none."""
+    close = difflib.get_close_matches(path, seen, n=1, cutoff=0.0)
+    return close[0] if close else ""
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/fields/load.py
+# Fields as people keep them: files of JSON or YAML, and pydantic models in modules.
+# ---------------------------------------------------------------------------------------------------
+
+# One of them is in every JSON Schema that says anything.
+_SHAPES = ("type", "properties", "additionalProperties", "items", "prefixItems", "enum", "const", "x-anls")
+_KEYWORDS = frozenset({*_SHAPES, "$schema", "$id", "$ref", "$defs", "definitions", "allOf", "anyOf", "oneOf"})
+
+
+def read_fields_file(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the fields, or the schema, in a file of JSON or YAML."""
+    name = str(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AnlsError(f"cannot read the fields: {error}", where=name) from None
+    content = _read_yaml(text, name) if name.lower().endswith((".yaml", ".yml")) else _read_json(text, name)
+    if not isinstance(content, dict):
+        raise AnlsError("expected a dict: fields by their paths, or a JSON Schema", where=name)
+    return content
+
+
+def is_fields_dict(content: Mapping[str, Any]) -> bool:
+    """Return whether a dict holds fields by their paths, not a schema; refuse what is neither."""
+    others = [key for key in content if not (isinstance(key, str) and is_path(key))]
+    if others and (len(others) < len(content) or not _KEYWORDS.intersection(content)):
+        known = "a path of a field, such as $.total, nor do the keys together make a JSON Schema"
+        raise AnlsError(f"the key {others[0]!r} is neither {known}")
+    return not others
+
+
+def _read_json(text: str, name: str) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            _refuse_twice(key, found, name)
+            found[key] = value
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=once, parse_float=str)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise AnlsError(f"is not JSON: {error}", where=name) from None
+
+
+def _read_yaml(text: str, name: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        problem = "pyyaml is missing, which reads YAML. Write the fields as JSON, or install it: pip install pyyaml"
+        raise AnlsError(problem, where=name) from None
+    try:
+        _refuse_yaml_twice(yaml.compose(text, Loader=yaml.SafeLoader), name)
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise AnlsError(f"is not YAML: {error}", where=name) from None
+
+
+def _refuse_yaml_twice(root: Any, name: str) -> None:
+    """Refuse a key that a mapping of YAML has twice, which Python's reader would pass over."""
+    nodes, seen = [root], set()
+    for node in nodes:
+        if node is None or id(node) in seen or isinstance(node.value, str):
+            continue
+        seen.add(id(node))
+        if node.id == "sequence":
+            nodes += node.value
+            continue
+        keys: dict[str, Any] = {}
+        for key, value in node.value:
+            if isinstance(key.value, str):
+                _refuse_twice(key.value, keys, name)
+                keys[key.value] = None
+            nodes += [key, value]
+
+
+def _refuse_twice(key: str, found: Mapping[str, Any], name: str) -> None:
+    if key in found:
+        raise AnlsError(f"has the key {key!r} twice; keep one", where=name)
+
+
+def names_a_model(text: str) -> bool:
+    """Return whether a text has the form MODULE:Model."""
+    module, colon, model = text.partition(":")
+    return bool(colon) and all(map(str.isidentifier, [*module.split("."), *model.split(".")]))
+
+
+def schema_of_model(text: str) -> Any:
+    """Return the JSON Schema of the pydantic model MODULE:Model, found as ``python -m`` finds modules."""
+    module_name, _, model_name = text.partition(":")
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module_name)
+    except Exception as error:  # a user's module can raise anything
+        if isinstance(error, ModuleNotFoundError) and error.name and f"{module_name}.".startswith(f"{error.name}."):
+            problem = f"there is no module {error.name!r} in {here}, and none is installed"
+        else:
+            problem = f"the module {module_name!r} cannot be imported: {type(error).__name__}: {error}"
+        raise AnlsError(problem, option="fields", value=text) from error
+    finally:
+        sys.path.remove(here)
+    for name in model_name.split("."):
+        if not hasattr(found, name):
+            models = [key for key, value in vars(found).items() if hasattr(value, "model_json_schema")]
+            known = f"; it has the models {', '.join(models)}" if models else ""
+            raise AnlsError(f"{module_name!r} has no {name!r}{known}", option="fields", value=text)
+        found = getattr(found, name)
+    if not hasattr(found, "model_json_schema"):
+        problem = f"{model_name!r} is not a model of pydantic 2: it has no model_json_schema()"
+        raise AnlsError(problem, option="fields", value=text)
+    try:
+        return found.model_json_schema()
+    except Exception as error:  # pydantic's, and those of the model's own methods
+        raise AnlsError(f"its JSON Schema cannot be made: {error}", option="fields", value=text) from error
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/fields/booleans.py
+# Booleans in the words that documents have for them.
+# ---------------------------------------------------------------------------------------------------
+
+_BOOLEAN_WORDS = {"true": True, "yes": True, "y": True, "on": True, "1": True}
+_BOOLEAN_WORDS |= {"false": False, "no": False, "n": False, "off": False, "0": False}
+
+
+def parse_boolean(value: str | int | float) -> bool | None:
+    """Return the boolean that a value is, or None if it is none."""
+    if isinstance(value, str):
+        return _BOOLEAN_WORDS.get(value.strip().lower())
+    return bool(value) if isinstance(value, int) and value in (0, 1) else None
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/fields/dates.py
+# Dates in documents, read as calendar days: "2026-05-14", "14/05/2026", "May 14, 2026".
+#
+# A date is an integer, YYYYMMDD, with zeros for a day, or a month and a day, that the text does not have: so dates of
+# different precision differ. A text has one reading, or two where it can be read with the day or the month first.
+#
+# dateutil takes tens of microseconds for a text. The usual notations are read here, in the same way: first ISO 8601,
+# then three numbers, then those with the name of a month. dateutil reads the rest.
+# ---------------------------------------------------------------------------------------------------
+
+DateReadings: TypeAlias = tuple[int, ...]
+
+_CACHED_DATES = 200_000  # texts whose readings are remembered
+_MAX_DATE_TEXT = 100  # characters: no date is longer
+
+_ZONE = r"(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)"
+_HOURS, _SIXTY = "(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
+_ISO_TIME = (
+    rf"[^0-9](?:24:00(?::00)?|{_HOURS}(?::{_SIXTY}(?::{_SIXTY}(?:[.,][0-9]+)?)?|{_SIXTY}(?:{_SIXTY}(?:[.,][0-9]+)?)?)?)"
+)
+_ISO = re.compile(
+    rf"""([0-9]{{4}})(?:-([0-9]{{2}}))?
+    |(?:([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})|([0-9]{{4}})([0-9]{{2}})([0-9]{{2}})
+    |([0-9]{{4}})-W([0-9]{{2}})-([1-7])|([0-9]{{4}})W([0-9]{{2}})([1-7]))(?:{_ISO_TIME})?{_ZONE}?""",
+    re.VERBOSE | re.ASCII,
+)
+
+_YEAR = "[1-9][0-9]{3}|[0-9]{2}"
+_CLOCK = rf"(?:,?[ ]+(?:{_HOURS}|[0-9]):{_SIXTY}(?::{_SIXTY})?)?"
+_NUMERIC = re.compile(rf"([1-9][0-9]{{3}}|[0-9]{{1,2}})([-/. ])([0-9]{{1,2}})\2({_YEAR}|[0-9]){_CLOCK}")
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            ("jan", "january"),
+            ("feb", "february"),
+            ("mar", "march"),
+            ("apr", "april"),
+            ("may",),
+            ("jun", "june"),
+            ("jul", "july"),
+            ("aug", "august"),
+            ("sep", "sept", "september"),
+            ("oct", "october"),
+            ("nov", "november"),
+            ("dec", "december"),
+        ),
+        start=1,
+    )
+    for name in names
+}
+_MONTH = f"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})"
+_WEEKDAY = "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|sat|sun)"
+_DAY, _FOUR = r"(?P<day>[0-9]{1,2})", "(?P<year>[1-9][0-9]{3})"
+_WITH_MONTH = [
+    re.compile(rf"(?:{_WEEKDAY},?[ ]+)?(?:{shape}){_CLOCK}", re.IGNORECASE | re.ASCII)
+    for shape in (
+        rf"{_DAY}(?:st|nd|rd|th)?[ ]+(?:of[ ]+)?{_MONTH}\.?,?[ ]+{_FOUR}",  # 14 May 2026, 14th of May, 2026
+        rf"{_DAY}(?P<sep>[-/]){_MONTH}(?P=sep)(?P<year>{_YEAR})",  # 14-May-2026, 14-May-26
+        rf"{_MONTH}\.?[ ]+{_DAY}(?:st|nd|rd|th)?,?[ ]+{_FOUR}",  # May 14, 2026
+        rf"{_MONTH}(?P<sep>[-/]){_DAY}(?P=sep){_FOUR}",  # May-14-2026
+        rf"{_FOUR}(?P<sep>[-/ ]){_MONTH}(?P=sep){_DAY}",  # 2026-May-14
+        rf"{_MONTH}(?:\.?,?[ ]+|-|/){_FOUR}",  # May 2026
+        rf"{_FOUR}[ ]{_MONTH}",  # 2026 May
+    )
+]
+
+
+class DateReader:
+    """Reads dates in formats of strptime and in any usual notation, and remembers texts.
+
+    Args:
+        day_first: Whether the day comes before the month where both are numbers; None takes both readings.
+        formats: Formats of strptime, tried first.
+    """
+
+    def __init__(self, day_first: bool | None, formats: tuple[str, ...]) -> None:
+        self.orders = (False, True) if day_first is None else (day_first,)
+        self.formats = [(text, format_parts(text)) for text in formats]
+        self.known: dict[str, DateReadings | None] = {}
+
+    def parse(self, value: Any) -> DateReadings | None:
+        """Return the one or two readings of a value, or None if it is no date."""
+        if isinstance(value, str):
+            if value not in self.known:
+                if len(self.known) >= _CACHED_DATES:
+                    self.known.clear()
+                self.known[value] = self.parse_text(value.strip())
+            return self.known[value]
+        if type(value) is not int:
+            return None
+        if 1000 <= value <= 9999:
+            return (value * 10000,)
+        return _reading(value // 10000, value // 100 % 100, value % 100) if 10**7 <= value < 10**8 else None
+
+    def parse_text(self, text: str) -> DateReadings | None:
+        """Return the one or two readings of a text, or None if it is no date."""
+        if len(text) > _MAX_DATE_TEXT:
+            return None
+        for pattern, parts in self.formats:
+            try:
+                day = datetime.datetime.strptime(text, pattern)
+            except ValueError:
+                continue
+            return (day.year * 10000 + (day.month * 100 if parts > 1 else 0) + (day.day if parts > 2 else 0),)
+        if not any(map(str.isdigit, text)):
+            return None
+        found = iso_reading(text)
+        if found is None:
+            found = usual_readings(text, self.orders)
+        if found is None:
+            found = _distinct([dateutil_reading(text, day_first) for day_first in self.orders])
+        return found or None
+
+    def parse_all(self, values: Sequence[Any]) -> list[DateReadings | None]:
+        """Return the readings of the values of a column."""
+        if set(map(type, values)) == {str}:
+            found = {text: self.parse(text) for text in set(values)}
+            return [found[text] for text in values]
+        return list(map(self.parse, values))
+
+
+def _reading(year: int, month: int, day: int) -> DateReadings | None:
+    date = _date_number(year, month, day)
+    return (date,) if date else None
+
+
+def _date_number(year: int, month: int, day: int) -> int | None:
+    """Return a date as an integer; None for a day that no calendar has."""
+    try:
+        datetime.date(year, month, day)
+    except ValueError:
+        return None
+    return year * 10000 + month * 100 + day
+
+
+def full_year(year: int) -> int:
+    """Return the year of two digits: 00 to 68 are 20xx, 69 to 99 are 19xx, whatever the year is today."""
+    return year + (2000 if year <= 68 else 1900)
+
+
+def iso_reading(text: str) -> DateReadings | None:
+    """Return the reading of a text in ISO 8601, without its time; None if it is none."""
+    found = _ISO.fullmatch(text)
+    if not found:
+        return None
+    parts = [int(part) for part in found.groups() if part]
+    if "W" in text[:6]:
+        try:
+            date = datetime.date.fromisocalendar(*parts)
+        except ValueError:
+            return None
+        return _reading(date.year, date.month, date.day)
+    year, month, day = (*parts, 0, 0)[:3]
+    if len(parts) == 3:
+        return _reading(year, month, day)
+    return (year * 10000 + month * 100,) if year and (month == 0) == (len(parts) == 1) and month <= 12 else None
+
+
+def numeric_reading(first: str, second: str, third: str, day_first: bool) -> int | None:
+    """Return the date of three numbers as dateutil reads it."""
+    a, b, c = int(first), int(second), int(third)
+    if a > 31:
+        year, month, day = (a, c, b) if day_first and c <= 12 else (a, b, c)
+    elif a > 12 or (day_first and b <= 12):
+        day, month, year = a, b, c
+    else:
+        month, day, year = a, b, c
+    two_digits = len(first) < 4 and len(third) < 4
+    return _date_number(full_year(year) if two_digits and year < 100 else year, month, day)
+
+
+def usual_readings(text: str, orders: Sequence[bool]) -> DateReadings | None:
+    """Return the readings of a date in one of the usual notations, none if no calendar has it; None for other texts."""
+    if found := _NUMERIC.fullmatch(text):
+        return _distinct([numeric_reading(found[1], found[3], found[4], day_first) for day_first in orders])
+    for pattern in _WITH_MONTH:
+        if found := pattern.fullmatch(text):
+            return named_reading(found) or ()
+    return None
+
+
+def _distinct(readings: list[int | None]) -> DateReadings:
+    return tuple(dict.fromkeys(reading for reading in readings if reading))
+
+
+def named_reading(found: re.Match[str]) -> DateReadings | None:
+    """Return the reading of a date with the name of a month."""
+    parts = found.groupdict()
+    month, year = _MONTHS[parts["month"].lower()], int(parts["year"])
+    if "day" not in parts:
+        return (year * 10000 + month * 100,)
+    day = int(parts["day"])
+    if len(parts["year"]) == 2:
+        if day > 31:  # 99-Jan-01
+            year, day = day, year
+        year = full_year(year)
+    return _reading(year, month, day)
+
+
+@functools.cache
+def _dateutil_parser() -> Any:
+    """Return dateutil's parser, which reads years of two digits as we do."""
+    try:
+        from dateutil.parser import parser, parserinfo
+    except ImportError:
+        raise AnlsError(
+            "python-dateutil is missing, which reads dates that are neither in ISO 8601 nor in another usual notation. "
+            "Install it: pip install python-dateutil"
+        ) from None
+
+    def year_of(info: object, year: int, century_specified: bool = False) -> int:
+        return year if century_specified or year >= 100 else full_year(year)
+
+    return parser(type("ParserInfo", (parserinfo,), {"convertyear": year_of})())
+
+
+_DEFAULTS = datetime.datetime(2000, 1, 1), datetime.datetime(2004, 3, 8)
+
+
+def dateutil_reading(text: str, day_first: bool) -> int | None:
+    """Return the date of a text by dateutil; None if it has none, or one of which parts would be filled in."""
+    read = _dateutil_parser().parse
+    try:
+        one, other = (read(text, default=default, ignoretz=True, dayfirst=day_first) for default in _DEFAULTS)
+    except (ValueError, OverflowError):
+        return None
+    if one.year != other.year or one.month != other.month:
+        return None
+    is_named = any(word.lower() in _MONTHS for word in re.findall("[A-Za-z]+", text))
+    month = int(one.year) * 10000 + int(one.month) * 100
+    if one.day != other.day:
+        return month if is_named else None
+    numbers = re.findall("[0-9]+", re.sub(r"[0-9]+:[0-9]+(?::[0-9.]+)?", " ", text))
+    if not is_named and sum(3 if len(number) == 8 else 1 for number in numbers) < 3:
+        return None
+    return month + int(one.day)
+
+
+def date_words(date: int) -> str:
+    """Return a date in ISO 8601."""
+    year, month, day = date // 10000, date // 100 % 100, date % 100
+    return f"{year:04}" + (f"-{month:02}" if month else "") + (f"-{day:02}" if day else "")
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/fields/numbers.py
+# Numbers in documents, read exactly: "1,299.00", "EUR 5", "(12)", 1e3.
+#
+# A number is a pair of integers (m, d), which stands for m / 10**d. d is the smallest that will do, so that equal
+# numbers are equal pairs.
+# ---------------------------------------------------------------------------------------------------
+
+DecimalNumber: TypeAlias = tuple[int, int]
+
+_MAX_NUMBER_DIGITS = 1000
+_MAX_EXPONENT = 1000
+_CACHED_NUMBERS = 200_000  # texts whose number is remembered
+_MAX_PLACES = 18  # decimal places of a column that is compared in 64 bits
+_FITS = 2**61
+_SHORT = 300  # characters: no text of a number that is read by the fast path has more digits than are allowed
+
+CURRENCY_CODES = frozenset(
+    re.findall(
+        "[A-Z]{3}",
+        """
+    AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF
+    CHE CHF CHW CLF CLP CNY COP COU CRC CUC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD
+    GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR
+    LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK
+    PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SLL SOS SRD SSP STN SVC SYP SZL THB TJS TMT
+    TND TOP TRY TTD TWD TZS UAH UGX USD USN UYI UYU UYW UZS VED VES VND VUV WST XAF XAG XAU XBA XBB XBC XBD XCD XCG
+    XDR XOF XPD XPF XPT XSU XTS XUA XXX YER ZAR ZMW ZWG ZWL
+    ATS BEF CYP DEM EEK ESP FIM FRF GRD HRK IEP ITL LTL LUF LVL MTL NLG PTE SIT SKK
+""",
+    )
+)
+"""The codes of ISO 4217; the last line holds those that the euro replaced."""
+
+_THREES = r"[1-9][0-9]{0,2}(?:S[0-9]{3})+"
+_INDIAN = r"[1-9][0-9]?(?:S[0-9]{2})+S[0-9]{3}"
+_GROUPED = {
+    kind: re.compile(f"{_THREES}|{_INDIAN}".replace("S", re.escape(kind))) for kind in (".", ",", " ", "'", "_")
+}
+_BODY = re.compile(r"([0-9.,' _]*)(?:[eE]([+-]?[0-9]+))?")
+_USUAL = re.compile(r"(-?)[$€£]?([0-9]{1,300}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,100})(?:\.([0-9]{0,300}))?(?: ?%)?")
+_WORD = re.compile("[a-df-z]")  # small letters are in no number, except for an exponent
+_USUAL_IN_EUROPE = re.compile(r"(-?)([0-9]{1,300}|[1-9][0-9]{0,2}(?:\.[0-9]{3}){1,100}),([0-9]{1,2})(?: ?[€%])?")
+
+
+def parse_number_text(text: str, decimal: str = "auto") -> DecimalNumber | None:
+    """Return the number that a text is, or None if it is none. This is the rule; `NumberReader` only makes it fast."""
+    text = unicodedata.normalize("NFKC", text).replace("\u2212", "-").replace("\u2019", "'").strip()
+    taken: dict[str, str] = {}
+    while True:
+        around = _outermost(text)
+        if around is None:
+            break
+        kind, mark, text = around
+        if kind in taken:
+            return None
+        taken[kind] = mark
+    number = _parse_body(text, decimal)
+    if number is None:
+        return None
+    return (-number[0], number[1]) if taken.get("sign") in ("-", "(") else number
+
+
+def _outermost(text: str) -> tuple[str, str, str] | None:
+    """Return the kind of a mark at either end of a text, the mark, and the rest; None if there is none."""
+    if text.startswith("(") and text.endswith(")"):
+        return "sign", "(", text[1:-1].strip()
+    for mark, rest in ((text[:1], text[1:]), (text[-1:], text[:-1]), (text[:3], text[3:]), (text[-3:], text[:-3])):
+        if mark in ("+", "-"):
+            kind = "sign"
+        elif mark == "%":
+            kind = "percent"
+        elif mark in CURRENCY_CODES or (len(mark) == 1 and unicodedata.category(mark) == "Sc"):
+            kind = "currency"
+        else:
+            continue
+        return kind, mark, rest.strip()
+    return None
+
+
+def _parse_body(text: str, decimal: str) -> DecimalNumber | None:
+    """Return the number in digits with a decimal mark, thousands separators and an exponent."""
+    found = _BODY.fullmatch(text)
+    if not found:
+        return None
+    digits, exponent = found[1], found[2] or "0"
+    mark = decimal_mark(digits) if decimal == "auto" else decimal
+    whole, _, rest = digits.partition(mark) if mark else (digits, "", "")
+    if not re.fullmatch("[0-9]*", whole):
+        separators = set(re.sub("[0-9]", "", whole))
+        if len(separators) > 1 or not _GROUPED[separators.pop()].fullmatch(whole):
+            return None
+        whole = re.sub("[^0-9]", "", whole)
+    if not re.fullmatch("[0-9]*", rest) or not 1 <= len(whole) + len(rest) <= _MAX_NUMBER_DIGITS:
+        return None
+    if len(exponent) > _MAX_NUMBER_DIGITS or abs(int(exponent)) > _MAX_EXPONENT:
+        return None
+    return shortest(int(whole + rest), len(rest) - int(exponent))
+
+
+def decimal_mark(digits: str) -> str:
+    """Return the decimal mark of a number whose notation is not known; empty if it has none."""
+    points, commas = digits.count("."), digits.count(",")
+    if points and commas:
+        return max(".,", key=digits.rfind)
+    if points == 1:
+        return "."
+    if commas == 1 and not _GROUPED[","].fullmatch(digits):
+        return ","
+    return ""
+
+
+def shortest(m: int, d: int) -> DecimalNumber:
+    """Return the pair of a number with the smallest d."""
+    if d < 0:
+        return m * 10**-d, 0
+    while d and m % 10 == 0:
+        m, d = m // 10, d - 1
+    return m, d
+
+
+class NumberReader:
+    """Reads numbers with one convention for the decimal mark, and remembers texts."""
+
+    def __init__(self, decimal: str) -> None:
+        self.decimal = decimal
+        self.known: dict[str, DecimalNumber | None] = {}
+
+    def parse(self, value: Any) -> DecimalNumber | None:
+        """Return the number that a value is, or None if it is none."""
+        if isinstance(value, str):
+            return self.parse_text(value)
+        if isinstance(value, (bool, np.bool_)):
+            return None
+        if type(value) is int and value.bit_length() < 3000:  # 903 digits
+            return value, 0
+        if type(value) is float:
+            whole, _, rest = repr(value).partition(".")
+            if rest.isdecimal():  # no exponent
+                return (int(whole), 0) if rest == "0" else (int(whole + rest), len(rest))
+        try:
+            return parse_number_text(str(value), ".")
+        except ValueError:  # Python refuses to write integers of thousands of digits
+            return None
+
+    def parse_text(self, text: str) -> DecimalNumber | None:
+        """Return what `parse_number_text` does: plain decimals and thousands at once, others from memory."""
+        if self.decimal != ",":
+            whole, _, rest = text.partition(".")
+            if (not rest or rest.isdigit()) and text.isascii() and len(text) < _SHORT:
+                digits = whole if whole.isdigit() else _without_commas(whole)
+                if digits:
+                    rest = rest.rstrip("0")
+                    return int(digits + rest), len(rest)
+        if text not in self.known:
+            if len(self.known) >= _CACHED_NUMBERS:
+                self.known.clear()
+            self.known[text] = self.read_text(text)
+        return self.known[text]
+
+    def read_text(self, text: str) -> DecimalNumber | None:
+        """Return what `parse_number_text` does, the usual notations first."""
+        found = self.decimal != "," and _USUAL.fullmatch(text)
+        separator = ","
+        if not found:
+            found = self.decimal != "." and _USUAL_IN_EUROPE.fullmatch(text)
+            separator = "."
+        if not found:
+            return None if _WORD.search(text) else parse_number_text(text, self.decimal)
+        sign, whole, rest = found.groups("")
+        rest = rest.rstrip("0")
+        return int(sign + whole.replace(separator, "") + rest), len(rest)
+
+    def parse_all(self, values: Sequence[Any]) -> list[DecimalNumber | None]:
+        """Return the numbers that the values of a column are."""
+        kinds = set(map(type, values))
+        if kinds == {str}:
+            return list(map(self.parse_text, values))
+        if kinds and kinds <= {int, float}:
+            return [number or self.parse(value) for number, value in zip(_short_decimals(values), values, strict=True)]
+        return list(map(self.parse, values))
+
+    def unparsed(self, values: Sequence[Any]) -> list[int]:
+        """Return the indexes of the values that are no numbers."""
+        return [index for index, value in enumerate(values) if self.parse(value) is None]
+
+
+def _without_commas(whole: str) -> str:
+    """Return the digits of an integer with commas before groups of three; empty for other texts."""
+    digits = whole.replace(",", "")
+    commas = len(whole) - len(digits)
+    is_grouped = 0 < len(whole) - 4 * commas < 4 and whole[-4::-4] == "," * commas and whole[0] != "0"
+    return digits if is_grouped and digits.isdigit() else ""
+
+
+def _short_decimals(values: Sequence[float]) -> list[DecimalNumber | None]:
+    """Return the numbers that have at most 15 digits and four decimal places, and None for others.
+
+    Of decimals of at most 15 digits, one at most is the nearest to a float, and it is the one that Python prints.
+    """
+    try:
+        floats = np.array(values, dtype=np.float64)
+    except OverflowError:  # integers beyond any float
+        return [None] * len(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.rint(floats * 10_000)
+        is_short = (scaled / 10_000 == floats) & (np.abs(scaled) < 1e15)
+    m = np.where(is_short, scaled, 0).astype(np.int64)
+    d = np.full(len(m), 4)
+    for _ in range(4):
+        is_longer = m % 10 == 0
+        m, d = np.where(is_longer, m // 10, m), d - is_longer
+    numbers = zip(m.tolist(), d.tolist(), strict=True)
+    return [number if short else None for number, short in zip(numbers, is_short.tolist(), strict=True)]
+
+
+def number_matches(prediction: DecimalNumber, reference: DecimalNumber, absolute: Fraction, relative: Fraction) -> bool:
+    """Return whether a number is within the tolerance of a reference: |p - r| <= max(absolute, relative |r|)."""
+    (p, p_places), (r, r_places) = prediction, reference
+    places = max(p_places, r_places)
+    r *= 10 ** (places - r_places)
+    distance = abs(p * 10 ** (places - p_places) - r)
+    return bool(
+        distance * absolute.denominator <= absolute.numerator * 10**places
+        or distance * relative.denominator <= relative.numerator * abs(r)
+    )
+
+
+def number_matrix(
+    references: Sequence[DecimalNumber],
+    predictions: Sequence[DecimalNumber | None],
+    absolute: Fraction,
+    relative: Fraction,
+) -> npt.NDArray[np.bool_]:
+    """Return whether each prediction (column) is within the tolerance of each reference (row)."""
+    scaled = _scaled(references, predictions, absolute, relative)
+    if scaled:
+        r, p, tolerances, is_number = scaled
+        found: npt.NDArray[np.bool_] = np.abs(np.subtract.outer(r, p)) <= tolerances[:, None]
+        return found & is_number
+    are_huge = np.array([p is not None and abs(p[0]) >= _HUGE for p in predictions], dtype=np.bool_)
+    if are_huge.any() and not are_huge.all():  # few, such as "1459e81" for "1459.81": apart from the others
+        apart = np.empty((len(references), len(predictions)), dtype=np.bool_)
+        for columns in (np.flatnonzero(are_huge), np.flatnonzero(~are_huge)):
+            part = [predictions[column] for column in columns.tolist()]
+            apart[:, columns] = number_matrix(references, part, absolute, relative)
+        return apart
+    rows = [[p is not None and number_matches(p, r, absolute, relative) for p in predictions] for r in references]
+    return np.array(rows, dtype=np.bool_).reshape(len(references), len(predictions))
+
+
+def number_vector(
+    references: Sequence[DecimalNumber],
+    predictions: Sequence[DecimalNumber | None],
+    absolute: Fraction,
+    relative: Fraction,
+) -> npt.NDArray[np.bool_]:
+    """Return whether each prediction is within the tolerance of its reference."""
+    found = np.fromiter(map(operator.eq, references, predictions), np.bool_, len(references))
+    if absolute or relative:
+        unequal = np.flatnonzero(~found).tolist()
+        pairs = [references[row] for row in unequal], [predictions[row] for row in unequal]
+        found[unequal] = _within_tolerance(*pairs, absolute, relative)
+    return found
+
+
+def _within_tolerance(
+    references: Sequence[DecimalNumber],
+    predictions: Sequence[DecimalNumber | None],
+    absolute: Fraction,
+    relative: Fraction,
+) -> npt.NDArray[np.bool_]:
+    scaled = _scaled(references, predictions, absolute, relative)
+    if scaled:
+        r, p, tolerances, is_number = scaled
+        found: npt.NDArray[np.bool_] = (np.abs(r - p) <= tolerances) & is_number
+        return found
+    pairs = zip(predictions, references, strict=True)
+    return np.array([p is not None and number_matches(p, r, absolute, relative) for p, r in pairs], dtype=np.bool_)
+
+
+_HUGE = 10**12
+
+_Scaled: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]
+
+
+def _scaled(
+    references: Sequence[DecimalNumber],
+    predictions: Sequence[DecimalNumber | None],
+    absolute: Fraction,
+    relative: Fraction,
+) -> _Scaled | None:
+    """Return references, predictions and tolerances as integers of one scale; None if they do not fit into 64 bits."""
+    values = [*references, *[(0, 0) if number is None else number for number in predictions]]
+    if not values:
+        return None
+    try:
+        ms, ds = np.array(values, dtype=np.int64).T
+    except OverflowError:
+        return None
+    places, largest = int(ds.max()), max(1, int(ms.max()), -int(ms.min()))
+    # A sum of two of these, and a product with the numerator, must not overflow.
+    if places > _MAX_PLACES or largest * max(1, relative.numerator) * 10**places >= _FITS:
+        return None
+    scaled = ms * 10 ** (places - ds)
+    r, p = scaled[: len(references)], scaled[len(references) :]
+    # Distances are integers, so that the floor of a tolerance decides as the tolerance does.
+    least = np.int64(min(2 * _FITS, math.floor(absolute * 10**places)))
+    tolerances = np.maximum(least, np.abs(r) * relative.numerator // min(_FITS, relative.denominator))
+    return r, p, tolerances, np.array([number is not None for number in predictions], dtype=np.bool_)
+
+
+def number_words(number: DecimalNumber) -> str:
+    """Return a number as a decimal."""
+    m, d = number
+    digits = str(abs(m)).rjust(d + 1, "0")
+    return ("-" if m < 0 else "") + (f"{digits[:-d]}.{digits[-d:]}" if d else digits)
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/inputs/values.py
+# Single values as people pass them: texts, numbers, missing values, lists of accepted answers.
+# ---------------------------------------------------------------------------------------------------
+
+Where = Callable[[int], str]  # names a row in a message
+
+NOT_GIVEN = object()  # where None is a value
+
+
+def is_missing_value(value: object) -> bool:
+    """Return whether a value is None, NaN (pandas' missing text), NaT or pandas' NA; an Enum counts by its value."""
+    while isinstance(value, enum.Enum):
+        value = value.value
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    if isinstance(value, numbers.Number):
+        return bool(value != value)
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return bool(np.isnat(value))
+    return value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType")
+
+
+def to_text(value: object, where: str, expected: str) -> str | None:
+    """Return the text of one prediction or answer; None if it is missing."""
+    if isinstance(value, str):
+        return str.__str__(value)  # numpy and enum subclasses of str
+    if isinstance(value, bytes):
+        with contextlib.suppress(UnicodeDecodeError):
+            return value.decode("utf-8")
+    if is_missing_value(value):
+        return None
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return to_text(value.item(), where, expected)
+    if isinstance(value, (numbers.Number, np.bool_)):
+        return number_text(value, where)
+    raise ValueError(f"{where} is {describe_value(value)}; expected {expected}.{_remedy(value)}")
+
+
+def number_text(value: object, where: str) -> str:
+    """Return the text of a number."""
+    try:
+        return str(value)
+    except ValueError:  # Python refuses to write integers of thousands of digits
+        raise ValueError(f"{where} is an integer with too many digits to write; pass it as text.") from None
+
+
+def describe_value(value: object) -> str:
+    """Describe a value for an error message: its type, and its items, keys or text."""
+    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+        kinds = sorted({type(item).__name__ for item in value})
+        return f"{type_with_article(value)} of {len(value)} {'/'.join(kinds) or 'items'}"
+    if isinstance(value, Mapping):
+        return f"{type_with_article(value)} with the keys [{', '.join(map(short_repr, list(value)[:8]))}]"
+    return f"{type_with_article(value)}, {short_repr(value)}"
+
+
+def type_with_article(value: object) -> str:
+    """Return the name of a value's type with its article: ``a dict``, ``an int``."""
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in tuple('aeio') else 'a'} {name}"
+
+
+def _remedy(value: object) -> str:
+    if isinstance(value, (list, tuple, np.ndarray)) and len(value):
+        if len(value) == 1 and isinstance(value[0], str):
+            return f" Pass the string itself: {value[0]!r}."
+        if all(isinstance(item, numbers.Integral) for item in value):
+            return " Decode the token ids to text first, for example with tokenizer.batch_decode."
+    if isinstance(value, bytes):
+        return " It is not UTF-8: decode it first."
+    if isinstance(value, Mapping):
+        key = next((key for key in value if key in _ROLES), None)
+        return f" Pass its {key!r} alone." if key else " To score documents, use the protocol anls_star."
+    return ""
+
+
+# Keys of rows, which documents do not have.
+_ROLES = ("prediction", "prediction_text", "pred", "response", "answer", "answers", "text", "value", "label")
+
+
+def to_answers(value: Any, where: str) -> list[str]:
+    """Return the accepted answers of one question, from any layout that datasets use."""
+    expected = "a list of strings, one string, or {'text': [...]}"
+    if isinstance(value, Mapping) and "text" in value:  # SQuAD
+        value = value["text"]
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, (list, tuple)):
+        text = to_text(value, where, expected)
+        value = [] if text is None else [text]
+    if not value:
+        raise ValueError(f"{where} is empty; expected {expected}. Add an answer or drop the question.")
+    texts = [to_text(item, f"{where}[{index}]", "a string") for index, item in enumerate(value)]
+    if None in texts:
+        raise ValueError(f"{where}[{texts.index(None)}] is {value[texts.index(None)]!r}; expected a string. Remove it.")
+    return cast(list[str], texts)
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/fields/comparators.py
+# Comparators: how the leaves of one field are parsed and compared, one by one and as columns.
+# ---------------------------------------------------------------------------------------------------
+
+Leaf: TypeAlias = str | int | float | bool
+Parsed: TypeAlias = Any  # hashable; None for a value that does not parse
+LeafSide: TypeAlias = Literal["prediction", "reference"]
+Similarities: TypeAlias = npt.NDArray[np.float64]
+
+
+class Comparator:
+    """Parses and compares the leaves of one field.
+
+    What `parse` returns is hashable, equal for values that are the same, and None for a value that does not parse. A
+    prediction that does not parse is similar to nothing; a reference that does not parse is an error.
+    """
+
+    name = ""
+    blank_is_none = False  # whether a blank reference counts as None, and a blank prediction beside it
+    equal_is_right = True  # whether a prediction that is the same as its reference is similar to 1
+
+    def parse(self, value: Leaf, side: LeafSide) -> Parsed:
+        """Return what a leaf means, or None if it does not parse."""
+        raise NotImplementedError
+
+    def parse_all(self, values: Sequence[Leaf], side: LeafSide) -> list[Parsed]:
+        """Return what the leaves of a column mean."""
+        return [self.parse(value, side) for value in values]
+
+    def unparsed(self, references: Sequence[Leaf]) -> list[int]:
+        """Return the indexes of the references that do not parse."""
+        return [index for index, parsed in enumerate(self.parse_all(references, "reference")) if parsed is None]
+
+    def similarity(self, prediction: Parsed, reference: Parsed) -> float:
+        """Return the similarity of two parsed leaves, from 0 to 1."""
+        return float(prediction is not None and prediction == reference)
+
+    def matrix(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
+        """Return the similarities of all references (rows) with all predictions (columns)."""
+        codes: dict[Parsed, int] = {}
+        rows = [codes.setdefault(value, len(codes)) for value in references]
+        columns = [-1 if value is None else codes.get(value, -1) for value in predictions]
+        return np.equal.outer(np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)).astype(np.float64)
+
+    def vector(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
+        """Return the similarities of references and predictions pair by pair."""
+        pairs = zip(predictions, references, strict=True)
+        return np.array([self.similarity(prediction, reference) for prediction, reference in pairs], dtype=np.float64)
+
+    def words(self, parsed: Parsed) -> str:
+        """Return what a leaf means, in words for an explanation."""
+        return str(parsed)
+
+
+class ExactComparator(Comparator):
+    """Texts that must be equal after the steps of the protocol, or after strip and collapse where case counts."""
+
+    name = "exact"
+
+    def __init__(self, case_sensitive: bool, prediction_steps: tuple[str, ...], answer_steps: tuple[str, ...]) -> None:
+        plain = normaliser(("strip", "collapse"))
+        self.equal_is_right = case_sensitive or prediction_steps == answer_steps
+        self.steps: dict[str, Callable[[str], str]] = {
+            "prediction": plain if case_sensitive else normaliser(prediction_steps),
+            "reference": plain if case_sensitive else normaliser(answer_steps),
+        }
+
+    def parse(self, value: Leaf, side: LeafSide) -> Parsed:
+        """Return the normalised text of a leaf."""
+        return self.steps[side](leaf_text(value))
+
+    def unparsed(self, references: Sequence[Leaf]) -> list[int]:
+        """Return nothing: every leaf has a text."""
+        return []
+
+
+class NumberComparator(Comparator):
+    """Numbers, exact: right if abs(p - r) <= max(absolute, relative * abs(r))."""
+
+    name = "number"
+    blank_is_none = True
+
+    def __init__(self, absolute: Fraction, relative: Fraction, decimal: str) -> None:
+        self.absolute, self.relative = absolute, relative
+        self.reader = NumberReader(decimal)
+
+    def parse(self, value: Leaf, side: LeafSide) -> Parsed:
+        """Return the number that a leaf is, exactly."""
+        return self.reader.parse(value)
+
+    def parse_all(self, values: Sequence[Leaf], side: LeafSide) -> list[Parsed]:
+        """Return the numbers that the leaves of a column are."""
+        return self.reader.parse_all(values)
+
+    def unparsed(self, references: Sequence[Leaf]) -> list[int]:
+        """Return the indexes of the references that are no numbers."""
+        return self.reader.unparsed(references)
+
+    def similarity(self, prediction: Parsed, reference: Parsed) -> float:
+        """Return 1 for numbers within the tolerance, else 0."""
+        if prediction is None or prediction == reference:
+            return float(prediction is not None)
+        if not self.absolute and not self.relative:
+            return 0.0
+        return float(number_matches(prediction, reference, self.absolute, self.relative))
+
+    def matrix(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
+        """Return 1 for each pair within the tolerance, else 0."""
+        if not self.absolute and not self.relative:
+            return super().matrix(references, predictions)
+        return number_matrix(references, predictions, self.absolute, self.relative).astype(np.float64)
+
+    def vector(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
+        """Return 1 for each pair within the tolerance, else 0, pair by pair."""
+        return number_vector(references, predictions, self.absolute, self.relative).astype(np.float64)
+
+    def words(self, parsed: Parsed) -> str:
+        """Return a number as a decimal."""
+        return number_words(parsed)
+
+
+class DateComparator(Comparator):
+    """Calendar days, months and years; two texts are equal if any of their readings agree."""
+
+    name = "date"
+    blank_is_none = True
+
+    def __init__(self, day_first: bool | None, formats: tuple[str, ...]) -> None:
+        self.reader = DateReader(day_first, formats)
+
+    def parse(self, value: Leaf, side: LeafSide) -> Parsed:
+        """Return the one or two readings of a date."""
+        return self.reader.parse(value)
+
+    def parse_all(self, values: Sequence[Leaf], side: LeafSide) -> list[Parsed]:
+        """Return the readings of the dates of a column."""
+        return self.reader.parse_all(values)
+
+    def similarity(self, prediction: Parsed, reference: Parsed) -> float:
+        """Return 1 if any readings agree, else 0."""
+        return float(prediction is not None and (prediction[0] in reference or prediction[-1] in reference))
+
+    def matrix(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
+        """Return 1 for each pair whose readings agree, else 0."""
+        first, last = _readings(references)
+        other_first, other_last = _readings(predictions)
+        found = np.equal.outer(first, other_first) | np.equal.outer(first, other_last)
+        found |= np.equal.outer(last, other_first)
+        found |= np.equal.outer(last, other_last)
+        return np.asarray(found, dtype=np.float64)
+
+    def vector(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
+        """Return 1 for each pair whose readings agree, else 0, pair by pair."""
+        first, last = _readings(references)
+        other_first, other_last = _readings(predictions)
+        found = (first == other_first) | (first == other_last) | (last == other_first) | (last == other_last)
+        return np.asarray(found, dtype=np.float64)
+
+    def words(self, parsed: Parsed) -> str:
+        """Return the readings of a date in ISO 8601."""
+        return " or ".join(map(date_words, parsed))
+
+
+def _readings(dates: Sequence[Parsed]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the first and the last reading of each date; no date is -1, which no reference has."""
+    none = (-1,)
+    return (
+        np.array([(date or none)[0] for date in dates], dtype=np.int64),
+        np.array([(date or none)[-1] for date in dates], dtype=np.int64),
+    )
+
+
+class BooleanComparator(Comparator):
+    """True or false in any of the usual words."""
+
+    name = "boolean"
+    blank_is_none = True
+
+    def parse(self, value: Leaf, side: LeafSide) -> Parsed:
+        """Return the boolean that a leaf is."""
+        return parse_boolean(value)
+
+    def words(self, parsed: Parsed) -> str:
+        """Return a boolean as JSON writes it."""
+        return "true" if parsed else "false"
+
+
+class FunctionComparator(Comparator):
+    """A function of the prediction and the reference, as they were passed."""
+
+    name = "function"
+    equal_is_right = False
+
+    def __init__(self, function: Callable[[Any, Any], float], path: str) -> None:
+        self.function, self.path = function, path
+
+    def parse(self, value: Leaf, side: LeafSide) -> Parsed:
+        """Return the leaf with its type, so that 1 and true differ."""
+        return type(value), value
+
+    def similarity(self, prediction: Parsed, reference: Parsed) -> float:
+        """Return what the function says; refuse all but a number from 0 to 1."""
+        value = self.function(prediction[1], reference[1])
+        if isinstance(value, (number_types.Real, np.bool_)) and 0 <= value <= 1:
+            return float(value)
+        raise AnlsError(
+            f"the function returned {short_repr(value)} for the prediction {short_repr(prediction[1])} and the "
+            f"reference {short_repr(reference[1])}; expected a number from 0 to 1",
+            where=self.path,
+        )
+
+    def matrix(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
+        """Return what the function says of each pair; it is asked once for equal pairs."""
+        rows, columns = dict.fromkeys(references), dict.fromkeys(predictions)
+        known = {(column, row): self.similarity(column, row) for row in rows for column in columns}
+        values = [[known[column, row] for column in predictions] for row in references]
+        return np.array(values, dtype=np.float64).reshape(len(references), len(predictions))
+
+    def words(self, parsed: Parsed) -> str:
+        """Return the leaf as Python writes it."""
+        return short_repr(parsed[1])
+
+
+def leaf_text(value: Leaf) -> str:
+    """Return the text of a leaf; true and false as JSON writes them."""
+    if isinstance(value, str):
+        return value
+    return str(value).lower() if isinstance(value, bool) else number_text(value, "a value")
+
+
+def is_blank(value: object) -> bool:
+    """Return whether a value is a text without any character but whitespace."""
+    return isinstance(value, str) and not value.strip()
+
+
+def unparsed_reference(value: object, comparator: str) -> str:
+    """Return what is wrong with a reference that does not parse, and both ways out; the place goes in front of it."""
+    article = "a date" if comparator == "date" else f"a {comparator}"
+    return (
+        f"{short_repr(value)} is not {article}. Compare the field in another way, such as compare='text', or leave it "
+        "out with compare='ignore'"
+    )
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/fields/rules.py
+# `FieldRules`: fields resolved for one protocol, as a tree that is walked along with documents.
+# ---------------------------------------------------------------------------------------------------
+
+class FieldRules:
+    """The rules of one place in a tree, and of the places below it.
+
+    The rules of keys and elements below are ready: walking costs one look-up a step.
+    """
+
+    __slots__ = ("comparator", "elements", "ignore", "is_plain", "keep_order", "key", "keys", "other_keys", "weight")
+
+    def __init__(
+        self, weight: int, comparator: Comparator | None, ignore: bool, key: tuple[str, ...], keep_order: bool
+    ) -> None:
+        self.weight = weight  # of a leaf here, as an integer: times `Fields.scale`
+        self.comparator = comparator  # None: the leaf of the protocol
+        self.ignore = ignore
+        self.key = key  # of a list here: the fields by which its elements belong together
+        self.keep_order = keep_order  # of a list here
+        self.keys: dict[str, FieldRules] = {}  # rules of the keys that are named at this place
+        self.other_keys = self  # and of all other keys
+        self.elements = self
+        self.is_plain = True  # whether no path here or below changes anything
+
+    def child(self, key: str) -> FieldRules:
+        """Return the rules of a key of a dict here."""
+        return self.keys.get(key, self.other_keys)
+
+    def element(self) -> FieldRules:
+        """Return the rules of the elements of a list here."""
+        return self.elements
+
+
+def resolve_fields(fields: Mapping[FieldPath, Field], protocol: Protocol, scale: int) -> FieldRules:
+    """Return the rules of the whole tree under a protocol."""
+    places = all_places(fields)
+    comparators: dict[tuple[Any, ...], Comparator | None] = {}
+    found: dict[FieldPath, FieldRules] = {}
+    for place, options in resolved_options(fields, places).items():
+        rules = found[place] = _rules_of(options, path_text(place), protocol, scale, comparators)
+        below = {**options, **{option: FIELD_DEFAULTS[option] for option in LIST_OPTIONS}}
+        # Where no path goes on, the same rules hold at every depth.
+        rules.other_keys = rules.elements = _rules_of(below, path_text(place), protocol, scale, comparators)
+        rules.is_plain, rules.elements.is_plain = options == FIELD_DEFAULTS, below == FIELD_DEFAULTS
+        if place:
+            _attach(found[place[:-1]], place[-1], rules)
+    for place in reversed(found):
+        if place and not found[place].is_plain:
+            found[place[:-1]].is_plain = False
+    return found[()]
+
+
+def _attach(parent: FieldRules, step: Step, rules: FieldRules) -> None:
+    if step is AnyStep.KEY:
+        parent.other_keys = rules
+    elif step is AnyStep.ELEMENT:
+        parent.elements = rules
+    else:
+        parent.keys[str(step)] = rules
+
+
+def all_places(fields: Mapping[FieldPath, Field]) -> list[FieldPath]:
+    """Return the paths of all fields and those that lead to them, shorter ones first."""
+    places: dict[FieldPath, None] = {(): None}
+    for path in fields:
+        while path not in places:
+            places[path] = None
+            path = path[:-1]
+    return sorted(places, key=len)
+
+
+def resolved_options(fields: Mapping[FieldPath, Field], places: list[FieldPath]) -> dict[FieldPath, dict[str, Any]]:
+    """Return all options of each place: its own, those of the path above, and the defaults."""
+    found: dict[FieldPath, dict[str, Any]] = {}
+    for place in places:
+        above = found[place[:-1]] if place else FIELD_DEFAULTS
+        options = {**above, **{option: FIELD_DEFAULTS[option] for option in LIST_OPTIONS}}
+        if place in fields:
+            options |= fields[place].named()
+        if place and above["compare"] == "ignore":
+            options["compare"] = "ignore"
+        found[place] = options
+    return found
+
+
+def _rules_of(
+    options: dict[str, Any],
+    path: str,
+    protocol: Protocol,
+    scale: int,
+    comparators: dict[tuple[Any, ...], Comparator | None],
+) -> FieldRules:
+    compare = options["compare"]
+    makers: dict[Any, tuple[Callable[..., Comparator], tuple[Any, ...]]] = {
+        "exact": (ExactComparator, (options["case_sensitive"], protocol.prediction_steps, protocol.answer_steps)),
+        "number": (NumberComparator, (options["absolute"], options["relative"], options["decimal"])),
+        "date": (DateComparator, (options["day_first"], options["formats"])),
+        "boolean": (BooleanComparator, ()),
+    }
+    comparator: Comparator | None = None
+    if callable(compare):
+        comparator = FunctionComparator(compare, path)
+    elif compare in makers:
+        make, arguments = makers[compare]
+        known = make, *arguments
+        if known not in comparators:
+            comparators[known] = make(*arguments)
+        comparator = comparators[known]
+    return FieldRules(
+        int(options["weight"] * scale), comparator, compare == "ignore", options["key"], options["order"] == "kept"
+    )
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/fields/schema.py
+# JSON Schema (2020-12, as pydantic writes it) read as fields: types become comparators, ``x-anls`` holds options.
+# ---------------------------------------------------------------------------------------------------
+
+_MAX_PATHS = 100_000  # definitions that use one another several times multiply
+
+_OPTIONS_KEYWORD = "x-anls"
+
+
+class _Place(NamedTuple):
+    """A schema of one place in a document."""
+
+    schema: Any
+    path: FieldPath
+    references: tuple[str, ...]  # the $refs that led here
+    is_given: bool  # whether an x-anls above says how to compare
+
+
+def fields_of_schema(root: object) -> dict[str, Field]:
+    """Return the fields that a JSON Schema describes, by their paths; warn of parts that have no one type."""
+    if not isinstance(root, Mapping):
+        remedy = ". Pass its model_json_schema()" if hasattr(root, "model_json_schema") else ""
+        raise AnlsError(f"expected a JSON Schema as a dict{remedy}", option="schema", value=root)
+    found: dict[str, Field] = {}
+    places = [_Place(root, (), (), False)]
+    while places:
+        if len(found) >= _MAX_PATHS:
+            raise AnlsError(f"the schema describes more than {_MAX_PATHS:,} paths, which is the limit")
+        place = _resolved(places.pop(), root)
+        schema = place.schema
+        if not isinstance(schema, Mapping):  # true, false: anything or nothing
+            found.setdefault(path_text(place.path), Field())
+            continue
+        options = dict(_options_of(schema, place.path))
+        if "compare" not in options and not place.is_given:
+            options |= _compare_of(place, root)
+        if options or place.path:
+            found[path_text(place.path)] = field_from_dict(options, path_text(place.path))
+        is_given = place.is_given or "compare" in options
+        below = _below(place, root)
+        places += [_Place(part, (*place.path, step), place.references, is_given) for step, part in reversed(below)]
+    return found
+
+
+def _options_of(schema: Mapping[str, Any], path: FieldPath) -> Mapping[str, Any]:
+    options = schema.get(_OPTIONS_KEYWORD, {})
+    if not isinstance(options, Mapping):
+        raise AnlsError(
+            f"{_OPTIONS_KEYWORD} is {short_repr(options)}; expected options of a field", where=path_text(path)
+        )
+    return options
+
+
+def _resolved(place: _Place, root: Mapping[str, Any]) -> _Place:
+    """Return a place with the schema that its $ref, allOf, or the one type beside null leads to."""
+    schema, references = place.schema, place.references
+    while isinstance(schema, Mapping):
+        if "$ref" in schema:
+            name = schema["$ref"]
+            if name in references:
+                way = " -> ".join((*references[references.index(name) :], name))
+                raise AnlsError(
+                    f"the schema refers to itself: {way}. Describe the depth that the documents have, or write the "
+                    "fields as paths",
+                    where=path_text(place.path),
+                )
+            references = (*references, name)
+            rest: Any = {key: value for key, value in schema.items() if key != "$ref"}
+            schema = _merged(_target(name, root, place.path), rest)
+        elif schema.get("allOf"):
+            rest = {key: value for key, value in schema.items() if key != "allOf"}
+            for part in schema["allOf"]:
+                inner = _resolved(place._replace(schema=part, references=references), root)
+                rest, references = _merged(inner.schema, rest), inner.references
+            schema = rest
+        else:
+            ways = _alternatives_of(schema)
+            if len(ways) != 1:
+                break
+            rest = {key: value for key, value in schema.items() if key not in ("anyOf", "oneOf")}
+            schema = _merged(ways[0], rest)
+    return place._replace(schema=schema, references=references)
+
+
+def _merged(schema: Any, beside: Mapping[str, Any]) -> Any:
+    """Return a schema with the keywords that stand beside the reference to it."""
+    if not isinstance(schema, Mapping):
+        return beside or schema
+    return {**schema, **beside}
+
+
+def _target(name: object, root: Mapping[str, Any], path: FieldPath) -> Any:
+    """Return the schema that a $ref names."""
+    found: Any = root
+    if isinstance(name, str) and (name == "#" or name.startswith("#/")):
+        for part in name.split("/")[1:]:
+            part = part.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, Mapping) and part in found:
+                found = found[part]
+            elif isinstance(found, list) and part.isdecimal() and int(part) < len(found):
+                found = found[int(part)]
+            else:
+                break
+        else:
+            return found
+    raise AnlsError(
+        f"the schema has no {short_repr(name)}; expected a reference within it, such as '#/$defs/Invoice'",
+        where=path_text(path),
+    )
+
+
+def _alternatives_of(schema: Mapping[str, Any]) -> list[Any]:
+    """Return the alternatives of anyOf or oneOf but null."""
+    ways = schema.get("anyOf", schema.get("oneOf", []))
+    return [way for way in ways if not (isinstance(way, Mapping) and way.get("type") == "null")]
+
+
+def _types_of(schema: Mapping[str, Any]) -> list[str]:
+    """Return the types of a schema but null."""
+    types = schema.get("type", [])
+    found = [types] if isinstance(types, str) else list(types)
+    if not found:
+        found = ["object"] if "properties" in schema else ["array"] if "items" in schema else []
+    return [name for name in found if name != "null"]
+
+
+def _compare_of(place: _Place, root: Mapping[str, Any]) -> dict[str, str]:
+    """Return the comparator for the type of a schema; nothing for containers and plain texts."""
+    kinds = _kinds_of(place, root)
+    if len(kinds) > 1 and kinds <= {"number", "text"}:
+        return {"compare": "number"}  # pydantic's Decimal is a number or a text
+    is_one_of_several = len(_alternatives_of(place.schema)) > 1
+    if len(kinds) > 1 or (is_one_of_several and kinds & {"object", "array"}):
+        _warn(place.path, f"has several types ({', '.join(sorted(kinds))})")
+        return {}
+    typed = kinds - {"text", "object", "array"}
+    return {"compare": typed.pop()} if typed else {}
+
+
+def _kinds_of(place: _Place, root: Mapping[str, Any]) -> set[str]:
+    """Return how values of a schema compare: the comparators of its types, or object and array."""
+    place = _resolved(place, root)
+    schema = place.schema
+    if not isinstance(schema, Mapping):
+        return set()
+    if "enum" in schema or "const" in schema:
+        return {"exact"}
+    if ways := _alternatives_of(schema):
+        return {kind for way in ways for kind in _kinds_of(place._replace(schema=way), root)}
+    kinds = {"number": "number", "integer": "number", "boolean": "boolean", "object": "object", "array": "array"}
+    text = "date" if schema.get("format") in ("date", "date-time") else "text"
+    return {kinds.get(name, text) for name in _types_of(schema)}
+
+
+def _below(place: _Place, root: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    """Return the schemas of keys and elements below a place, with the steps to them."""
+    schema = place.schema
+    if len(_alternatives_of(schema)) > 1:
+        return []
+    found: list[tuple[Any, Any]] = list(schema.get("properties", {}).items())
+    if isinstance(schema.get("additionalProperties"), Mapping):
+        found.append((AnyStep.KEY, schema["additionalProperties"]))
+    if schema.get("patternProperties"):
+        _warn(place.path, "has patternProperties, whose keys no path names")
+    items, first = schema.get("items"), schema.get("prefixItems", [])
+    if isinstance(items, list):  # before 2020-12
+        items, first = schema.get("additionalItems"), items
+    parts = [*first, *([items] if isinstance(items, Mapping) else [])]
+    if not parts:
+        return found
+    kinds = [_kinds_of(place._replace(schema=part), root) for part in parts]
+    is_one_kind = all(part == parts[0] for part in parts[1:]) or (
+        all(kind == kinds[0] for kind in kinds) and not kinds[0] & {"object", "array"}
+    )
+    if is_one_kind:
+        found.append((AnyStep.ELEMENT, parts[0]))
+    else:
+        _warn(place.path, "has prefixItems that differ")
+    return found
+
+
+def _warn(path: FieldPath, what: str) -> None:
+    message = (
+        f"the schema of {path_text(path)} {what}: it is compared as text. To say how, write {_OPTIONS_KEYWORD} there"
+    )
+    warnings.warn(message, UserWarning, stacklevel=5)
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/fields/fields.py
+# `Fields`: the fields of a tree by their paths.
+# ---------------------------------------------------------------------------------------------------
+
+_MAX_WEIGHT = 10**12  # as an integer: the sum of millions of them still fits into 64 bits
+
+
+class Fields(Mapping[str, Field]):
+    """How the parts of trees are compared and weighed, by their paths. It cannot be changed.
+
+    A path is ``$``, then ``.key``, ``['key']``, ``.*`` (any key that is not named at this place) or ``[*]`` (any
+    element of a list). Options are inherited by the paths below, except for `order` and `key` of a list; a longer path
+    changes only the options that it names. ``compare="ignore"`` wins over every path below it.
+
+    Args:
+        fields: A `Field`, or a dict of its options, for each path.
+        from_schema: Whether the paths come from a schema, which may name more than the documents have.
+
+    The attribute `scale` is the integer by which all weights become integers, and `unit` the greatest of these.
+
+    Raises:
+        ValueError: A path or an option is wrong, a path is given twice, or a key field is ignored.
+
+    Example:
+        >>> from anls_eval import Field, Fields
+        >>> Fields({"$.total": Field(compare="number"), "$['items'][*].sku": {"compare": "exact", "weight": 2}})
+        Fields({'$.total': {'compare': 'number'}, '$.items[*].sku': {'compare': 'exact', 'weight': '2'}})
+    """
+
+    def __init__(self, fields: Mapping[str, Field | Mapping[str, object]], *, from_schema: bool = False) -> None:
+        self._by_path = _parsed(fields)
+        self._by_text = {path_text(path): field for path, field in self._by_path.items()}
+        self.from_schema = from_schema
+        weights = [field.named().get("weight", FIELD_DEFAULTS["weight"]) for field in self._by_path.values()]
+        self.scale = math.lcm(1, *[weight.denominator for weight in weights])
+        self.unit = int(max([FIELD_DEFAULTS["weight"], *weights]) * self.scale)
+        if self.unit > _MAX_WEIGHT:
+            problem = "the weights differ too much, or have too many digits, to be added exactly"
+            raise AnlsError(problem)
+        _check(self._by_path)
+        self._rules: dict[Protocol, FieldRules] = {}
+
+    @classmethod
+    def from_json_schema(cls, schema: Mapping[str, object]) -> Fields:
+        """Return the fields that a JSON Schema describes (2020-12, as pydantic's ``model_json_schema()`` writes it).
+
+        Numbers and integers are compared as numbers, dates and times as dates, booleans as booleans, enum and const as
+        exact texts, other texts as text. The keyword ``x-anls`` holds options of a `Field`.
+
+        Args:
+            schema: The schema, as a dict.
+
+        Returns:
+            The fields, with a path for each part of the schema.
+
+        Raises:
+            ValueError: A reference is circular or leads nowhere, or an option is wrong.
+
+        Example:
+            >>> from anls_eval import Fields
+            >>> Fields.from_json_schema({"type": "object", "properties": {"total": {"type": "number"}}})
+            Fields({'$.total': {'compare': 'number'}})
+        """
+        return cls(fields_of_schema(schema), from_schema=True)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Fields:
+        """Return the fields in a file of JSON or YAML: a dict whose keys are all paths, or else a JSON Schema.
+
+        Args:
+            path: The file. YAML is told by its ending, .yaml or .yml.
+
+        Returns:
+            The fields.
+
+        Raises:
+            ValueError: The file cannot be read, or what it holds is wrong.
+        """
+        content = read_fields_file(path)
+        try:
+            return cls(content) if is_fields_dict(content) else cls.from_json_schema(content)
+        except AnlsError as error:
+            raise located(str(path), error) from None
+
+    def rules(self, protocol: Protocol) -> FieldRules:
+        """Return the rules of the root of a tree under a protocol."""
+        if protocol not in self._rules:
+            self._rules[protocol] = resolve_fields(self._by_path, protocol, self.scale)
+        return self._rules[protocol]
+
+    def to_dict(self) -> dict[str, dict[str, object]]:
+        """Return the options of each path as JSON has them: decimals as text, functions by their name."""
+        return {path: field.to_dict() for path, field in self._by_text.items()}
+
+    def fingerprint(self) -> str:
+        """Return what a signature records: the first 12 digits of the SHA-256 of the canonical JSON."""
+        text = json.dumps(self._canonical(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+    def _canonical(self) -> dict[str, dict[str, object]]:
+        """Return the options that differ from what holds without them, by path."""
+        found = {}
+        inherited = resolved_options({path: Field() for path in self._by_path}, all_places(self._by_path))
+        given = resolved_options(self._by_path, all_places(self._by_path))
+        for path, field in self._by_path.items():
+            above = given[path[:-1]] if path else inherited[()]
+            found[path_text(path)] = {
+                option: option_as_json(value)
+                for option, value in field.named().items()
+                if value != (above[option] if option not in ("order", "key") else FIELD_DEFAULTS[option])
+            }
+        return found
+
+    def __getitem__(self, path: str) -> Field:
+        return self._by_text[path_text(parse_path(path))]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_text)
+
+    def __len__(self) -> int:
+        return len(self._by_text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fields) and dict(self) == dict(other)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._by_text.items()))
+
+    def __repr__(self) -> str:
+        return f"Fields({self.to_dict()!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_fields, (self._by_text, self.from_schema)
+
+
+def _made_fields(fields: Mapping[str, Field], from_schema: bool) -> Fields:
+    """Return fields that come from another process."""
+    return Fields(fields, from_schema=from_schema)
+
+
+def load_fields(text: str) -> Fields:
+    """Return the fields that a command line names: a file, or a pydantic model as MODULE:Model."""
+    if names_a_model(text) and not Path(text).exists():
+        return Fields.from_json_schema(schema_of_model(text))
+    return Fields.from_file(text)
+
+
+FieldsLike: TypeAlias = Fields | Mapping[str, Field | Mapping[str, object]] | None
+"""What is taken for fields: a `Fields`, or a dict with a `Field`, or a dict of its options, for each path."""
+
+
+def as_fields(fields: FieldsLike) -> Fields | None:
+    """Return fields from what is taken for them: a `Fields`, a dict of paths, or None."""
+    if fields is None or isinstance(fields, Fields):
+        return fields
+    if isinstance(fields, Mapping):
+        return Fields(fields)
+    raise AnlsError("expected a Fields, or a dict with a Field for each path", option="fields", value=fields)
+
+
+def _parsed(fields: Mapping[str, Field | Mapping[str, object]]) -> dict[FieldPath, Field]:
+    """Return the fields by their parsed paths."""
+    if not isinstance(fields, Mapping):
+        raise AnlsError("expected a dict with a Field for each path", option="fields", value=fields)
+    found: dict[FieldPath, Field] = {}
+    for text, field in fields.items():
+        path = parse_path(text)
+        if path in found:
+            raise AnlsError("the path is given twice; keep one", option="path", value=text)
+        found[path] = field if isinstance(field, Field) else field_from_dict(field, text)
+    return found
+
+
+def _check(fields: Mapping[FieldPath, Field]) -> None:
+    """Refuse options that nothing here or below has a use for, and keys that are ignored."""
+    places = all_places(fields)
+    options = resolved_options(fields, places)
+    compared = {place: {options[place]["compare"]} for place in places}
+    for place in reversed(places):
+        if place:
+            compared[place[:-1]] |= compared[place]
+    for path, field in fields.items():
+        is_unused = options[path]["compare"] == "ignore"  # by a path above, which wins
+        for option in () if is_unused else field.named():
+            if OWNED_OPTIONS.get(option, "") not in ("", *compared[path]):
+                try:
+                    check_owner(option, options[path]["compare"])
+                except AnlsError as error:
+                    raise located(path_text(path), error) from None
+        for key in options[path]["key"]:
+            if _compare_at(options, (*path, AnyStep.ELEMENT, key)) == "ignore":
+                problem = f"the key field {key!r} is ignored: elements cannot be matched by it"
+                raise AnlsError(problem, option="key", value=list(options[path]["key"]), where=path_text(path))
+
+
+def _compare_at(options: Mapping[FieldPath, Mapping[str, Any]], path: FieldPath) -> Any:
+    """Return how a place is compared, which need not have a path."""
+    place: FieldPath = ()
+    for step in path:
+        ways: list[Step] = [step, AnyStep.KEY] if isinstance(step, str) else [step]
+        found = [(*place, way) for way in ways if (*place, way) in options]
+        if not found:
+            break
+        place = found[0]
+    return options[place]["compare"]
+
+
+# ---------------------------------------------------------------------------------------------------
 # anls_eval/rules/table.py
 # The protocols for texts and trees: one row for each.
 # ---------------------------------------------------------------------------------------------------
@@ -670,12 +2595,23 @@ def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderbo
     return get_protocol(protocol).with_threshold(threshold)
 
 
+def read_fields(fields: FieldsLike, rules: Protocol | Leaderboard | Benchmark) -> Fields | None:
+    """Return what is taken for fields, for rules that score trees."""
+    found = as_fields(fields)
+    if found is not None and not getattr(rules, "tree", ""):
+        names = ", ".join(repr(name) for name, row in PROTOCOLS.items() if row.tree)
+        problem = f"fields are parts of trees, which protocol {rules.name!r} does not score. Use one of {names}"
+        raise AnlsError(problem, option="fields", value=found.to_dict())
+    return found
+
+
 def signature(
     protocol: str | Protocol | Leaderboard | Benchmark = "standard",
     threshold: Threshold = None,
     n: int | None = None,
     *,
     missing: Missing = "error",
+    fields: FieldsLike = None,
     parse: Sequence[str] = (),
 ) -> str:
     """Return the signature: one line that records every choice behind a score, to print beside it.
@@ -685,6 +2621,8 @@ def signature(
         threshold: Minimum similarity that counts. Defaults to the protocol's.
         n: The number of questions scored.
         missing: How questions without a prediction were treated: ``"error"`` or ``"zero"``.
+        fields: How the parts of trees were compared. They are recorded by the first 12 digits of the SHA-256 of their
+            canonical JSON, unless none changes anything.
         parse: The sides and columns of which texts that print lists and dicts were taken apart.
 
     Returns:
@@ -701,7 +2639,11 @@ def signature(
     rules = get_rules(protocol, threshold)
     if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 0 <= int(n) < 2**63):
         raise AnlsError("expected the number of questions, an integer of at least 0", option="n", value=n)
-    fields = rules.signature_fields() | {
+    found = read_fields(fields, rules)
+    recorded = rules.signature_fields()
+    if found is not None and isinstance(rules, Protocol) and not found.rules(rules).is_plain:
+        recorded["fields"] = found.fingerprint()
+    recorded |= {
         "aggregate": rules.aggregate,
         **({"parse": "+".join(map(quoted_item, parse))} if parse else {}),
         "missing": check_choice("missing", missing, MISSING),
@@ -709,10 +2651,10 @@ def signature(
         "version": __version__,
     }
     if isinstance(rules, Protocol):
-        fields["unicode"] = unicodedata.unidata_version
+        recorded["unicode"] = unicodedata.unidata_version
     if rules != PROTOCOLS.get(rules.name, rules):
-        fields["protocol"] = f"{rules.name}*"
-    return "|".join(["anls", *(f"{key}:{value}" for key, value in fields.items())])
+        recorded["protocol"] = f"{rules.name}*"
+    return "|".join(["anls", *(f"{key}:{value}" for key, value in recorded.items())])
 
 
 def protocol_from_signature(text: str) -> Protocol:
@@ -952,105 +2894,6 @@ def decode_texts(column: pa.Array, kind: pa.DataType) -> Any:
         return column.cast(kind)
     except pa.ArrowInvalid:
         return [text(value) for value in column.to_pylist()]
-
-
-# ---------------------------------------------------------------------------------------------------
-# anls_eval/inputs/values.py
-# Single values as people pass them: texts, numbers, missing values, lists of accepted answers.
-# ---------------------------------------------------------------------------------------------------
-
-Where = Callable[[int], str]  # names a row in a message
-
-NOT_GIVEN = object()  # where None is a value
-
-
-def is_missing_value(value: object) -> bool:
-    """Return whether a value is None, NaN (pandas' missing text), NaT or pandas' NA; an Enum counts by its value."""
-    while isinstance(value, enum.Enum):
-        value = value.value
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    if isinstance(value, numbers.Number):
-        return bool(value != value)
-    if isinstance(value, (np.datetime64, np.timedelta64)):
-        return bool(np.isnat(value))
-    return value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType")
-
-
-def to_text(value: object, where: str, expected: str) -> str | None:
-    """Return the text of one prediction or answer; None if it is missing."""
-    if isinstance(value, str):
-        return str.__str__(value)  # numpy and enum subclasses of str
-    if isinstance(value, bytes):
-        with contextlib.suppress(UnicodeDecodeError):
-            return value.decode("utf-8")
-    if is_missing_value(value):
-        return None
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        return to_text(value.item(), where, expected)
-    if isinstance(value, (numbers.Number, np.bool_)):
-        return number_text(value, where)
-    raise ValueError(f"{where} is {describe_value(value)}; expected {expected}.{_remedy(value)}")
-
-
-def number_text(value: object, where: str) -> str:
-    """Return the text of a number."""
-    try:
-        return str(value)
-    except ValueError:  # Python refuses to write integers of thousands of digits
-        raise ValueError(f"{where} is an integer with too many digits to write; pass it as text.") from None
-
-
-def describe_value(value: object) -> str:
-    """Describe a value for an error message: its type, and its items, keys or text."""
-    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
-        kinds = sorted({type(item).__name__ for item in value})
-        return f"{type_with_article(value)} of {len(value)} {'/'.join(kinds) or 'items'}"
-    if isinstance(value, Mapping):
-        return f"{type_with_article(value)} with the keys [{', '.join(map(short_repr, list(value)[:8]))}]"
-    return f"{type_with_article(value)}, {short_repr(value)}"
-
-
-def type_with_article(value: object) -> str:
-    """Return the name of a value's type with its article: ``a dict``, ``an int``."""
-    name = type(value).__name__
-    return f"{'an' if name[:1].lower() in tuple('aeio') else 'a'} {name}"
-
-
-def _remedy(value: object) -> str:
-    if isinstance(value, (list, tuple, np.ndarray)) and len(value):
-        if len(value) == 1 and isinstance(value[0], str):
-            return f" Pass the string itself: {value[0]!r}."
-        if all(isinstance(item, numbers.Integral) for item in value):
-            return " Decode the token ids to text first, for example with tokenizer.batch_decode."
-    if isinstance(value, bytes):
-        return " It is not UTF-8: decode it first."
-    if isinstance(value, Mapping):
-        key = next((key for key in value if key in _ROLES), None)
-        return f" Pass its {key!r} alone." if key else " To score documents, use the protocol anls_star."
-    return ""
-
-
-# Keys of rows, which documents do not have.
-_ROLES = ("prediction", "prediction_text", "pred", "response", "answer", "answers", "text", "value", "label")
-
-
-def to_answers(value: Any, where: str) -> list[str]:
-    """Return the accepted answers of one question, from any layout that datasets use."""
-    expected = "a list of strings, one string, or {'text': [...]}"
-    if isinstance(value, Mapping) and "text" in value:  # SQuAD
-        value = value["text"]
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if not isinstance(value, (list, tuple)):
-        text = to_text(value, where, expected)
-        value = [] if text is None else [text]
-    if not value:
-        raise ValueError(f"{where} is empty; expected {expected}. Add an answer or drop the question.")
-    texts = [to_text(item, f"{where}[{index}]", "a string") for index, item in enumerate(value)]
-    if None in texts:
-        raise ValueError(f"{where}[{texts.index(None)}] is {value[texts.index(None)]!r}; expected a string. Remove it.")
-    return cast(list[str], texts)
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -1627,7 +3470,7 @@ def _strip_step(rules: Protocol) -> Callable[[str], str]:
 # The value of a pair of nodes (a sum of similarities and a length), and the canonical choice among several.
 # ---------------------------------------------------------------------------------------------------
 
-Value = tuple[float, int]  # of a pair of nodes: the sum s of the similarities, and the length l
+Value = tuple[float, int]  # of a pair of nodes: the sum s of the similarities, and the length l, both with weights
 
 TIE = 1e-9  # sums of ratios that differ by less are equal
 
@@ -1641,14 +3484,14 @@ def ratio_of(value: Value) -> float:
     return value[0] / value[1] if value[1] else 1.0
 
 
-def best_of(values: list[Value], preference: list[int] | None = None) -> int:
+def best_of(values: list[Value], preference: list[int] | None = None, unit: int = 1) -> int:
     """Return the index of the maximum ratio; of ties, by maximum s, then minimum l, then maximum preference."""
     if len(values) == 1:
         return 0
     ratios = list(map(ratio_of, values))
     top = max(ratios) - TIE
     tied = [index for index, ratio in enumerate(ratios) if ratio >= top]
-    top_s = max(values[index][0] for index in tied) - TIE
+    top_s = max(values[index][0] for index in tied) - TIE * unit
     tied = [index for index in tied if values[index][0] >= top_s]
     best = min(tied, key=lambda index: (values[index][1], -values[index][0]))
     if preference:
@@ -1656,15 +3499,17 @@ def best_of(values: list[Value], preference: list[int] | None = None) -> int:
     return best
 
 
-def best_of_each(s: Matrix, lengths: Matrix, allowed: Matrix | bool, preference: Matrix | None) -> Matrix:
+def best_of_each(
+    s: Matrix, lengths: Matrix, allowed: Matrix | bool, preference: Matrix | None, unit: int = 1
+) -> Matrix:
     """Apply `best_of` along the first axis, to the allowed values."""
     ratios = np.where(allowed, ratios_of(s, lengths), -1)
     tied = ratios >= ratios.max(axis=0) - TIE
-    tied &= s >= np.where(tied, s, -1).max(axis=0) - TIE
+    tied &= s >= np.where(tied, s, -1).max(axis=0) - TIE * unit
     tied &= lengths == np.where(tied, lengths, np.iinfo(np.int64).max).min(axis=0)
     value = np.where(tied, s, -1)
     if preference is not None:
-        value = np.where(value >= value.max(axis=0) - NOISE, preference, -1)
+        value = np.where(value >= value.max(axis=0) - NOISE * unit, preference, -1)
     return cast(Matrix, value.argmax(axis=0))
 
 
@@ -1696,22 +3541,27 @@ def ways_to_match(rows: int, columns: int) -> Sequence[tuple[tuple[int, int], ..
 
 
 def match_lists(
-    s: Matrix, lengths: Matrix, rows: Matrix, columns: Matrix, equal: Matrix | None = None, rest: int = 0
+    s: Matrix,
+    lengths: Matrix,
+    rows: Matrix,
+    columns: Matrix,
+    equal: Matrix | None = None,
+    rest: Value = (0, 0),
+    unit: int = 1,
 ) -> list[tuple[int, int]]:
-    """Match rows and columns by the canonical rule; return the pairs of indexes in the order of the rows.
-
-    `s` and `lengths` hold the values of all pairs. `rows` and `columns` hold the sizes that unmatched ones add to the
-    length, and `rest` is what else adds to it in any case. Pairs that are `equal` are preferred among matchings that
-    tie in all else.
-    """
+    """Match rows and columns by the canonical rule; return the pairs of indexes in the order of the rows."""
+    # `s` and `lengths` hold the values of all pairs. `rows` and `columns` hold the sizes that unmatched ones add to the
+    # length, and `rest` is what else adds to it in any case. Pairs that are `equal` are preferred among matchings that
+    # tie in all else.
     uniform = len({*rows.tolist(), *columns.tolist()}) == 1 and lengths.min() == lengths.max()
     if uniform and equal is None:  # all matchings have one length, so the greatest s is the greatest sum of ratios
         return list(zip(*(side.tolist() for side in assign(s)), strict=True))
     ratios = ratios_of(s, lengths)
     if 1 in s.shape:
-        all_lengths = lengths - np.add.outer(rows, columns) + rows.sum() + columns.sum() + rest
+        all_lengths = lengths - np.add.outer(rows, columns) + rows.sum() + columns.sum() + rest[1]
         allowed = ratios.ravel() >= ratios.max() - TIE
-        best = int(best_of_each(s.ravel(), all_lengths.ravel(), allowed, None if equal is None else equal.ravel()))
+        preferred = None if equal is None else equal.ravel()
+        best = int(best_of_each(s.ravel(), all_lengths.ravel(), allowed, preferred, unit))
         return [divmod(best, s.shape[1])]
 
     # A square, in which unmatched rows or columns are paired with nothing.
@@ -1720,9 +3570,10 @@ def match_lists(
         i, j = _needed_lines(s, lengths, rows, columns, equal)
         if len(i) < len(rows) or len(j) < len(columns):
             cells = np.ix_(i, j)
-            rest += int(rows.sum() - rows[i].sum() + columns.sum() - columns[j].sum())
+            dropped = int(rows.sum() - rows[i].sum() + columns.sum() - columns[j].sum())
             kept_equal = None if equal is None else equal[cells]
-            matched = match_lists(s[cells], lengths[cells], rows[i], columns[j], kept_equal, rest)
+            new_rest = rest[0], rest[1] + dropped
+            matched = match_lists(s[cells], lengths[cells], rows[i], columns[j], kept_equal, new_rest, unit)
             return [(i[a], j[b]) for a, b in matched]
     if n * n > MAX_PAIRS:
         raise ValueError(
@@ -1737,27 +3588,81 @@ def match_lists(
     inside = np.s_[: len(rows), : len(columns)]
     square_s[inside], square_ratios[inside], square_lengths[inside] = s, ratios, lengths
 
-    allowed = np.ones((n, n), dtype=bool)
-    order = _assign(square_ratios, allowed)
-    allowed = _optimal(square_ratios, order, allowed, NOISE if uniform else TIE)
-    if not uniform and np.count_nonzero(allowed) > n:
-        # Dinkelbach's iteration for the maximum of s / l: maximise s - ratio * l until the ratio stops growing.
-        all_rows = np.arange(n)
-        ratio, grown = -1.0, _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], rest)
-        while grown > ratio + 1e-12:
-            ratio = grown
-            objective = square_s - ratio * square_lengths
-            order = _assign(objective, allowed)
-            grown = _total_ratio(square_s[all_rows, order], square_lengths[all_rows, order], rest)
-        allowed = _optimal(objective, order, allowed, TIE)
-        objective = square_s if ratio > 0 else -square_lengths.astype(np.float64)
-        order = _assign(objective, allowed)
-        allowed = _optimal(objective, order, allowed, NOISE)
+    preferred = None
     if equal is not None:
         preferred = np.zeros((n, n))
         preferred[inside] = equal
-        order = _assign(preferred, allowed)
+    square = square_s, square_ratios, square_lengths
+    order = _best_order(*square, np.ones((n, n), dtype=bool), preferred, rest, uniform, unit)
     return [(i, j) for i, j in enumerate(order.tolist()) if i < len(rows) and j < len(columns)]
+
+
+def match_allowed(
+    s: Matrix, lengths: Matrix, rows: Matrix, columns: Matrix, allowed: Matrix, equal: Matrix | None, unit: int
+) -> list[tuple[int, int]]:
+    """Match rows and columns of which only some pairs are allowed, by the canonical rule over all partial matchings."""
+    ratios = ratios_of(s, lengths)
+    # Two that only have each other, and gain by it, belong together.
+    alone = allowed & (allowed.sum(axis=1) == 1)[:, None] & (allowed.sum(axis=0) == 1) & (ratios > 0)
+    fixed: list[tuple[int, int]] = [(int(i), int(j)) for i, j in np.argwhere(alone)]
+    open_pairs = allowed & ~alone
+    i, j = np.flatnonzero(open_pairs.any(axis=1)), np.flatnonzero(open_pairs.any(axis=0))
+    if not len(i):
+        return fixed
+    left_out = int(rows.sum() - rows[i].sum() + columns.sum() - columns[j].sum())
+    rest = float(s[alone].sum()), left_out + int((lengths - np.add.outer(rows, columns))[alone].sum())
+
+    # A square in which each row and each column also has a partner of its own that stands for none.
+    n = len(i) + len(j)
+    if n * n > MAX_PAIRS:
+        raise ValueError(
+            f"{len(i):,} and {len(j):,} elements without a key of their own need a table of more than {MAX_PAIRS:,} "
+            "cells, which is the limit: score parts of them"
+        )
+    square_s, square_ratios, preferred = np.zeros((3, n, n))
+    square_lengths = np.zeros((n, n), dtype=np.int64)
+    may = np.zeros((n, n), dtype=bool)
+    cells, inside = np.ix_(i, j), np.s_[: len(i), : len(j)]
+    square_s[inside], square_ratios[inside], square_lengths[inside] = s[cells], ratios[cells], lengths[cells]
+    may[inside], may[len(i) :, len(j) :] = open_pairs[cells], True
+    own_rows, own_columns = np.arange(len(i)), np.arange(len(j))
+    square_lengths[own_rows, len(j) + own_rows], may[own_rows, len(j) + own_rows] = rows[i], True
+    square_lengths[len(i) + own_columns, own_columns], may[len(i) + own_columns, own_columns] = columns[j], True
+    if equal is not None:
+        preferred[inside] = equal[cells]
+    order = _best_order(square_s, square_ratios, square_lengths, may, preferred, rest, False, unit)
+    matched = [(int(i[a]), int(j[b])) for a, b in enumerate(order.tolist()) if a < len(i) and b < len(j)]
+    return sorted(fixed + matched)
+
+
+def _best_order(
+    s: Matrix,
+    ratios: Matrix,
+    lengths: Matrix,
+    allowed: Matrix,
+    preferred: Matrix | None,
+    rest: Value,
+    uniform: bool,
+    unit: int,
+) -> npt.NDArray[np.int64]:
+    """Return the column of each row of a square, by the canonical rule."""
+    n = len(s)
+    order = _assign(ratios, allowed)
+    allowed = _optimal(ratios, order, allowed, NOISE if uniform else TIE)
+    if not uniform and np.count_nonzero(allowed) > n:
+        # Dinkelbach's iteration for the maximum of s / l: maximise s - ratio * l until the ratio stops growing.
+        all_rows = np.arange(n)
+        ratio, grown = -1.0, _total_ratio(s[all_rows, order], lengths[all_rows, order], rest)
+        while grown > ratio + 1e-12:
+            ratio = grown
+            objective = s - ratio * lengths
+            order = _assign(objective, allowed)
+            grown = _total_ratio(s[all_rows, order], lengths[all_rows, order], rest)
+        allowed = _optimal(objective, order, allowed, TIE * unit, unit)
+        objective = s if ratio > 0 else -lengths.astype(np.float64)
+        order = _assign(objective, allowed)
+        allowed = _optimal(objective, order, allowed, NOISE * unit, unit)
+    return order if preferred is None else _assign(preferred, allowed)
 
 
 def _needed_lines(
@@ -1777,8 +3682,8 @@ def _needed_lines(
     return kept[0], kept[1]
 
 
-def _total_ratio(s: Matrix, lengths: Matrix, rest: int) -> float:
-    return ratio_of((math.fsum(s.tolist()), int(lengths.sum()) + rest))
+def _total_ratio(s: Matrix, lengths: Matrix, rest: Value) -> float:
+    return ratio_of((math.fsum([*s.tolist(), rest[0]]), int(lengths.sum()) + rest[1]))
 
 
 def assign(weights: Matrix) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -1794,18 +3699,16 @@ def _assign(weights: Matrix, allowed: Matrix) -> npt.NDArray[np.int64]:
     return assign(np.where(allowed, weights, -np.inf))[1]
 
 
-def _optimal(weights: Matrix, order: npt.NDArray[np.int64], allowed: Matrix, tolerance: float) -> Matrix:
-    """Find the pairs of all optimal assignments, given one: those whose reduced cost is 0 within the tolerance.
-
-    The dual prices that make the given assignment tight are the shortest paths in its residual graph, found by the
-    Bellman-Ford iteration, which ends soon if few rows compete.
-    """
+def _optimal(weights: Matrix, order: npt.NDArray[np.int64], allowed: Matrix, tolerance: float, unit: int = 1) -> Matrix:
+    """Find the pairs of all optimal assignments, given one: those whose reduced cost is 0 within the tolerance."""
+    # The dual prices that make the given assignment tight are the shortest paths in its residual graph, found by the
+    # Bellman-Ford iteration, which ends soon if few rows compete.
     costs = np.where(allowed, -weights, np.inf)[:, order]
     costs -= np.diagonal(costs)[:, None].copy()  # of giving a row the column of another instead of its own
     prices = np.zeros(len(order))
     for _ in range(len(order)):
         lower = np.minimum(prices, (prices[:, None] + costs).min(axis=0))
-        if (prices - lower).max() < NOISE / 10:
+        if (prices - lower).max() < NOISE * unit / 10:
             break
         prices = lower
     tight = np.empty(costs.shape, dtype=bool)
@@ -1818,7 +3721,9 @@ def _optimal(weights: Matrix, order: npt.NDArray[np.int64], allowed: Matrix, tol
 # Trees prepared for comparison: nodes with their kinds and sizes, alternatives, paths, and invalid values.
 # ---------------------------------------------------------------------------------------------------
 
-NONE, LEAF, LIST, DICT, ONE_OF = range(5)
+KINDS_OF_NODES = range(6)
+
+NONE, LEAF, LIST, DICT, ONE_OF, KEPT = KINDS_OF_NODES  # KEPT: a list whose order counts, as a dict of indexes
 
 KINDS: dict[type, int] = {
     types.NoneType: NONE,
@@ -1840,16 +3745,18 @@ _MAX_VALUES = 10_000_000  # of one tree: no document has more, and lists that sh
 class Node:
     """A node of a tree."""
 
-    __slots__ = ("identity", "kind", "like_none", "missing", "size", "source", "value")
+    __slots__ = ("identity", "kind", "like_none", "missing", "positions", "rule", "size", "source", "value")
 
     def __init__(self, kind: int, value: Any, size: int, missing: Value, like_none: bool, source: Any) -> None:
         self.kind = kind
         self.value = value  # a normalised text, a list of nodes, or a dict of nodes by key
-        self.size = size  # number of leaves: l_t in the paper
+        self.size = size  # number of leaves, or with fields the sum of their weights: l_t in the paper
         self.missing = missing  # its value if the other side does not have the key
         self.like_none = like_none  # whether it matches None as a prediction
         self.source = source  # the object as passed
         self.identity = -1  # the same number for equal objects, if `identities` was passed
+        self.rule: FieldRules | None = None  # how it is compared and weighed, with fields
+        self.positions: list[int] | None = None  # where its children were, if they were put in canonical order
 
 
 def one_of(*alternatives: Tree) -> tuple[Tree, ...]:
@@ -1883,20 +3790,21 @@ class _Inner(NamedTuple):
     end: int
 
 
-def build_tree(root: Any, side: str, rules: Protocol, identities: dict[Any, int] | None = None) -> Node:
-    """Build the nodes of a tree without recursion: breadth first down to the leaves, then back up.
-
-    With `identities`, a dict shared by both trees, equal objects get the same number.
-    """
+def build_tree(
+    root: Any, side: str, rules: Protocol, identities: dict[Any, int] | None = None, rule: FieldRules | None = None
+) -> Node:
+    """Build the nodes of a tree without recursion; with `identities`, equal objects of both trees get one number."""
     released = rules.tree == "released"
     normalise = normaliser(rules.answer_steps if side == "reference" else rules.prediction_steps)
+    prepare = normalise if rule is None else str  # with fields, only texts are normalised, once all rules are known
     objects = [root]
     nodes: list[Any] = []
     inner: dict[int, _Inner] = {}
     seen: set[int] | None = set()
+    places = None if rule is None else [rule]  # of the objects
     for number, given in enumerate(objects):
         if type(given) is str:  # the usual case first, for speed
-            nodes.append(Node(LEAF, normalise(given), 1, (0.0, 1), released and not given, given))
+            nodes.append(Node(LEAF, prepare(given), 1, (0.0, 1), released and not given, given))
             continue
         value, kind = given, KINDS.get(type(given), -1)
         if kind < NONE or (kind == LEAF and value != value):  # NaN
@@ -1907,7 +3815,7 @@ def build_tree(root: Any, side: str, rules: Protocol, identities: dict[Any, int]
                 text = str(value)
             except ValueError:  # Python refuses to convert integers of thousands of digits
                 text = number_text(value, f"{side} {_path(inner, number)}")
-            nodes.append(Node(LEAF, normalise(text), 1, (0.0, 1), released and value == "", given))
+            nodes.append(Node(LEAF, prepare(text), 1, (0.0, 1), released and value == "", given))
             continue
         if kind == DICT and side == "reference" and ("$one_of" in value or "$literal" in value):
             value = _alternatives(value, inner, number)
@@ -1922,15 +3830,24 @@ def build_tree(root: Any, side: str, rules: Protocol, identities: dict[Any, int]
                 seen = None
             else:
                 seen.add(id(given))
+        if places is not None:
+            keys, children, below = _with_rules(keys, children, kind, places[number], rules)
+            places += below
         inner[number] = _Inner(kind, keys, len(objects), len(objects) + len(children))
         objects.extend(children)
         nodes.append(None)
         if len(objects) > _MAX_VALUES:
             raise ValueError(f"{side} has more than {_MAX_VALUES:,} values, which is the limit")
+    if places is not None:
+        _apply_to_leaves(nodes, places, inner, side, released, normalise)
     for number, (kind, keys, start, end) in reversed(inner.items()):
         nodes[number] = _container(kind, keys, nodes[start:end], objects[number], released)
+        if places is not None:
+            _apply_to_container(nodes[number], places[number], released)
     if identities is not None:
         _identify(nodes, inner, identities)
+        if places is not None:
+            _put_in_order(nodes, inner)
     return cast(Node, nodes[0])
 
 
@@ -1954,6 +3871,106 @@ def _identify(nodes: list[Node], inner: dict[int, _Inner], identities: dict[Any,
             leaf = plain_value(node.source)
             content = type(leaf), leaf
         node.identity = identities.setdefault((node.kind, content), len(identities))
+
+
+# Nodes with fields.
+
+
+def _with_rules(
+    keys: list[str], children: Sequence[Any], kind: int, rule: FieldRules, rules: Protocol
+) -> tuple[list[str], Sequence[Any], list[FieldRules]]:
+    """Return the keys and children that are not ignored, with their rules."""
+    if kind != DICT:
+        below = rule if kind == ONE_OF else rule.element()
+        children = [] if below.ignore else children
+        return keys, children, [below] * len(children)
+    kept = [(key, child, rule.child(key)) for key, child in zip(keys, children, strict=True)]
+    kept = [(key, child, own) for key, child, own in kept if not own.ignore]
+    if rules.tree == "paper":  # leaves out keys whose value counts as None
+        kept = [(key, child, own) for key, child, own in kept if not (_may_be_none(own) and is_blank(child))]
+    return [key for key, _, _ in kept], [child for _, child, _ in kept], [own for _, _, own in kept]
+
+
+def _may_be_none(rule: FieldRules) -> bool:
+    """Return whether a blank text here counts as None."""
+    return rule.comparator is not None and rule.comparator.blank_is_none
+
+
+def _apply_to_leaves(
+    nodes: list[Any],
+    places: list[FieldRules],
+    inner: dict[int, _Inner],
+    side: str,
+    released: bool,
+    normalise: Callable[[str], str],
+) -> None:
+    """Weigh and parse the leaves; refuse a reference that does not parse."""
+    for number, node in enumerate(nodes):
+        if node is None:
+            continue
+        rule = node.rule = places[number]
+        comparator = rule.comparator
+        node.size, node.missing = rule.weight, (node.missing[0] * rule.weight, rule.weight)
+        if node.kind == NONE:
+            continue
+        if comparator is None:
+            node.value = normalise(node.value)
+            continue
+        value = plain_value(node.source)
+        if comparator.blank_is_none and is_blank(value):
+            node.like_none = True
+            if side == "reference":
+                node.kind, node.value, node.missing = NONE, None, (float(released) * rule.weight, rule.weight)
+                continue
+        node.value = comparator.parse(value, "reference" if side == "reference" else "prediction")
+        if node.value is None and side == "reference":
+            problem = unparsed_reference(node.source, comparator.name)
+            raise AnlsError(problem, where=f"{side} {_path(inner, number)}")
+
+
+def _apply_to_container(node: Node, rule: FieldRules, released: bool) -> None:
+    """Weigh a container, and index a list whose order counts."""
+    node.rule = rule
+    if node.kind != ONE_OF:
+        node.missing = (0.0, (node.size or rule.weight) if released else node.size)
+    if node.kind == LIST and rule.keep_order:
+        node.kind, node.value = KEPT, dict(enumerate(node.value))
+        for child in node.value.values():
+            child.missing = 0.0, child.size  # as an element without a partner
+
+
+def _put_in_order(nodes: list[Node], inner: dict[int, _Inner]) -> None:
+    """Put elements and alternatives in an order that does not depend on how they were passed."""
+    heights = [0] * len(nodes)
+    levels: dict[int, list[int]] = {}
+    for number in range(len(nodes) - 1, -1, -1):
+        if number in inner:
+            heights[number] = 1 + max(heights[inner[number].start : inner[number].end], default=0)
+        levels.setdefault(heights[number], []).append(number)
+    ranks = [0] * len(nodes)
+    count = 0
+    for _, level in sorted(levels.items()):
+        contents = {number: _canonical(nodes[number], inner.get(number), ranks) for number in level}
+        order = {content: count + rank for rank, content in enumerate(sorted(set(contents.values())))}
+        count += len(order)
+        for number, content in contents.items():
+            ranks[number] = order[content]
+    for number, (_, _, start, end) in inner.items():
+        node = nodes[number]
+        if node.kind in (LIST, ONE_OF):
+            node.positions = sorted(range(end - start), key=ranks[start:end].__getitem__)
+            node.value = [node.value[position] for position in node.positions]
+
+
+def _canonical(node: Node, inside: _Inner | None, ranks: list[int]) -> tuple[Any, ...]:
+    """Return the content of a node, to sort by: a leaf by type and text, a container by the ranks of its children."""
+    if inside is None:
+        leaf = plain_value(node.source)
+        return -1, type(leaf).__name__, str(leaf)
+    children = ranks[inside.start : inside.end]
+    if node.kind == DICT:
+        return node.kind, *sorted(zip(inside.keys, children, strict=True))
+    return node.kind, *(children if node.kind == KEPT else sorted(children))
 
 
 def is_literal_dict(value: Any) -> bool:
@@ -2138,17 +4155,17 @@ def _bulk(node: Node) -> int:
 
 
 class Comparison:
-    """Compares two trees, each pair of nodes once, and remembers how lists and alternatives were matched.
+    """Compares two trees, each pair of nodes once, and remembers how lists and alternatives were matched."""
 
-    ANLS*(g, p) = s(g, p) / l(g, p), with s and l as in Peer et al., arXiv:2402.03848, equations 3 to 6, except for the
-    division of s by the number of keys and of matches, which neither the paper's examples nor the released code have.
-    Two lists are matched to maximise the sum of the ratios s / l. Matchings that tie can have different scores: the one
-    with the maximum s / l of the whole list is chosen, then the maximum s, then the minimum l, so that the order of the
-    elements does not matter.
-    """
+    # ANLS*(g, p) = s(g, p) / l(g, p), with s and l as in Peer et al., arXiv:2402.03848, equations 3 to 6, except for
+    # the division of s by the number of keys and of matches, which neither the paper's examples nor the released code
+    # have. Two lists are matched to maximise the sum of the ratios s / l. Matchings that tie can have different scores:
+    # the one with the maximum s / l of the whole list is chosen, then the maximum s, then the minimum l, so that the
+    # order of the elements does not matter.
 
-    def __init__(self, rules: Protocol, prefer_equal: bool) -> None:
+    def __init__(self, rules: Protocol, prefer_equal: bool, unit: int = 1) -> None:
         self.rules = rules
+        self.unit = unit  # the greatest weight of a leaf: sums of s that differ by a tiny part of it are equal
         self.prefer_equal = (
             prefer_equal  # among matchings of the same value, match elements that were equal before normalisation
         )
@@ -2169,13 +4186,15 @@ class Comparison:
     def simple(self, g: Node, p: Node) -> Value | None:
         """Return the value of a pair that does not depend on other pairs, or None if it does."""
         if g.kind == LEAF and p.kind == LEAF:
+            if g.rule and g.rule.comparator:
+                return g.rule.comparator.similarity(p.value, g.value) * g.size, g.size
             distance = 0 if g.value == p.value else self.distance(g, p)
-            return float(kept_similarity(distance, max(len(g.value), len(p.value)), self.rules)), 1
+            return float(kept_similarity(distance, max(len(g.value), len(p.value)), self.rules)) * g.size, g.size
         if g.kind == NONE:
-            return float(p.like_none), max(1, p.size)
+            return float(p.like_none) * g.size, p.size or g.size
         if g.kind == ONE_OF or g.kind == p.kind:
             return None
-        return 0.0, max(g.size, p.size)
+        return 0.0, length_of_mismatch(g, p)
 
     def pair(self, g: Node, p: Node) -> Computation:
         """Compute the value of a pair."""
@@ -2187,16 +4206,18 @@ class Comparison:
             for option in g.value:
                 values.append(self.simple(option, p) or (yield self.pair(option, p)))
             equal = [option.identity == p.identity for option in g.value] if self.prefer_equal else None
-            best = best_of(values, equal)
+            best = best_of(values, equal, self.unit)
             self.ways[id(g), id(p)] = best
             return values[best]
-        if g.kind == DICT:
+        if g.kind != LIST:
             s, length = 0.0, 0
             for key in sorted(g.value):  # a sum in another order could differ in its last bit
                 child, other = g.value[key], p.value.get(key)
                 value = child.missing if other is None else self.simple(child, other) or (yield self.pair(child, other))
                 s, length = s + value[0], length + value[1]
             return s, length + sum(child.missing[1] for key, child in p.value.items() if key not in g.value)
+        if g.rule and g.rule.key:
+            return (yield self.pair_by_key(g, p))
         if len(g.value) * len(p.value) > _FEW_PAIRS or _bulk(g) * _bulk(p) > _FEW_PAIRS**2:
             matrices = yield self.pairs(g.value, p.value)
             return self.match(g, p, *matrices)
@@ -2206,6 +4227,38 @@ class Comparison:
             for other in p.value:
                 rows[-1].append(self.simple(child, other) or (yield self.pair(child, other)))
         return self.match_few(g, p, rows)
+
+    def pair_by_key(self, g: Node, p: Node) -> Computation:
+        """Compute the value of two lists whose elements belong together by key."""
+        levels = [g.value]  # the elements, then their alternatives, and so on down
+        while any(node.kind == ONE_OF for node in levels[-1]):
+            levels.append([own for node in levels[-1] for own in (node.value if node.kind == ONE_OF else [node])])
+        s, lengths = yield self.pairs(levels[-1], p.value)
+        allowed = yield self.pairs_with_equal_keys(levels[-1], p.value, cast(FieldRules, g.rule).key)
+        for nodes in reversed(levels[:-1]):
+            s, lengths, allowed = self.closest_options(nodes, p.value, s, lengths, allowed)
+        rows, columns = np.array([node.size for node in g.value]), np.array([node.size for node in p.value])
+        equal = _equal_identities(g.value, p.value) if self.prefer_equal else None
+        matched = self.ways[id(g), id(p)] = match_allowed(s, lengths, rows, columns, allowed, equal, self.unit)
+        return _total(g, p, [(i, j, float(s[i, j]), int(lengths[i, j])) for i, j in matched])
+
+    def pairs_with_equal_keys(self, g: list[Node], p: list[Node], names: tuple[str, ...]) -> Computation:
+        """Return which nodes may match: dicts with all key fields if these are equal, and any others."""
+        rows, columns = (
+            [index for index, node in enumerate(nodes) if node.kind == DICT and node.value.keys() >= set(names)]
+            for nodes in (g, p)
+        )
+        allowed = np.ones((len(g), len(p)), dtype=bool)
+        allowed[rows], allowed[:, columns] = False, False
+        if not rows or not columns:
+            return allowed
+        are_equal = np.ones((len(rows), len(columns)), dtype=bool)
+        for name in names:
+            keys = [g[i].value[name] for i in rows], [p[j].value[name] for j in columns]
+            s, lengths = yield self.pairs(*keys)
+            are_equal &= (s == lengths) & (lengths > 0)
+        allowed[np.ix_(rows, columns)] = are_equal
+        return allowed
 
     # All pairs of two lists of nodes, as matrices of s and l.
 
@@ -2219,19 +4272,25 @@ class Comparison:
                 "limit: score parts of them"
             )
         ways = {LEAF: self.pairs_of_leaves, LIST: self.pairs_of_lists, DICT: self.pairs_of_dicts}
+        ways[KEPT] = self.pairs_of_dicts
         kinds = {node.kind for node in g} | {node.kind for node in p}
         if len(kinds) == 1 and kinds <= ways.keys():
             return (yield ways[kinds.pop()](g, p))
-        of_g = {kind: [i for i, node in enumerate(g) if node.kind == kind] for kind in range(5)}
-        of_p = {kind: [j for j, node in enumerate(p) if node.kind == kind] for kind in range(4)}
+        of_g = {kind: [i for i, node in enumerate(g) if node.kind == kind] for kind in KINDS_OF_NODES}
+        of_p = {kind: [j for j, node in enumerate(p) if node.kind == kind] for kind in KINDS_OF_NODES}
         s = np.zeros((len(g), len(p)))
-        lengths = np.maximum.outer([node.size for node in g], [node.size for node in p])
+        sizes, other_sizes = np.array([node.size for node in g]), np.array([node.size for node in p])
+        lengths = np.maximum.outer(sizes, other_sizes)
         for kind, compare in ways.items():
             rows, columns = of_g[kind], of_p[kind]
             if rows and columns:
                 cells = np.ix_(rows, columns)
                 s[cells], lengths[cells] = yield compare([g[i] for i in rows], [p[j] for j in columns])
-        s[of_g[NONE]] = [float(node.like_none) for node in p]
+        rows, columns = of_g[NONE], of_p[NONE]
+        lengths[:, columns] = np.where(sizes[:, None], sizes[:, None], other_sizes[columns])
+        if rows:
+            s[rows] = np.outer(sizes[rows], [float(node.like_none) for node in p])
+            lengths[rows] = np.where(other_sizes, other_sizes, sizes[rows, None])
         if of_g[ONE_OF]:
             rows = of_g[ONE_OF]
             s[rows], lengths[rows] = yield self.pairs_of_options([g[i] for i in rows], p)
@@ -2239,6 +4298,10 @@ class Comparison:
 
     def pairs_of_leaves(self, g: list[Node], p: list[Node]) -> Computation:
         """Compare leaves with leaves in one batch."""
+        rule = g[0].rule  # the same for all of them
+        if rule and rule.comparator:
+            s = rule.comparator.matrix([node.value for node in g], [node.value for node in p]) * rule.weight
+            return s, np.broadcast_to(np.int64(rule.weight), s.shape)
         rows, columns = _numbered([node.value for node in g]), _numbered([node.value for node in p])
         texts, others = list(rows), list(columns)
         s = np.empty((len(rows), len(columns)))
@@ -2259,7 +4322,8 @@ class Comparison:
                 s[start + at : start + at + len(part)] = kept_similarity(part, longest, self.rules)
         if len(rows) < len(g) or len(columns) < len(p):
             s = s[np.ix_([rows[node.value] for node in g], [columns[node.value] for node in p])]
-        return s, np.broadcast_to(np.int64(1), s.shape)
+        weight = g[0].size
+        return s if weight == 1 else s * weight, np.broadcast_to(np.int64(weight), s.shape)
         yield  # a computation that waits for nothing
 
     def pairs_of_dicts(self, g: list[Node], p: list[Node]) -> Computation:
@@ -2290,6 +4354,10 @@ class Comparison:
         """Compare lists with lists."""
         s = np.zeros((len(g), len(p)))
         lengths = np.zeros(s.shape, dtype=np.int64)
+        if g[0].rule and g[0].rule.key:
+            for (i, node), (j, other) in itertools.product(enumerate(g), enumerate(p)):
+                s[i, j], lengths[i, j] = yield self.pair_by_key(node, other)
+            return s, lengths
         columns = [child for node in p for child in node.value]
         start = 0
         while start < len(g):  # as many lists at once as the matrix may have rows
@@ -2307,24 +4375,34 @@ class Comparison:
         """Compare alternatives with nodes: the closest alternative counts."""
         options = [option for node in g for option in node.value]
         all_s, all_lengths = yield self.pairs(options, p)
+        return self.closest_options(g, p, all_s, all_lengths, np.ones(all_s.shape, dtype=bool))[:2]
+
+    def closest_options(
+        self, g: list[Node], p: list[Node], all_s: Matrix, all_lengths: Matrix, all_allowed: Matrix
+    ) -> tuple[Matrix, Matrix, Matrix]:
+        """Choose the closest alternative that is allowed for each pair, given all; other nodes have one row."""
         columns = {id(node): j for j, node in enumerate(p)}
-        s, lengths, end = [], [], 0
+        chosen, end = [], 0
         for node in g:
-            start, end = end, end + len(node.value)
-            node_s, node_lengths = all_s[start:end], all_lengths[start:end]
+            start, end = end, end + (len(node.value) if node.kind == ONE_OF else 1)
+            if node.kind != ONE_OF:
+                chosen.append(np.full(len(p), start))
+                continue
             equal = _equal_identities(node.value, p) if self.prefer_equal else None
-            best = best_of_each(node_s, node_lengths, True, equal)
+            values = all_s[start:end], all_lengths[start:end], all_allowed[start:end]
+            best = best_of_each(*values, equal, self.unit)
             self.blocks.setdefault(id(node), []).append((columns, best, range(len(node.value))))
-            s.append(node_s[best, np.arange(len(p))])
-            lengths.append(node_lengths[best, np.arange(len(p))])
-        return np.array(s), np.array(lengths)
+            chosen.append(start + best)
+        cells = np.array(chosen), np.arange(len(p))
+        return all_s[cells], all_lengths[cells], all_allowed[cells]
 
     # The matching of two lists, and the choice among alternatives.
 
     def way(self, g: Node, p: Node) -> Any:
         """Return the index of the chosen alternative, or the pairs of indexes of the matched elements."""
+        by_key = g.kind == LIST and g.rule is not None and bool(g.rule.key)
         ways = range(len(g.value)) if g.kind == ONE_OF else ways_to_match(len(g.value), len(p.value))
-        if len(ways) == 1:
+        if len(ways) == 1 and not by_key:
             return ways[0]
         for columns, chosen, ways in self.blocks.get(id(g), []):
             if id(p) in columns:
@@ -2346,7 +4424,7 @@ class Comparison:
         equal = None
         if self.prefer_equal:
             equal = [sum(g.value[i].identity == p.value[j].identity for i, j in way) for way in ways]
-        best = best_of(totals, equal)
+        best = best_of(totals, equal, self.unit)
         self.ways[id(g), id(p)] = ways[best]
         return totals[best]
 
@@ -2357,7 +4435,7 @@ class Comparison:
             return self.match_few(g, p, [list(zip(*row, strict=True)) for row in values])
         rows, columns = np.array([node.size for node in g.value]), np.array([node.size for node in p.value])
         equal = _equal_identities(g.value, p.value) if self.prefer_equal else None
-        matched = self.ways[id(g), id(p)] = match_lists(s, lengths, rows, columns, equal)
+        matched = self.ways[id(g), id(p)] = match_lists(s, lengths, rows, columns, equal, unit=self.unit)
         return _total(g, p, [(i, j, float(s[i, j]), int(lengths[i, j])) for i, j in matched])
 
     def match_all(self, g: list[Node], p: list[Node], s: Matrix, lengths: Matrix) -> tuple[Matrix, Matrix]:
@@ -2376,7 +4454,8 @@ class Comparison:
                 cells = np.ix_(rows[a], columns[b])
                 if leaves_only and not ways:  # one length; `way` finds the best way again if it is needed
                     best = assign(s[cells])
-                    found_s[i, j], found_lengths[i, j] = math.fsum(s[cells][best].tolist()), max(s[cells].shape)
+                    found_s[i, j] = math.fsum(s[cells][best].tolist())
+                    found_lengths[i, j] = max(g[i].size, p[j].size)
                 else:
                     found_s[i, j], found_lengths[i, j] = self.match(g[i], p[j], s[cells], lengths[cells])
         return found_s, found_lengths
@@ -2395,12 +4474,17 @@ class Comparison:
         all_lengths += np.add.outer([node.size for node in g], [node.size for node in p])
         ratios = sums(ratios_of(s, lengths))
         equal = sums(_equal_identities(rows, columns).reshape(s.shape)) if self.prefer_equal else None
-        best = best_of_each(all_s, all_lengths, ratios >= ratios.max(axis=0) - TIE, equal)
+        best = best_of_each(all_s, all_lengths, ratios >= ratios.max(axis=0) - TIE, equal, self.unit)
         columns_of_p = {id(node): j for j, node in enumerate(p)}
         for node, chosen in zip(g, best, strict=True):
             self.blocks.setdefault(id(node), []).append((columns_of_p, chosen, ways))
         found = (np.take_along_axis(matrix, best[None], axis=0)[0] for matrix in (all_s, all_lengths))
         return next(found), next(found)
+
+
+def length_of_mismatch(g: Node, p: Node) -> int:
+    """Return the length of two nodes of different kinds."""
+    return (g.size or p.size) if p.kind == NONE else max(g.size, p.size)
 
 
 def _total(g: Node, p: Node, matched: list[tuple[int, int, float, int]]) -> Value:
@@ -2463,6 +4547,7 @@ class ComparedPair(NamedTuple):
 
 
 BELOW_THRESHOLD, MISSING_PART, INVENTED, MISMATCH = "below threshold", "missing", "hallucinated", "type mismatch"
+DIFFERENT = "different"  # of leaves with a comparator of their own
 
 # A pair to be compared: parent, position on both sides, the nodes, and its value if one node is missing.
 _OpenPair = tuple[int, Any, Any, Node | None, Node | None, Value]
@@ -2479,18 +4564,23 @@ def compared_pairs(comparison: Comparison, reference: Node, prediction: Node) ->
         if p is None or g is None:
             why = "" if missing[0] else MISSING_PART if p is None else INVENTED
             pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, missing[1]))
+        elif g.kind == LEAF and p.kind == LEAF and g.rule and g.rule.comparator:
+            similarity = g.rule.comparator.similarity(p.value, g.value)
+            kept, longest = similarity.as_integer_ratio()
+            why = "" if similarity else DIFFERENT
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, g.size, longest - kept, longest))
         elif g.kind == LEAF and p.kind == LEAF:
             distance = 0 if g.value == p.value else comparison.distance(g, p)
             longest = max(len(g.value), len(p.value), 1)
             why = "" if reaches_threshold(distance, longest, comparison.rules) else BELOW_THRESHOLD
-            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, 1, distance, longest))
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, g.size, distance, longest))
         elif g.kind == NONE:
             why = "" if p.like_none else MISMATCH
-            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, max(1, p.size)))
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, why, p.size or g.size))
         elif g.kind == ONE_OF:
             option = comparison.way(g, p)
-            inside = [(index, option, None, g.value[option], p, (0, 0))]
-        elif g.kind == p.kind == DICT:
+            inside = [(index, position_of(g, option), None, g.value[option], p, (0, 0))]
+        elif g.kind == p.kind and g.kind != LIST:
             inside = [
                 (index, key, key if key in p.value else None, child, p.value.get(key), child.missing)
                 for key, child in g.value.items()
@@ -2502,27 +4592,46 @@ def compared_pairs(comparison: Comparison, reference: Node, prediction: Node) ->
             ]
         elif g.kind == p.kind == LIST:
             matched = comparison.way(g, p)
-            inside = [(index, i, j, g.value[i], p.value[j], (0, 0)) for i, j in matched]
             rows, columns = {i for i, _ in matched}, {j for _, j in matched}
-            inside += [(index, i, None, c, None, (0, c.size)) for i, c in enumerate(g.value) if i not in rows]
-            inside += [(index, None, j, None, c, (0, c.size)) for j, c in enumerate(p.value) if j not in columns]
+            only_g = [(i, child) for i, child in enumerate(g.value) if i not in rows]
+            only_p = [(j, child) for j, child in enumerate(p.value) if j not in columns]
+            if g.positions is not None:  # back to the order as passed
+                matched = sorted(matched, key=lambda own: position_of(g, own[0]))
+                only_g.sort(key=lambda own: position_of(g, own[0]))
+                only_p.sort(key=lambda own: position_of(p, own[0]))
+            inside = [(index, position_of(g, i), position_of(p, j), g.value[i], p.value[j], (0, 0)) for i, j in matched]
+            inside += [(index, position_of(g, i), None, child, None, (0, child.size)) for i, child in only_g]
+            inside += [(index, None, position_of(p, j), None, child, (0, child.size)) for j, child in only_p]
         else:
-            pairs.append(ComparedPair(parent, at_g, at_p, g, p, MISMATCH, max(g.size, p.size)))
+            pairs.append(ComparedPair(parent, at_g, at_p, g, p, MISMATCH, length_of_mismatch(g, p)))
         if inside is not None:
             pairs.append(ComparedPair(parent, at_g, at_p, g, p, None))
             stack += reversed(inside)
     return pairs
 
 
-# The length of some pairs, how many count fully, and distance and length of each text that counts in part.
+def pair_with_none(g: Node | None, p: Node | None) -> ComparedPair:
+    """Return the pair of a dict's value with a key that the other dict does not have."""
+    s, length = g.missing if g else (0.0, p.missing[1] if p else 0)
+    why = "" if s else MISSING_PART if g else INVENTED
+    return ComparedPair(-1, None, None, g, p, why, length)
+
+
+def position_of(node: Node, index: int) -> int:
+    """Return where a child stood in the list as passed."""
+    return node.positions[index] if node.positions else index
+
+
+# The length of some pairs, that of those that count fully, and the credit of each that counts in part: a fraction.
 Credit = tuple[int, int, list[tuple[int, int]]]
 
 
 def count_credit(pairs: list[ComparedPair]) -> Credit:
     """Sum up compared pairs."""
     counted = [pair for pair in pairs if pair.why == "" and pair.length]
-    partial = [(pair.distance, pair.longest) for pair in counted if pair.distance]
-    return sum([pair.length for pair in pairs]), len(counted) - len(partial), partial
+    partial = [((pair.longest - pair.distance) * pair.length, pair.longest) for pair in counted if pair.distance]
+    full = sum([pair.length for pair in counted if not pair.distance])
+    return sum([pair.length for pair in pairs]), full, partial
 
 
 def exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> float:
@@ -2530,10 +4639,77 @@ def exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> f
     if not length:
         return 1.0
     if length == len(partial) == 1:
-        return 1 - partial[0][0] / partial[0][1]  # as anls_score has it, to the last bit
+        kept, longest = partial[0]
+        return 1 - (longest - kept) / longest  # as anls_score has it, to the last bit
     denominator = math.lcm(*[longest for _, longest in partial])
-    kept = sum([(longest - distance) * (denominator // longest) for distance, longest in partial])
+    kept = sum([credit * (denominator // longest) for credit, longest in partial])
     return (full * denominator + kept) / (denominator * length)
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/tree/single.py
+# The comparison of one pair of trees.
+# ---------------------------------------------------------------------------------------------------
+
+def field_rules(fields: Fields | None, rules: Protocol) -> FieldRules | None:
+    """Return the rules of the root, or None if no field changes anything."""
+    root = None if fields is None else fields.rules(rules)
+    return None if root is None or root.is_plain else root
+
+
+def is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool:
+    """Return whether a reference is a list of texts beside a text: the released code's mode for ST-VQA data."""
+    return (
+        rules.tree == "released"
+        and isinstance(reference, list)
+        and bool(reference)
+        and all(map(_is_text, (prediction, *reference)))
+    )
+
+
+def _is_text(value: Any) -> bool:
+    """Return whether a value is written as text in JSON, such as a Decimal."""
+    try:
+        return isinstance(plain_value(value), str)
+    except TypeError:  # not part of a tree: refused elsewhere, with its path
+        return False
+
+
+def compare_trees(
+    prediction: Any, reference: Any, rules: Protocol, explained: bool = False, fields: Fields | None = None
+) -> list[ComparedPair]:
+    """Compare two trees and return the pairs that make up the score."""
+    root = field_rules(fields, rules)
+    return compare_with_rules(prediction, reference, rules, root, fields.unit if fields and root else 1, explained)
+
+
+def compare_with_rules(
+    prediction: Any, reference: Any, rules: Protocol, root: FieldRules | None, unit: int, explained: bool
+) -> list[ComparedPair]:
+    """Compare two trees, given the rules of fields at the root."""
+    if root and root.ignore:
+        prediction, reference = {}, {}
+    identities: dict[Any, int] | None = {} if explained else None
+    options = is_list_of_options(prediction, reference, rules)
+    g = build_tree(tuple(reference) if options else reference, "reference", rules, identities, root)
+    g.source = reference
+    p = build_tree(prediction, "prediction", rules, identities, root)
+    return compared_pairs(Comparison(rules, prefer_equal=explained, unit=unit), g, p)
+
+
+def score_tree(prediction: Any, reference: Any, rules: Protocol, fields: Fields | None = None) -> float:
+    """Score one pair of trees."""
+    return exact_score(*count_credit(compare_trees(prediction, reference, rules, fields=fields)))
+
+
+def raise_with_path(row: int, prediction: Any, reference: Any, rules: Protocol, fields: Fields | None) -> None:
+    """Raise the error of a document with its row and the path from the root."""
+    try:
+        compare_trees(prediction, reference, rules, fields=fields)
+    except AnlsError as error:
+        raise located(f"row {row}", error) from None
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"row {row}: {error}") from None
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -2543,24 +4719,23 @@ def exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> f
 
 SCALARS = frozenset({str, int, float, bool})
 
-_MARKERS = LIKE_ONE_OF | {"$one_of", "$literal"}  # keys of references that mean something, or seem to
+MARKERS = LIKE_ONE_OF | {"$one_of", "$literal"}  # keys of references that mean something, or seem to
 
-_MAX_SIDE = 1_000_000  # values of one side in dicts: more may mean a dict that contains itself
+MAX_SIDE = 1_000_000  # values of one side in dicts: more may mean a dict that contains itself
 
 
-class _Documents:
-    """Pairs of trees whose texts are compared in one batch, which is 6 times as fast for documents of only dicts.
+class Documents:
+    """Pairs of trees whose texts are compared in one batch, which is 6 times as fast for documents of only dicts."""
 
-    Values that are reached through dicts alone have their partner under the same keys and need no search. Lists,
-    alternatives and unusual values are left to `Comparison`.
-    """
+    # Values that are reached through dicts alone have their partner under the same keys and need no search. Lists,
+    # alternatives and unusual values are left to `Comparison`.
 
     def __init__(self, rules: Protocol) -> None:
         self.rules = rules
         self.equal_is_full = rules.prediction_steps == rules.answer_steps and bool(reaches_threshold(0, 1, rules))
         self.lengths: list[int] = []
         self.full: list[int] = []
-        self.partial: list[tuple[int, int, int]] = []  # document, distance and length of texts compared by `Comparison`
+        self.partial: list[tuple[int, int, int]] = []  # document and credit, a fraction, of what `Comparison` compared
         self.predictions: list[str] = []  # texts to compare in the batch
         self.references: list[str] = []
         self.ends: list[int] = []  # where the texts of each document end
@@ -2579,11 +4754,11 @@ class _Documents:
         dicts = [(reference, prediction)]
         for g, p in dicts:
             values += max(len(g), len(p))
-            if values > _MAX_SIDE:
+            if values > MAX_SIDE:
                 del self.predictions[start:], self.references[start:]
                 self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
                 return
-            if not (set(map(type, g)) | set(map(type, p)) <= {str} and _MARKERS.isdisjoint(g) and "$one_of" not in p):
+            if not (set(map(type, g)) | set(map(type, p)) <= {str} and MARKERS.isdisjoint(g) and "$one_of" not in p):
                 rest.append((g, p))
                 continue
             shared = 0
@@ -2643,26 +4818,29 @@ class _Documents:
         """Compute the scores of all documents."""
         ends = np.array([0, *self.ends], np.int64)
         owners = np.repeat(np.arange(len(self.ends)), ends[1:] - ends[:-1])
-        distances, longest = self.compared()
+        distances, longest = compare_texts_in_blocks(self.predictions, self.references, self.rules)
         kept = reaches_threshold(distances, longest, self.rules)
         full = np.array(self.full, np.int64) + np.bincount(owners[kept & (distances == 0)], minlength=len(self.ends))
         kept &= distances > 0
-        texts = np.stack([owners, distances, longest], axis=1)[kept]
+        texts = np.stack([owners, longest - distances, longest], axis=1)[kept]
         partial = np.concatenate([texts, np.array(self.partial, np.int64).reshape(-1, 3)])
-        return _exact_scores(np.array(self.lengths, np.int64), full, partial[np.argsort(partial[:, 0], kind="stable")])
+        return exact_scores(np.array(self.lengths, np.int64), full, partial[np.argsort(partial[:, 0], kind="stable")])
 
-    def compared(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Compute distances and lengths of all collected texts, a block at a time."""
-        found = [np.zeros((2, 0), np.int64)]
-        weights = {"weights": edit_costs(self.rules)}
-        for start in range(0, len(self.predictions), BLOCK_ROWS):
-            block = slice(start, start + BLOCK_ROWS)
-            left, left_sizes = _normalised(self.predictions[block], self.rules.prediction_steps)
-            right, right_sizes = _normalised(self.references[block], self.rules.answer_steps)
-            distances = cpdist(left, right, scorer=Levenshtein.distance, scorer_kwargs=weights, dtype=np.int64)
-            found.append(np.stack([distances, np.maximum(np.maximum(left_sizes, right_sizes), 1)]))
-        distances, longest = np.concatenate(found, axis=1)
-        return distances, longest
+
+def compare_texts_in_blocks(
+    predictions: list[str], references: list[str], rules: Protocol
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Compute distances and lengths of pairs of texts, a block at a time."""
+    found = [np.zeros((2, 0), np.int64)]
+    weights = {"weights": edit_costs(rules)}
+    for start in range(0, len(predictions), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        left, left_sizes = _normalised(predictions[block], rules.prediction_steps)
+        right, right_sizes = _normalised(references[block], rules.answer_steps)
+        distances = cpdist(left, right, scorer=Levenshtein.distance, scorer_kwargs=weights, dtype=np.int64)
+        found.append(np.stack([distances, np.maximum(np.maximum(left_sizes, right_sizes), 1)]))
+    distances, longest = np.concatenate(found, axis=1)
+    return distances, longest
 
 
 def _normalised(texts: list[str], steps: tuple[str, ...]) -> tuple[Any, npt.NDArray[np.int64]]:
@@ -2675,9 +4853,9 @@ def _normalised(texts: list[str], steps: tuple[str, ...]) -> tuple[Any, npt.NDAr
     return as_objects(prepared.compared), prepared.sizes
 
 
-def _exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:
+def exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:
     """Compute `exact_score` of many documents; rows of `partial` begin with their document's index, in order."""
-    owners, distances, longest = partial.T
+    owners, kept_parts, longest = partial.T
     products, denominators = np.ones(len(lengths)), np.ones(len(lengths), np.int64)
     with np.errstate(over="ignore"):  # such documents are summed in integers of any size
         np.multiply.at(products, owners, longest)
@@ -2685,62 +4863,268 @@ def _exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:
     exact = products * lengths < 2**53  # float64 holds these exactly and rounds the quotient once, as Python does
     denominators[~exact] = 1
     kept = full * denominators
-    np.add.at(kept, owners, (longest - distances) * (denominators[owners] // longest))
+    np.add.at(kept, owners, kept_parts * (denominators[owners] // longest))
     scores = np.where(lengths, kept / np.maximum(lengths * denominators, 1), 1.0)
     one = lengths[owners] == 1
-    scores[owners[one]] = 1 - distances[one] / longest[one]
+    scores[owners[one]] = 1 - (longest[one] - kept_parts[one]) / longest[one]
     for row in np.flatnonzero(~exact).tolist():
         start, end = np.searchsorted(owners, [row, row + 1])
         scores[row] = exact_score(int(lengths[row]), int(full[row]), partial[start:end, 1:].tolist())
     return scores
 
 
-def score_trees(predictions: Sequence[Any], references: Sequence[Any], rules: Protocol) -> tuple[Floats, list[int]]:
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/tree/field_documents.py
+# ANLS* of many documents with fields: the leaves of each field are parsed and compared in one batch.
+# ---------------------------------------------------------------------------------------------------
+
+_MAX_EXACT = 2**31  # of the denominator of a credit in an array: functions return fractions of up to 2**1074
+
+
+class Column:
+    """The leaves of one field: those whose sides differ, and those that are the same."""
+
+    __slots__ = ("equal", "equal_rows", "predictions", "references", "rows")
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []  # the documents
+        self.references: list[Any] = []
+        self.predictions: list[Any] = []
+        self.equal_rows: list[int] = []
+        self.equal: list[Any] = []
+
+
+class FieldDocuments:
+    """Pairs of trees, whose leaves under dicts are compared in one batch for each field."""
+
+    def __init__(
+        self, predictions: Sequence[Any], references: Sequence[Any], rules: Protocol, fields: Fields, root: FieldRules
+    ) -> None:
+        self.predictions, self.references = predictions, references
+        self.rules, self.fields, self.root = rules, fields, root
+        self.equal_is_full = rules.prediction_steps == rules.answer_steps and bool(reaches_threshold(0, 1, rules))
+        self.lengths: list[int] = []
+        self.full: list[int] = []
+        self.partial: list[tuple[int, int, int]] = []  # document and credit, a fraction
+        self.fractions: dict[int, list[tuple[int, int]]] = collections.defaultdict(list)  # parts beyond 64 bits
+        self.searched_rows: set[int] = set()  # documents with more than scalars in dicts
+        self.columns: dict[FieldRules, Column] = collections.defaultdict(Column)
+
+    def add(self, prediction: Any, reference: Any) -> None:
+        """Add the next document; the paths in errors begin at the part that is wrong."""
+        row = len(self.lengths)
+        if type(prediction) is not dict or type(reference) is not dict or self.root.ignore:
+            self.searched_rows.add(row)
+            self.close(*count_credit(self.whole(prediction, reference)))
+            return
+        columns = self.columns
+        length = full = values = 0
+        rest: list[tuple[Any, Any, FieldRules]] = []
+        dicts = [(reference, prediction, self.root)]
+        for g, p, rule in dicts:
+            values += max(len(g), len(p))
+            if values > MAX_SIDE:
+                self.drop(row)
+                self.close(*count_credit(self.whole(prediction, reference)))
+                return
+            if not (g or p):
+                rest.append((g, p, rule))
+                continue
+            if not (set(map(type, g)) | set(map(type, p)) <= {str} and MARKERS.isdisjoint(g) and "$one_of" not in p):
+                rest.append((g, p, rule))
+                continue
+            shared = 0
+            for key, child in g.items():
+                own, other = rule.child(key), p.get(key, NOT_GIVEN)
+                shared += other is not NOT_GIVEN
+                if own.ignore:
+                    continue
+                if type(child) in SCALARS and type(other) in SCALARS and child == child and other == other:
+                    length += own.weight
+                    is_equal = child == other and type(child) is type(other) is str
+                    if is_equal and self.equal_is_full and own.comparator is None:
+                        full += own.weight
+                        continue
+                    column = columns[own]
+                    if is_equal:
+                        column.equal_rows.append(row)
+                        column.equal.append(child)
+                    else:
+                        column.rows.append(row)
+                        column.references.append(child)
+                        column.predictions.append(other)
+                elif type(child) is type(other) is dict:
+                    dicts.append((child, other, own))
+                else:
+                    rest.append((child, other, own))
+            if shared < len(p):
+                only_p = [(NOT_GIVEN, child, rule.child(key)) for key, child in p.items() if key not in g]
+                rest += [own for own in only_p if not own[2].ignore]
+        partial: list[tuple[int, int]] = []
+        for g, p, rule in rest:
+            rest_length, rest_full, rest_partial = self.other(g, p, rule)
+            length, full = length + rest_length, full + rest_full
+            partial += rest_partial
+        self.close(length, full, partial)
+
+    def drop(self, row: int) -> None:
+        """Take the leaves of a document out of the batch."""
+        for column in self.columns.values():
+            while column.rows and column.rows[-1] == row:
+                del column.rows[-1], column.references[-1], column.predictions[-1]
+            while column.equal_rows and column.equal_rows[-1] == row:
+                del column.equal_rows[-1], column.equal[-1]
+
+    def other(self, g: Any, p: Any, rule: FieldRules) -> Credit:
+        """Compute the credit of a part that is not two leaves."""
+        if type(g) in (dict, list, tuple) or type(p) in (dict, list):
+            self.searched_rows.add(len(self.lengths))
+        if self.rules.tree == "paper":
+            typed = rule.comparator is not None and rule.comparator.blank_is_none
+            are_none = [own is None or is_missing_value(own) or (typed and is_blank(own)) for own in (g, p)]
+            g, p = (NOT_GIVEN if is_none else own for own, is_none in zip((g, p), are_none, strict=True))
+        if g is p is NOT_GIVEN:
+            return 0, 0, []
+        if g is p is None:
+            return rule.weight, rule.weight, []
+        return count_credit(self.pairs(g, p, rule))
+
+    def whole(self, prediction: Any, reference: Any) -> list[ComparedPair]:
+        """Compare whole documents."""
+        return compare_trees(prediction, reference, self.rules, fields=self.fields)
+
+    def pairs(self, g: Any, p: Any, rule: FieldRules) -> list[ComparedPair]:
+        """Compare a part with lists, alternatives or unusual values, or without a counterpart."""
+        node = None if g is NOT_GIVEN else build_tree(g, "reference", self.rules, rule=rule)
+        other = None if p is NOT_GIVEN else build_tree(p, "prediction", self.rules, rule=rule)
+        if node and other:
+            return compared_pairs(Comparison(self.rules, prefer_equal=False, unit=self.fields.unit), node, other)
+        return [pair_with_none(node, other)]
+
+    def close(self, length: int, full: int, partial: list[tuple[int, int]]) -> None:
+        """Complete a document, except for the leaves in the batch."""
+        row = len(self.lengths)
+        for credit in partial:
+            if credit[1] < _MAX_EXACT:
+                self.partial.append((row, *credit))
+            else:
+                self.fractions[row].append(credit)
+        self.lengths.append(length)
+        self.full.append(full)
+
+    def scores(self) -> Floats:
+        """Compute the scores of all documents."""
+        lengths, full = np.array(self.lengths, np.int64), np.array(self.full, np.int64)
+        texts: list[tuple[FieldRules, Column]] = []
+        for rule, column in self.columns.items():
+            comparator = rule.comparator
+            if comparator is None or not comparator.equal_is_right:
+                column.rows += column.equal_rows
+                column.references += column.equal
+                column.predictions += column.equal
+            else:
+                self.add_equal(rule, comparator, column, lengths, full)
+            if comparator is None:
+                texts.append((rule, column))
+            else:
+                self.add_compared(rule, comparator, column, lengths, full)
+        parts = np.array(self.partial, np.int64).reshape(-1, 3)
+        if texts:
+            parts = np.concatenate([parts, self.add_texts(texts, full)])
+        parts = parts[np.argsort(parts[:, 0], kind="stable")]
+        scores = exact_scores(lengths, full, parts)
+        for row, fractions in self.fractions.items():
+            start, end = np.searchsorted(parts[:, 0], [row, row + 1])
+            own_parts = [(kept, longest) for kept, longest in parts[start:end, 1:].tolist()]
+            scores[row] = exact_score(int(lengths[row]), int(full[row]), own_parts + fractions)
+        return scores
+
+    def add_texts(self, columns: list[tuple[FieldRules, Column]], full: Matrix) -> Matrix:
+        """Compare texts by the protocol; add those that are right, and return the documents and credits of others."""
+        owners = np.array([row for _, column in columns for row in column.rows], np.int64)
+        weights = np.repeat([rule.weight for rule, _ in columns], [len(column.rows) for _, column in columns])
+        predictions = [str(own) for _, column in columns for own in column.predictions]
+        references = [str(own) for _, column in columns for own in column.references]
+        distances, longest = compare_texts_in_blocks(predictions, references, self.rules)
+        kept = reaches_threshold(distances, longest, self.rules)
+        right = kept & (distances == 0)
+        np.add.at(full, owners[right], weights[right])
+        kept &= distances > 0
+        return np.array([owners, (longest - distances) * weights, longest])[:, kept].T
+
+    def add_equal(
+        self, rule: FieldRules, comparator: Comparator, column: Column, lengths: Matrix, full: Matrix
+    ) -> None:
+        """Add leaves whose sides are the same; the reference must parse all the same."""
+        np.add.at(full, column.equal_rows, rule.weight)
+        for index in comparator.unparsed(column.equal):
+            row, leaf = column.equal_rows[index], column.equal[index]
+            full[row] -= rule.weight
+            self.add_unparsed(rule, row, leaf, leaf, lengths, full)
+
+    def add_compared(
+        self, rule: FieldRules, comparator: Comparator, column: Column, lengths: Matrix, full: Matrix
+    ) -> None:
+        """Parse and compare leaves, and add their credits."""
+        rows, predictions = column.rows, column.predictions
+        parsed = comparator.parse_all(column.references, "reference")
+        if None in parsed:
+            are_parsed = [value is not None for value in parsed]
+            for index, is_parsed in enumerate(are_parsed):
+                if not is_parsed:
+                    self.add_unparsed(rule, rows[index], column.references[index], predictions[index], lengths, full)
+            rows, predictions, parsed = (
+                list(itertools.compress(own, are_parsed)) for own in (rows, predictions, parsed)
+            )
+        similarities = comparator.vector(parsed, comparator.parse_all(predictions, "prediction"))
+        np.add.at(full, np.array(rows, np.int64)[similarities == 1], rule.weight)
+        for index in np.flatnonzero((similarities > 0) & (similarities < 1)).tolist():
+            kept, longest = float(similarities[index]).as_integer_ratio()
+            self.fractions[rows[index]].append((kept * rule.weight, longest))
+
+    def add_unparsed(
+        self, rule: FieldRules, row: int, reference: Any, prediction: Any, lengths: Matrix, full: Matrix
+    ) -> None:
+        """Add a leaf whose reference is blank, which counts as None; refuse any other that does not parse."""
+        if not (rule.comparator and rule.comparator.blank_is_none and is_blank(reference)):
+            raise_with_path(row, self.predictions[row], self.references[row], self.rules, self.fields)
+        if is_blank(prediction) and self.rules.tree == "paper":
+            lengths[row] -= rule.weight
+        elif is_blank(prediction):
+            full[row] += rule.weight
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/tree/scores.py
+# The scores of many pairs of trees.
+# ---------------------------------------------------------------------------------------------------
+
+def score_trees(
+    predictions: Sequence[Any], references: Sequence[Any], rules: Protocol, fields: Fields | None = None
+) -> tuple[Floats, list[int]]:
     """Score many pairs of trees, and return the rows of those with more than scalars in dicts, too."""
-    documents = _Documents(rules)
+    root = field_rules(fields, rules)
+    documents: Documents | FieldDocuments = Documents(rules)
+    if fields is not None and root is not None:
+        documents = FieldDocuments(predictions, references, rules, fields, root)
+    add_documents(documents, predictions, references, rules, fields)
+    return documents.scores(), sorted(documents.searched_rows)
+
+
+def add_documents(
+    documents: Documents | FieldDocuments,
+    predictions: Sequence[Any],
+    references: Sequence[Any],
+    rules: Protocol,
+    fields: Fields | None,
+) -> None:
+    """Add pairs of trees to a batch; an error names the row and the path from the root."""
     for row, pair in enumerate(zip(predictions, references, strict=True)):
         try:
             documents.add(*pair)
         except (TypeError, ValueError):
-            try:
-                compare_trees(*pair, rules)  # raises the error with the path from the root
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"row {row}: {error}") from None
+            raise_with_path(row, *pair, rules, fields)
             raise
-    return documents.scores(), sorted(documents.searched_rows)
-
-
-def is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool:
-    """Return whether a reference is a list of texts beside a text: the released code's mode for ST-VQA data."""
-    return (
-        rules.tree == "released"
-        and isinstance(reference, list)
-        and bool(reference)
-        and all(map(_is_text, (prediction, *reference)))
-    )
-
-
-def _is_text(value: Any) -> bool:
-    """Return whether a value is written as text in JSON, such as a Decimal."""
-    try:
-        return isinstance(plain_value(value), str)
-    except TypeError:  # not part of a tree: refused elsewhere, with its path
-        return False
-
-
-def compare_trees(prediction: Any, reference: Any, rules: Protocol, explained: bool = False) -> list[ComparedPair]:
-    """Compare two trees and return the pairs that make up the score."""
-    identities: dict[Any, int] | None = {} if explained else None
-    options = is_list_of_options(prediction, reference, rules)
-    g = build_tree(tuple(reference) if options else reference, "reference", rules, identities)
-    g.source = reference
-    p = build_tree(prediction, "prediction", rules, identities)
-    return compared_pairs(Comparison(rules, prefer_equal=explained), g, p)
-
-
-def score_tree(prediction: Any, reference: Any, rules: Protocol) -> float:
-    """Score one pair of trees."""
-    return exact_score(*count_credit(compare_trees(prediction, reference, rules)))
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -2837,6 +5221,23 @@ class KeyMean(TypedDict):
 
 
 @dataclasses.dataclass(frozen=True)
+class FieldComparison:
+    """How one leaf was compared by its field.
+
+    Attributes:
+        comparator: ``text``, ``exact``, ``number``, ``date``, ``boolean`` or ``function``.
+        reference: What the reference text means, such as ``1299`` for "1,299.00"; None for texts.
+        prediction: What the prediction text means; None for texts, or if it does not parse.
+        tolerance: The tolerance of numbers, such as ``0.01 or 1 %``; None if they must be equal.
+    """
+
+    comparator: str
+    reference: str | None
+    prediction: str | None
+    tolerance: str | None
+
+
+@dataclasses.dataclass(frozen=True)
 class Match:
     """One compared leaf: a reference text and the prediction text it was compared with, or one without the other.
 
@@ -2848,10 +5249,11 @@ class Match:
         distance: Number of edits between the two normalised texts; None if they were not compared.
         length: Number of characters by which the distance is divided; None if they were not compared.
         similarity: 1 - distance / length, before the threshold; None if they were not compared.
-        reason: Why the leaf scores 0: ``below threshold``, ``missing``, ``hallucinated``, ``type mismatch``, or
-            ``scores 0 by rule``. Empty if it counts.
+        reason: Why the leaf scores 0: ``below threshold``, ``missing``, ``hallucinated``, ``type mismatch``,
+            ``different`` by the comparator of its field, or ``scores 0 by rule``. Empty if it counts.
         weight: Its contribution to the length.
         credit: Its contribution to the sum of similarities.
+        compared_as: With fields, how it was compared; None without.
     """
 
     reference_path: str | None
@@ -2862,8 +5264,16 @@ class Match:
     length: int | None
     similarity: float | None
     reason: str
-    weight: int
+    weight: int | float
     credit: float
+    compared_as: FieldComparison | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the match as plain JSON values; with fields, with how it was compared."""
+        row = dataclasses.asdict(self)
+        if self.compared_as is None:
+            del row["compared_as"]
+        return row
 
 
 @dataclasses.dataclass
@@ -2890,7 +5300,7 @@ class Explanation:
     """
 
     score: float
-    length: int
+    length: int | float
     closest_reference: Tree
     key_scores: dict[str, ScoreNode]
     matches: list[Match]
@@ -2903,7 +5313,7 @@ class Explanation:
             "length": self.length,
             "closest_reference": tree_as_json(self.closest_reference),
             "key_scores": key_scores_as_json([self.key_scores], with_counts=False),
-            "matches": [dataclasses.asdict(match) for match in self.matches],
+            "matches": [match.to_dict() for match in self.matches],
             "signature": self.signature,
         }
 
@@ -2926,7 +5336,19 @@ class Explanation:
 
 def _reason_shown(match: Match) -> str:
     edits = f"{match.distance} of {match.length} characters differ" if match.distance else ""
-    return ": ".join(filter(None, (match.reason, edits)))
+    return ": ".join(filter(None, (match.reason, edits, _comparison_shown(match))))
+
+
+def _comparison_shown(match: Match) -> str:
+    """Return what a field made of both sides, in words."""
+    found = match.compared_as
+    if found is None or found.comparator == "text" or match.similarity is None:
+        return ""
+    if found.prediction is None:
+        return f"the prediction is not a {found.comparator}"
+    tolerance = f", tolerance {found.tolerance}" if found.tolerance else ""
+    sides = found.reference if found.reference == found.prediction else f"{found.reference} and {found.prediction}"
+    return f"{found.comparator} {sides}{tolerance}"
 
 
 def _shown_sides(match: Match) -> Iterator[str]:
@@ -2981,13 +5403,110 @@ def _key_scores_as_json(documents: Sequence[Mapping[str, ScoreNode]], with_count
 
 
 # ---------------------------------------------------------------------------------------------------
+# anls_eval/tree/coverage.py
+# Which fields the references have: paths that match nothing, and elements without their key.
+# ---------------------------------------------------------------------------------------------------
+
+_SEARCHED = 1_000  # references in which the nearest path is looked for
+
+
+def unmatched_fields(references: Sequence[Any], fields: Fields, rules: Protocol) -> list[str]:
+    """Return a warning for each path that matches nothing in any reference, with the nearest one there."""
+    if fields.from_schema:
+        return []
+    missing = {id(_rules_along(path, fields, rules)[-1]): path_text(path) for path in map(parse_path, fields)}
+    for reference in references:
+        for _, rule in _places(reference, fields.rules(rules)):
+            missing.pop(id(rule), None)
+            if not missing:
+                return []
+    seen = {path for reference in references[:_SEARCHED] for path, _ in _places(reference, fields.rules(rules))}
+    texts = sorted(map(path_text, seen))
+    return [
+        f"the field {path} matches nothing in any reference"
+        + (f"; the nearest path there is {nearest_path(path, texts)}" if texts else "")
+        for path in missing.values()
+    ]
+
+
+def rows_without_key(references: Sequence[Any], fields: Fields, rules: Protocol) -> dict[str, list[int]]:
+    """Return, for each list with a key, the rows of references with an element that lacks it."""
+    found: dict[str, list[int]] = {}
+    for path in map(parse_path, fields):
+        along = _rules_along(path, fields, rules)
+        names = along[-1].key
+        for row, reference in enumerate(references if names else ()):
+            lists = [value for value in _values_at(reference, along) if isinstance(value, list)]
+            if any(not _is_keyed(element, names) for value in lists for element in value):
+                found.setdefault(path_text(path), []).append(row)
+    return found
+
+
+def _rules_along(path: FieldPath, fields: Fields, rules: Protocol) -> list[FieldRules]:
+    """Return the rules from the root to a path."""
+    along = [fields.rules(rules)]
+    for step in path:
+        if step is AnyStep.KEY:
+            along.append(along[-1].other_keys)
+        else:
+            along.append(along[-1].elements if step is AnyStep.ELEMENT else along[-1].keys[str(step)])
+    return along
+
+
+def _places(tree: Any, root: FieldRules) -> Iterator[tuple[FieldPath, FieldRules]]:
+    """Yield the path and rules of every place of a tree."""
+    open_values: list[tuple[Any, FieldPath, FieldRules]] = [(tree, (), root)]
+    while open_values:
+        value, path, rule = open_values.pop()
+        yield path, rule
+        for plain in _accepted_values(value):
+            if isinstance(plain, dict):
+                keys = [(key_text(key), child) for key, child in plain.items()]
+                open_values += [(child, (*path, key), rule.child(key)) for key, child in keys]
+            elif isinstance(plain, list):
+                open_values += [(child, (*path, AnyStep.ELEMENT), rule.element()) for child in plain]
+
+
+def _values_at(tree: Any, along: list[FieldRules]) -> list[Any]:
+    """Return the values of a tree at a path, which the rules along it stand for."""
+    values = _accepted_values(tree)
+    for above, rule in itertools.pairwise(along):
+        below: list[Any] = []
+        for value in values:
+            if isinstance(value, dict):
+                below += [child for key, child in value.items() if above.child(key_text(key)) is rule]
+            elif isinstance(value, list) and above.element() is rule:
+                below += value
+        values = [plain for value in below for plain in _accepted_values(value)]
+    return values
+
+
+def _accepted_values(value: Any) -> list[Any]:
+    """Return the alternatives of a reference, or the one that it is."""
+    found, plain = [value], []
+    for own in found:  # grows while it is read
+        if isinstance(own, dict) and isinstance(own.get("$one_of"), (list, tuple)):
+            found += own["$one_of"]
+        elif isinstance(own, tuple) and not hasattr(own, "_asdict"):
+            found += own
+        else:
+            plain.append(own["$literal"] if is_literal_dict(own) else own)
+    return plain
+
+
+def _is_keyed(element: Any, names: tuple[str, ...]) -> bool:
+    """Return whether an element, or one of its alternatives, has all key fields."""
+    return any(isinstance(own, dict) and all(name in own for name in names) for own in _accepted_values(element))
+
+
+# ---------------------------------------------------------------------------------------------------
 # anls_eval/notes.py
 # Warnings to show to the user beside a score: sentences made from counts and the names of the first questions.
 # ---------------------------------------------------------------------------------------------------
 
 Noted = tuple[int, str]  # how many questions a warning is about, and the names of the first
 
-_NAMED = 5
+_MOST_NAMED = 5
 SENTENCES = {  # {about one question|about several}, with their names at ()
     "options": "references {is a list of strings with a string as prediction|are lists of strings with strings as "
     "predictions}(): {it was|they were} read as alternatives, as in ST-VQA data. Write alternatives as a tuple",
@@ -3006,7 +5525,7 @@ _ONE_OF, _LITERAL = frozenset({"$one_of"}), frozenset({"$literal"})
 
 def noted(count: int, names: Sequence[str], kind: str = "question_id") -> Noted:
     """Name the first of some questions."""
-    return count, f"{kind} {', '.join(names[:_NAMED])}{', ...' if count > _NAMED else ''}"
+    return count, f"{kind} {', '.join(names[:_MOST_NAMED])}{', ...' if count > _MOST_NAMED else ''}"
 
 
 def named_row(name: str, path: str) -> str:
@@ -3017,7 +5536,7 @@ def named_row(name: str, path: str) -> str:
 def noted_rows(rows: Mapping[int, str], question_ids: Sequence[str] | None) -> Noted:
     """Name the first of some rows, with their paths, by their question_ids or else by their numbers."""
     name = str if question_ids is None else lambda row: repr(question_ids[row])
-    names = [named_row(name(row), path) for row, path in islice(rows.items(), _NAMED)]
+    names = [named_row(name(row), path) for row, path in islice(rows.items(), _MOST_NAMED)]
     return noted(len(rows), names, "row" if question_ids is None else "question_id")
 
 
@@ -3099,11 +5618,27 @@ def tree_notes(
     rules: Protocol,
     question_ids: Sequence[str] | None = None,
     searched: Iterable[int] | None = None,
+    fields: Fields | None = None,
 ) -> list[str]:
     """Return the warnings about pairs of trees that have been scored, of which these were `searched`; default all."""
     found = tree_rows_to_note(predictions, references, rules, searched)
     named = {what: noted_rows(rows, question_ids) for what, rows in found.items()}
-    return sentences(len(predictions), named) if named else []
+    notes = sentences(len(predictions), named) if named else []
+    return notes + (field_notes(references, rules, fields, question_ids) if fields else [])
+
+
+def field_notes(
+    references: Sequence[Any], rules: Protocol, fields: Fields, question_ids: Sequence[str] | None = None
+) -> list[str]:
+    """Return the warnings about fields that the references do not have."""
+    notes = unmatched_fields(references, fields, rules)
+    for path, rows in rows_without_key(references, fields, rules).items():
+        count, names = noted_rows(dict.fromkeys(rows, ""), question_ids)
+        where = f" ({names})" if len(references) > 1 else ""
+        have = f"{count} of {len(references)} references{where} {'has' if count == 1 else 'have'}"
+        names = ", ".join(fields[path].named()["key"])
+        notes.append(f"{have} elements of {path} without the key {names}: they match only elements that lack it, too")
+    return notes
 
 
 def tree_rows_to_note(
@@ -3222,24 +5757,25 @@ def explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explan
 # Why a tree has its score: closest reference, key scores, one row for each leaf.
 # ---------------------------------------------------------------------------------------------------
 
-def explain_tree(prediction: Any, reference: Any, rules: Protocol) -> Explanation:
+def explain_tree(prediction: Any, reference: Any, rules: Protocol, fields: Fields | None = None) -> Explanation:
     """Explain the score of one pair of trees."""
-    tree = ExplainedTree(prediction, reference, rules)
+    tree = ExplainedTree(prediction, reference, rules, fields)
     return Explanation(
         score=tree.score,
-        length=tree.length,
+        length=in_unit(tree.length, tree.scale),
         closest_reference=tree.closest_reference(),
         key_scores=tree.key_scores(),
         matches=tree.matches(),
-        signature=signature(rules, n=1),
+        signature=signature(rules, n=1, fields=fields),
     )
 
 
 class ExplainedTree:
     """The score of a pair of trees, and its explanation, of which callers with many documents take what they need."""
 
-    def __init__(self, prediction: Any, reference: Any, rules: Protocol) -> None:
-        self.pairs = compare_trees(prediction, reference, rules, explained=True)
+    def __init__(self, prediction: Any, reference: Any, rules: Protocol, fields: Fields | None = None) -> None:
+        self.pairs = compare_trees(prediction, reference, rules, explained=True, fields=fields)
+        self.scale = fields.scale if fields and field_rules(fields, rules) else 1  # of the lengths of the pairs
         credit = count_credit(self.pairs)
         self.score, self.length = exact_score(*credit), credit[0]
         self.inside: list[list[int]] = [[] for _ in self.pairs]  # by pair, the indexes of those directly inside it
@@ -3263,7 +5799,7 @@ class ExplainedTree:
                     closest[index] = p.source if g.kind == NONE and not pair.why else g.source
             elif g.kind == ONE_OF:
                 closest[index] = closest[inside[0]]
-            elif g.kind == LIST:
+            elif g.kind in (LIST, KEPT):
                 matched = sorted((number for number in inside if pairs[number].p), key=lambda own: pairs[own].at_p)
                 unmatched = [number for number in inside if not pairs[number].p]
                 closest[index] = [closest[number] for number in matched + unmatched if pairs[number].g]
@@ -3311,7 +5847,7 @@ class ExplainedTree:
                     p_path += _path_into(cast(Node, parent.p), pair.at_p, of_reference=False)
                 paths.append((g_path, g_path if p_path == g_path else p_path))
             if pair.why is not None:
-                rows += _rows(pair, *paths[index])
+                rows += _rows(pair, *paths[index], self.scale)
         return rows
 
 
@@ -3335,26 +5871,77 @@ def _without_options(node: Node) -> Node:
 
 
 def _credit(pair: ComparedPair) -> float:
-    return 0.0 if pair.why or not pair.length else 1 - pair.distance / pair.longest
+    return 0.0 if pair.why or not pair.length else (1 - pair.distance / pair.longest) * pair.length
 
 
-def _rows(pair: ComparedPair, g_path: str, p_path: str) -> list[Match]:
+def in_unit(length: int, scale: int) -> int | float:
+    """Return a sum of weights as the fields have them, given what they were multiplied by."""
+    return length // scale if length % scale == 0 else length / scale
+
+
+def _rows(pair: ComparedPair, g_path: str, p_path: str, scale: int) -> list[Match]:
     """Return the row of a pair, or one for each leaf of a node without a partner."""
-    why = cast(str, pair.why)
+    credit = _credit(pair) / scale
     if pair.g and pair.p:
-        measured: tuple[int | None, int | None, float | None] = None, None, None
-        if pair.g.kind == pair.p.kind == LEAF:
-            measured = pair.distance, pair.longest, 1 - pair.distance / pair.longest
-        g_text, p_text = _given_text(pair.g), _given_text(pair.p)
-        return [Match(g_path, p_path, g_text, p_text, *measured, why, pair.length, _credit(pair))]
+        is_compared = pair.g.kind == pair.p.kind == LEAF
+        has_edits = is_compared and not (pair.g.rule and pair.g.rule.comparator)
+        return [
+            Match(
+                reference_path=g_path,
+                prediction_path=p_path,
+                reference=_given_text(pair.g),
+                prediction=_given_text(pair.p),
+                distance=pair.distance if has_edits else None,
+                length=pair.longest if has_edits else None,
+                similarity=1 - pair.distance / pair.longest if is_compared else None,
+                reason=cast(str, pair.why),
+                weight=in_unit(pair.length, scale),
+                credit=credit,
+                compared_as=_comparison(pair.g, pair.p),
+            )
+        ]
     node, path = (pair.g, g_path) if pair.g else (cast(Node, pair.p), p_path)
     leaves = _leaves(node, path, pair.length, of_reference=pair.p is None)
-    if pair.why == "" or not leaves or len(leaves) != pair.length:
+    if pair.why == "" or not leaves or sum([leaf.size for _, leaf in leaves]) != pair.length:
         leaves = [(path, node)]
-    rest = None, None, None, why, pair.length // len(leaves), _credit(pair)
-    if pair.g:
-        return [Match(path, None, _given_text(leaf), None, *rest) for path, leaf in leaves]
-    return [Match(None, path, None, _given_text(leaf), *rest) for path, leaf in leaves]
+    return [
+        Match(
+            reference_path=path if pair.g else None,
+            prediction_path=None if pair.g else path,
+            reference=_given_text(leaf) if pair.g else None,
+            prediction=None if pair.g else _given_text(leaf),
+            distance=None,
+            length=None,
+            similarity=None,
+            reason=cast(str, pair.why),
+            weight=in_unit(pair.length if len(leaves) == 1 else leaf.size, scale),
+            credit=credit,
+            compared_as=_comparison(leaf if pair.g else None, None if pair.g else leaf),
+        )
+        for path, leaf in leaves
+    ]
+
+
+def _comparison(g: Node | None, p: Node | None) -> FieldComparison | None:
+    """Return how two leaves were compared, with fields."""
+    rule = g.rule if g else p.rule if p else None
+    if rule is None:
+        return None
+    comparator = rule.comparator
+    if comparator is None:
+        return FieldComparison(comparator="text", reference=None, prediction=None, tolerance=None)
+    parsed = [None if node is None or node.kind != LEAF or node.value is None else node.value for node in (g, p)]
+    reference, prediction = (None if value is None else comparator.words(value) for value in parsed)
+    return FieldComparison(comparator.name, reference, prediction, _tolerance_words(comparator))
+
+
+def _tolerance_words(comparator: Comparator) -> str | None:
+    """Return the tolerance of numbers in words."""
+    if not isinstance(comparator, NumberComparator) or not (comparator.absolute or comparator.relative):
+        return None
+    absolute = exact_text(comparator.absolute) if comparator.absolute else ""
+    relative = f"{exact_text(comparator.relative * 100)} %" if comparator.relative else ""
+    return " or ".join(filter(None, (absolute, relative)))
 
 
 def _leaves(node: Node, path: str, size: int, of_reference: bool) -> list[tuple[str, Node]]:
@@ -3366,11 +5953,14 @@ def _leaves(node: Node, path: str, size: int, of_reference: bool) -> list[tuple[
         if node.kind == ONE_OF:
             sizes = [option.size for option in node.value]
             chosen = sizes.index(size) if size in sizes else sizes.index(max(sizes))
-            stack.append((node.value[chosen], path + _path_into(node, chosen, of_reference), sizes[chosen]))
+            into = _path_into(node, position_of(node, chosen), of_reference)
+            stack.append((node.value[chosen], path + into, sizes[chosen]))
         elif node.kind <= LEAF:
             leaves.append((path, node))
         else:
-            children = list(node.value.items() if node.kind == DICT else enumerate(node.value))
+            children = list(node.value.items() if node.kind != LIST else enumerate(node.value))
+            if node.positions is not None:
+                children = sorted(((node.positions[index], child) for index, child in children), key=lambda own: own[0])
             stack += [(child, path + _path_into(node, key, of_reference), child.size) for key, child in children[::-1]]
     return leaves
 
@@ -3385,7 +5975,7 @@ def _path_into(node: Node, key: str | int, of_reference: bool) -> str:
 
 def _given_text(node: Node) -> str | None:
     if node.kind == NONE:
-        return None
+        return node.source if isinstance(node.source, str) else None  # with fields, a blank text counts as None
     if node.kind == LEAF:
         return str(plain_value(node.source))
     return reprlib.repr(node.source)
@@ -3484,6 +6074,7 @@ def anls_star_score(
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
+    fields: FieldsLike = None,
 ) -> float:
     """Compute ANLS* for one tree, such as JSON extracted from a document.
 
@@ -3499,6 +6090,7 @@ def anls_star_score(
             alternatives, of which the closest counts; ``{"$literal": {...}}`` is a dict that really has such a key.
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
         threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's, 0.5.
+        fields: How the parts of the trees are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
         The sum of the similarities of the leaves divided by their number, from 0 to 1.
@@ -3516,8 +6108,10 @@ def anls_star_score(
     https://arxiv.org/abs/2402.03848, equations 3 to 6.
     """
     rules = resolve_rules(protocol, threshold, of_trees=True)
-    score = score_tree(prediction, reference, rules)
-    for note in tree_notes([prediction], [reference], rules, searched=() if score == 1 else None):
+    resolved = read_fields(fields, rules)
+    score = score_tree(prediction, reference, rules, resolved)
+    searched = () if score == 1 else None
+    for note in tree_notes([prediction], [reference], rules, searched=searched, fields=resolved):
         warnings.warn(note, UserWarning, stacklevel=2)
     return score
 
@@ -3528,6 +6122,7 @@ def anls_star_scores(
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
+    fields: FieldsLike = None,
 ) -> Floats:
     """Compute ANLS* for each of n trees in one batch; the ANLS* of a dataset is the mean.
 
@@ -3536,6 +6131,7 @@ def anls_star_scores(
         references: n correct trees, of what `anls_star_score` takes.
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
         threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's, 0.5.
+        fields: How the parts of the trees are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
         A float64 array of shape (n,) with values from 0 to 1.
@@ -3551,8 +6147,9 @@ def anls_star_scores(
     rules = resolve_rules(protocol, threshold, of_trees=True)
     given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
     check_same_length(given, expected, "references")
-    scores, searched = score_trees(given, expected, rules)
-    for note in tree_notes(given, expected, rules, searched=searched):
+    resolved = read_fields(fields, rules)
+    scores, searched = score_trees(given, expected, rules, resolved)
+    for note in tree_notes(given, expected, rules, searched=searched, fields=resolved):
         warnings.warn(note, UserWarning, stacklevel=2)
     return scores
 
@@ -3563,6 +6160,7 @@ def explain(
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
+    fields: FieldsLike = None,
 ) -> Explanation:
     """Score a tree or a text and explain the score.
 
@@ -3571,6 +6169,7 @@ def explain(
         reference: A tree as for `anls_star_score`, or with a protocol for texts the accepted answers.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        fields: How the parts of the trees are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
         The score with the closest reference, the key scores and one row for each leaf. ``str()`` gives a table.
@@ -3588,8 +6187,10 @@ def explain(
         anls|protocol:anls_star|tree:released|pred:strip+lower+collapse|...
     """
     rules = resolve_rules(protocol, threshold, of_trees=None)
+    resolved = read_fields(fields, rules)
     if rules.tree:
-        explanation, notes = explain_tree(prediction, reference, rules), tree_notes([prediction], [reference], rules)
+        explanation = explain_tree(prediction, reference, rules, resolved)
+        notes = tree_notes([prediction], [reference], rules, fields=resolved)
     else:
         explanation, notes = explain_text(prediction, reference, rules)
     for note in notes:
@@ -3859,9 +6460,9 @@ _MAX_CHARACTERS = 1_000_000  # a longer text is one value
 _MAX_DEPTH = 100
 
 # A string as Python's repr writes it; reading it can neither fail nor warn.
-_ESCAPE = r"\\(?:[\\'\"nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4})"
+_PRINTED_ESCAPE = r"\\(?:[\\'\"nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4})"
 _TOKEN = re.compile(
-    rf"""(?P<string>'(?:[^'\\\n\r\0]|{_ESCAPE})*'|"(?:[^"\\\n\r\0]|{_ESCAPE})*")
+    rf"""(?P<string>'(?:[^'\\\n\r\0]|{_PRINTED_ESCAPE})*'|"(?:[^"\\\n\r\0]|{_PRINTED_ESCAPE})*")
     |(?P<number>[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.]))
     |(?P<call>(?:np\.|numpy\.)?(?:array|str_|bool_?|float(?:16|32|64)|u?int(?:8|16|32|64))\()
     |(?P<word>[A-Za-z_]\w*)

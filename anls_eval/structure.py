@@ -17,9 +17,9 @@ _MAX_CHARACTERS = 1_000_000  # a longer text is one value
 _MAX_DEPTH = 100
 
 # A string as Python's repr writes it; reading it can neither fail nor warn.
-_ESCAPE = r"\\(?:[\\'\"nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4})"
+_PRINTED_ESCAPE = r"\\(?:[\\'\"nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4})"
 _TOKEN = re.compile(
-    rf"""(?P<string>'(?:[^'\\\n\r\0]|{_ESCAPE})*'|"(?:[^"\\\n\r\0]|{_ESCAPE})*")
+    rf"""(?P<string>'(?:[^'\\\n\r\0]|{_PRINTED_ESCAPE})*'|"(?:[^"\\\n\r\0]|{_PRINTED_ESCAPE})*")
     |(?P<number>[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.]))
     |(?P<call>(?:np\.|numpy\.)?(?:array|str_|bool_?|float(?:16|32|64)|u?int(?:8|16|32|64))\()
     |(?P<word>[A-Za-z_]\w*)
