@@ -69,6 +69,26 @@ class AnlsError(Explained, ValueError):
     """The input or an option is wrong."""
 
 
+class Note(str):
+    """A warning that ends with a remedy; as a text it names the option in the words of Python."""
+
+    parts: tuple[str, Remedy]
+
+    def __new__(cls, problem: str, remedy: Remedy) -> Note:
+        """Return the note of a problem with its remedy."""
+        note = super().__new__(cls, AnlsError(problem, remedies=[remedy]).told())
+        note.parts = problem, remedy
+        return note
+
+    def __reduce__(self) -> tuple[type[Note], tuple[str, Remedy]]:
+        return Note, self.parts
+
+    def told(self, words: Words) -> str:
+        """Return the note in the words of an interface."""
+        problem, remedy = self.parts
+        return AnlsError(problem, remedies=[remedy]).told(words)
+
+
 def located(where: str, error: Exception) -> AnlsError:
     """Return an error with a place in front of its message."""
     if not isinstance(error, AnlsError):

@@ -20,6 +20,7 @@ from anls_eval.cli.common import (
     By,
     ClusterBy,
     Columns,
+    Extract,
     Format,
     Missing,
     OptionalReferences,
@@ -136,6 +137,7 @@ def explain(
         ),
     ] = None,
     threshold: Threshold = None,
+    extract: Extract = None,
     answer_type: Annotated[str | None, typer.Option(help="The answer type, for leaderboards that need one.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -153,12 +155,19 @@ def explain(
         from anls_eval.files.json_files import read_document
 
         given, expected = read_document(json_file)
-        document = scoring.explain(given, expected, protocol=protocol or "anls_star", threshold=threshold)
+        document = scoring.explain(
+            given, expected, protocol=protocol or "anls_star", threshold=threshold, extract=extract
+        )
         shown, plain = str(document), document.to_dict()
     else:
         accepted = answers[0] if answers and len(answers) == 1 else answers  # a text can write out a list
         found = explain_answers(
-            prediction, accepted, protocol=protocol or "standard", threshold=threshold, answer_type=answer_type
+            prediction,
+            accepted,
+            protocol=protocol or "standard",
+            threshold=threshold,
+            extract=extract,
+            answer_type=answer_type,
         )
         show_notes(found.notes)
         shown, plain = tables.answers_text(found), found.to_dict()
@@ -174,6 +183,7 @@ def score(
     references: OptionalReferences = None,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
     by: By = None,
     per_question: Annotated[
         Path | None, typer.Option(help="Write a row for each question: .parquet, .csv or .jsonl.")
@@ -252,6 +262,7 @@ def score(
         )
 
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "by": by or [], "seed": seed}
+    asked |= {"extract": extract}
     asked |= {"missing": missing, "unknown": unknown}
     dataset: dict[str, Any] = {}
     if not with_dask:
@@ -284,7 +295,7 @@ def score(
         if push is not None:
             say(f"uploaded: {hub.push_eval_result(path, push)}", err)
     if as_json:
-        print_json(dataset or result.to_dict())
+        print_json((dataset or result.to_dict()) | {"notes": list(map(in_options, result.notes))})
     else:
         from anls_eval.cli import tables
 
@@ -322,6 +333,7 @@ def compare(
     references: References,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
     by: By = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
@@ -344,7 +356,7 @@ def compare(
     if report is not None and len(systems) > 2:
         raise ValueError(f"--report compares two systems, but {len(systems)} were given; pick two")
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
-    asked |= {"missing": missing, "unknown": unknown, "by": by or []}
+    asked |= {"extract": extract, "missing": missing, "unknown": unknown, "by": by or []}
     found = score_systems(
         systems,
         open_side("references", references, format_name, columns, quiet or as_json),
@@ -387,6 +399,7 @@ def leaderboard(
     ] = None,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
     missing: Missing = "error",
@@ -406,7 +419,7 @@ def leaderboard(
     if out_file is not None:
         leaderboard_format(out_file)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
-    asked |= {"missing": missing, "unknown": unknown}
+    asked |= {"extract": extract, "missing": missing, "unknown": unknown}
     found = score_systems(
         paths,
         open_side("references", references, format_name, columns, quiet=True),
@@ -452,6 +465,7 @@ def diagnose(
     reported: Annotated[
         str, typer.Option("--reported", help="The reported score as written, from 0 to 1 or 0 to 100.")
     ],
+    extract: Extract = None,
     format_name: Format = None,
     columns: Columns = None,
     as_json: AsJson = False,
@@ -462,7 +476,8 @@ def diagnose(
     from anls_eval.cli import tables
     from anls_eval.submission.score import read_questions
 
-    questions = read_questions(*open_both(predictions, references, format_name, columns, quiet or as_json))
+    sides = open_both(predictions, references, format_name, columns, quiet or as_json)
+    questions = read_questions(*sides, extract=extract)
     show_notes(questions.notes)
     found = find_causes(questions.predictions, questions.answers, reported, question_ids=questions.question_ids)
     if as_json:
@@ -483,6 +498,7 @@ def check(
     fix: Annotated[
         Path | None, typer.Option(help="Write the submission with all safe fixes applied: .json, .jsonl or .csv.")
     ] = None,
+    extract: Extract = None,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Print one JSON object with every problem, not only the first of each kind."),
@@ -499,6 +515,7 @@ def check(
     asked: dict[str, Any] = {
         "format": format_name,
         "columns": column_roles(columns),
+        "extract": extract,
         "most": None if as_json else MAX_SHOWN,
     }
     report = left = check_submission(predictions, references, **asked)

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from anls_eval.cli.words import whole_number
+from anls_eval.cli.words import in_options, whole_number
 from anls_eval.text.visible import escaped, escaped_json
 
 if TYPE_CHECKING:
@@ -29,6 +29,15 @@ Threshold = Annotated[
     str | None,
     typer.Option(
         "--threshold", "-t", help="Minimum similarity that counts, such as 0.8 or 4/5. Defaults to the protocol's."
+    ),
+]
+Extract = Annotated[
+    str | None,
+    typer.Option(
+        "--extract",
+        metavar="STEPS",
+        help="Take the answer out of each prediction first, by steps such as think,answer_tag; none switches it off. "
+        "Defaults to the protocol's.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -72,7 +81,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress ba
 def show_notes(notes: Iterable[Warning | str]) -> None:
     """Print notes to stderr."""
     for note in notes:
-        say(f"note: {note}", err)
+        say(f"note: {in_options(note)}", err)
 
 
 def say(text: str, console: Console = out) -> None:

@@ -33,9 +33,17 @@ from anls_eval.questions.pairing import first_ids
 from anls_eval.questions.stream import Alignment, without_repeats
 from anls_eval.registry import MISSING, UNKNOWN
 from anls_eval.rules.protocol import Protocol, Threshold
-from anls_eval.submission.scorers import Scorer, TextScorer, escaped_surrogates, make_scorer, text_column
+from anls_eval.submission.scorers import (
+    RAW,
+    WITHOUT_EXTRACTION,
+    Scorer,
+    TextScorer,
+    escaped_surrogates,
+    make_scorer,
+    text_column,
+)
 from anls_eval.submission.totals import Totals
-from anls_eval.types import Missing, Unknown
+from anls_eval.types import Extract, Missing, Unknown
 
 BY = "by "  # before the names of columns to group by, which can be any
 NO_VALUE = "no value in "  # before them, in the counts of a totals
@@ -70,6 +78,7 @@ class OptionWords(TypedDict, total=False):
 
     protocol: str | Protocol
     threshold: Threshold
+    extract: Extract
     by: Sequence[str]
     missing: Missing
     unknown: Unknown
@@ -83,6 +92,7 @@ class Options:
 
     protocol: str | Protocol = "standard"
     threshold: Threshold = None
+    extract: Extract = None
     by: Sequence[str] = ()
     missing: Missing = "error"
     unknown: Unknown = "error"
@@ -99,7 +109,7 @@ class Options:
 
     def scorer(self) -> Scorer:
         """Return a scorer of the protocol."""
-        return make_scorer(self.protocol, self.threshold)
+        return make_scorer(self.protocol, self.threshold, self.extract)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -143,7 +153,8 @@ class Pass:
 
     def questions(self) -> Iterator[pa.Table]:
         """Yield the questions block by block."""
-        yield from self._alignment
+        for questions in self._alignment:
+            yield self.scorer.extracted(questions, self.totals)
         self.totals.note("missing", *first_ids(self._alignment.missing))
         self.totals.note("unknown", *first_ids(self._alignment.unknown))
 
@@ -153,6 +164,8 @@ class Pass:
         for questions in self.questions():
             scores, found = self.scorer.score(questions, detailed or self.measures, self.totals)
             self.totals.tally(("score",), scores)
+            if self.scorer.rules.extract:
+                self.totals.tally(WITHOUT_EXTRACTION, self.scorer.scores_without(questions, scores))
             for name in self._options.by:
                 labels = questions[BY + name].combine_chunks()
                 lengths = as_ints(pc.list_value_length(labels))
@@ -174,6 +187,9 @@ class Pass:
         """Score block by block, and yield the rows for a file."""
         for questions, scores, found in self.scored(detailed, on_progress):
             details = self.scorer.columns(questions, found) if detailed else {}
+            if detailed and RAW in questions.column_names:
+                raw = text_column(decode_texts(questions[RAW].combine_chunks(), TEXTS))
+                details = {"prediction": details["prediction"], RAW: raw, **details}
             ids = decode_texts(questions["question_id"].combine_chunks(), TEXTS)
             columns = {"question_id": text_column(ids), **details, "score": number_array(scores)}
             for name in self._options.by:
