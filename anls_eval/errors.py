@@ -83,10 +83,10 @@ class Note(str):
     def __reduce__(self) -> tuple[type[Note], tuple[str, Remedy]]:
         return Note, self.parts
 
-    def told(self, words: Words) -> str:
+    def told(self, words: Words, verb: str = "pass") -> str:
         """Return the note in the words of an interface."""
         problem, remedy = self.parts
-        return AnlsError(problem, remedies=[remedy]).told(words)
+        return AnlsError(problem, remedies=[remedy]).told(words, verb)
 
 
 def located(where: str, error: Exception) -> AnlsError:
