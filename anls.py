@@ -36,11 +36,13 @@ import types
 import unicodedata
 import urllib.parse
 import warnings
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain, islice, repeat
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, cast
 
 import datasets
@@ -158,9 +160,9 @@ class Note(str):
         """Return the parts, for another process."""
         return self.problem, self.remedies
 
-    def told(self, words: Words) -> str:
+    def told(self, words: Words, verb: str = "pass") -> str:
         """Return the note with options in the words of an interface."""
-        return AnlsError(f"{self.problem}.", remedies=self.remedies).told(words) if self.remedies else str(self)
+        return AnlsError(f"{self.problem}.", remedies=self.remedies).told(words, verb) if self.remedies else str(self)
 
 
 def short_repr(value: object) -> str:
@@ -181,6 +183,390 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise AnlsError(f"expected one of {', '.join(map(repr, choices))}.{hint}", option=name, value=value)
     return value
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/extract/harness.py
+# Steps as evaluation harnesses take them, with their quirks; in them None is no answer, which scores 0.
+# ---------------------------------------------------------------------------------------------------
+
+_EVALSCOPE_MARK = re.compile(r"ANSWER:\s*(.*)")
+_INSPECT_MARK = re.compile(r"ANSWER\s*:", re.IGNORECASE)
+_INSPECT_FIRST = re.compile(r"ANSWER\s*:\s*([^\n]+)", re.IGNORECASE)
+_ANSWER_BEHIND = re.compile(r"\S.*|[^\S\n](?=\n*\Z)")
+_BRACE = re.compile(r"[{}]")
+_LMMS_BOX = re.compile(r"\\boxed\{")
+_LAST_NUMBER = re.compile(r"\b(\d+(?:\.\d+)?)\Z")
+
+
+def answer_after_mark(text: str) -> str | None:
+    """Return what follows the last "ANSWER:" up to the end of its line, without whitespace around it; None without."""
+    found = _EVALSCOPE_MARK.findall(text)
+    return str(found[-1]).strip() if found else None
+
+
+def evalscope_answer(text: str) -> str:
+    """Return what follows the last "ANSWER:", or the whole output."""
+    found = answer_after_mark(text)
+    return text.strip() if found is None else found
+
+
+def inspect_last_line(text: str) -> str | None:
+    """Return the rest of the last line behind the first mark with nothing but whitespace before it, or None."""
+    last_line = text.rfind("\n", 0, len(text.rstrip())) + 1
+    earlier = len(text[:last_line].rstrip())
+    for mark in _INSPECT_MARK.finditer(text):
+        if mark.end() >= earlier:
+            answer = _ANSWER_BEHIND.search(text, mark.end())
+            if answer:
+                return answer[0]
+    return None
+
+
+def inspect_first_mark(text: str) -> str | None:
+    """Return the rest of the line behind the first mark, or None."""
+    found = _INSPECT_FIRST.search(text)
+    return found[1] if found else None
+
+
+def lmms_reasoning_answer(text: str) -> str:
+    """Return the first <answer>, else the last box, else the last number at the end of a line, else nothing."""
+    _, opened, behind = text.partition("<answer>")
+    tagged, closed, _ = behind.partition("</answer>")
+    return (tagged if opened and closed else _last_box(text) or _last_number(text)).strip()
+
+
+def _last_box(text: str) -> str:
+    """Return the content of the last box whose braces are balanced."""
+    end_of: dict[int, int] = {}
+    opened: list[int] = []
+    for brace in _BRACE.finditer(text):
+        if brace[0] == "{":
+            opened.append(brace.start())
+        elif opened:
+            end_of[opened.pop()] = brace.start()
+    boxes = [box.end() for box in _LMMS_BOX.finditer(text) if box.end() - 1 in end_of]
+    return text[boxes[-1] : end_of[boxes[-1] - 1]] if boxes else ""
+
+
+def _last_number(text: str) -> str:
+    for line in reversed(text.strip().split("\n")):
+        number = _LAST_NUMBER.search(line.rstrip().removesuffix(".").rstrip())
+        if number:
+            return number[1]
+    return ""
+
+
+def lmms_without_thoughts(text: str) -> str:
+    """Return the text without what stands between tags of thoughts, and without what stands before a closing one."""
+    for kind in ("think", "thinking"):
+        closed, end, rest = text.rpartition(f"</{kind}>")  # so that every tag that opens before it is closed
+        text = re.sub(f"<{kind}>.*?</{kind}>", "", closed + end, flags=re.DOTALL) + rest
+        if f"<{kind}>" not in text:
+            text = text.rpartition(f"</{kind}>")[2]
+    return text.strip()
+
+
+HARNESS_STEPS: Mapping[str, Callable[[str], str | None]] = MappingProxyType(
+    {
+        "evalscope_answer": evalscope_answer,
+        "inspect_line": inspect_last_line,
+        "inspect_first": inspect_first_mark,
+        "lmms_reasoning": lmms_reasoning_answer,
+        "lmms_strip_think": lmms_without_thoughts,
+    }
+)
+"""Each step by name."""
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/extract/json_in_text.py
+# Find JSON in the output of a model.
+# ---------------------------------------------------------------------------------------------------
+
+_MAX_READINGS = 50  # how often, on average, a character is read because of brackets that begin nothing that is wanted
+_OF_AN_ERROR = 10  # what it costs, in characters; it also counts the lines before it, a hundred times as fast
+
+_BEGINS = re.compile(r"[\[{]")
+
+
+def json_in_text(text: str) -> object | None:
+    """Return the last outermost JSON object, or array of objects, that parses; None if there is none."""
+    decoder, found, start, budget = json.JSONDecoder(), None, 0, _MAX_READINGS * len(text)
+    while budget >= 0 and (begin := _BEGINS.search(text, start)):
+        start = begin.end()
+        try:
+            value, end = decoder.raw_decode(text, begin.start())
+        except json.JSONDecodeError as error:
+            end = len(text) if error.msg.startswith("Unterminated") else error.pos
+            budget -= _OF_AN_ERROR + end - start + end // 100
+            continue
+        except (ValueError, RecursionError):  # an integer of thousands of digits, brackets deeper than any document
+            budget -= len(text) - start
+            continue
+        if isinstance(value, dict) or (value and all(isinstance(item, dict) for item in value)):
+            found, start = value, end
+        else:
+            budget -= end - start
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/extract/marks.py
+# Steps that find the answer in the output of a model, by the marks around it.
+# ---------------------------------------------------------------------------------------------------
+
+_THOUGHT = re.compile(r"(</think(?:ing)?>|◁/think▷|\[/THINK\])|<think(?:ing)?>|◁think▷|\[THINK\]", re.IGNORECASE)
+_ANSWER_TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
+
+# Two stretches of whitespace never stand side by side in a pattern: they would be tried in every division.
+_SPACES = r"[^\S\n]*"
+_BOLD = r"(?:\*\*|__)"
+_WORD_BEGINS = r"(?<![^\W_])(?<![^\W_]_)"
+_COLON = rf"{_SPACES}(?:(?:{_BOLD}|#+){_SPACES})?[:：](?:{_BOLD}(?=\s|\Z))?"
+_ANSWER_LINE = re.compile(rf"{_WORD_BEGINS}answer{_COLON}", re.IGNORECASE)
+_FINAL_ANSWER = re.compile(
+    rf"{_WORD_BEGINS}(?:final[^\S\n]+answer(?:{_COLON}|[^\S\n]+is\b(?:{_COLON})?)"
+    rf"|the[^\S\n]+(?:final[^\S\n]+)?answer[^\S\n]+is\b(?:{_COLON})?)",
+    re.IGNORECASE,
+)
+
+_BOX = re.compile(r"\\boxed\s*\{|\\.|[{}]", re.DOTALL)
+_TEXT_IN_BOX = re.compile(r"\\(?:text|mathrm)\s*\{(.*)\}", re.DOTALL)
+_FENCE = "```"
+_LANGUAGE = re.compile(rf"{_SPACES}(?:[\w+#.-]+{_SPACES})?\n")
+_LIST_OR_HEADING = re.compile(r"(?:[-*]|#+)[^\S\n]+")
+
+
+def after_thoughts(text: str) -> str | None:
+    """Return what follows the last thought: nothing while one is not closed."""
+    last = None
+    for last in _THOUGHT.finditer(text):  # noqa: B007 - the last one is wanted
+        pass
+    if last is None:
+        return None
+    return text[last.end() :].strip() if last[1] else ""
+
+
+def in_answer_tag(text: str) -> str | None:
+    """Return the content of the last closed answer tag, or what follows the last one if none is closed."""
+    opened, closed = None, None
+    for tag in _ANSWER_TAG.finditer(text):
+        if not tag[1]:
+            opened = tag.end()
+        elif opened is not None:
+            closed, opened = slice(opened, tag.start()), None
+    if closed is None and opened is not None:
+        closed = slice(opened, None)
+    return None if closed is None else text[closed].strip()
+
+
+def after_answer_mark(text: str) -> str | None:
+    """Return what follows the last "Answer:" on its line, or on the next line that is not blank."""
+    return _after_last(_ANSWER_LINE, text)
+
+
+def after_final_answer(text: str) -> str | None:
+    """Return what follows the last "Final answer:" or "The answer is", without one final dot."""
+    found = _after_last(_FINAL_ANSWER, text)
+    return None if found is None else without_markup_around(found.removesuffix("."))
+
+
+def _after_last(mark: re.Pattern[str], text: str) -> str | None:
+    last = None
+    for last in mark.finditer(text):  # noqa: B007 - the last one is wanted
+        pass
+    if last is None:
+        return None
+    line = text[last.end() :].lstrip().partition("\n")[0].strip()
+    before = text[text.rfind("\n", 0, last.start()) + 1 : last.start()]
+    for bold in ("**", "__"):
+        if before.count(bold) % 2 and line.count(bold) % 2:  # **Answer: 42**
+            line = line.removesuffix(bold) if line.endswith(bold) else line.removeprefix(bold)
+    return without_markup_around(line)
+
+
+def without_markup_around(text: str) -> str:
+    """Return the text without whitespace, and without bold marks or backticks around all of it."""
+    text = text.strip()
+    for _ in range(3):  # one of each kind can be inside another
+        mark = text[:2] if text[:2] in ("**", "__") else text[: len(text) - len(text.lstrip("`"))]
+        inner = text[len(mark) : -len(mark)]
+        if not mark or not text.endswith(mark) or mark[:2] in inner or not inner.strip():
+            break  # no mark, or two marked stretches
+        text = inner.strip()
+    return text
+
+
+def in_box(text: str) -> str | None:
+    r"""Return the content of the last ``\boxed{...}`` whose braces are balanced."""
+    opened: list[int | None] = []
+    last = (-1, -1)
+    for mark in _BOX.finditer(text):
+        if mark[0].startswith("\\boxed"):
+            opened.append(mark.end())
+        elif mark[0] == "{":
+            opened.append(None)
+        elif mark[0] == "}" and opened:
+            start = opened.pop()
+            if start is not None and start > last[0]:
+                last = (start, mark.start())
+    if last[0] < 0:
+        return None
+    content = text[slice(*last)].strip()
+    wrapped = _TEXT_IN_BOX.fullmatch(content)
+    if wrapped and _is_balanced(wrapped[1]):
+        content = wrapped[1].strip()
+    return re.sub(r"\\([$%&])", r"\1", content)
+
+
+def _is_balanced(text: str) -> bool:
+    depth = 0
+    for mark in _BOX.finditer(text):
+        if mark[0] == "}":
+            depth -= 1
+        elif mark[0] == "{" or mark[0].startswith("\\boxed"):
+            depth += 1
+        if depth < 0:
+            return False
+    return not depth
+
+
+def in_fence(text: str) -> str | None:
+    """Return the content of the last fence; one that is not closed runs to the end."""
+    parts = text.split(_FENCE)
+    if len(parts) == 1:
+        return None
+    content = parts[-1] if len(parts) % 2 == 0 else parts[-2]
+    language = _LANGUAGE.match(content)
+    return content[language.end() if language else 0 :].strip()
+
+
+def without_markdown(text: str) -> str:
+    """Return the text without bold marks or backticks around it, and without the mark of a list or a heading."""
+    text = text.strip()
+    mark = _LIST_OR_HEADING.match(text)
+    return without_markup_around(text[mark.end() :] if mark else text)
+
+
+MARK_STEPS: Mapping[str, Callable[[str], str | None]] = MappingProxyType(
+    {
+        "think": after_thoughts,
+        "answer_tag": in_answer_tag,
+        "answer_line": after_answer_mark,
+        "final_answer": after_final_answer,
+        "boxed": in_box,
+        "fence": in_fence,
+        "markdown": without_markdown,
+    }
+)
+"""Each step by name: it returns what it finds, or None to leave the text unchanged."""
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/types.py
+# The types of what the public functions take, where Python can say them.
+# ---------------------------------------------------------------------------------------------------
+
+Tree: TypeAlias = object
+"""A tree of dicts, lists, strings, numbers, bools, None and whatever else has a text; a tuple holds alternatives."""
+
+Texts: TypeAlias = object
+"""Texts, or lists of accepted answers: a list, NumPy array, pandas Series or Arrow column."""
+
+Missing: TypeAlias = Literal["error", "zero"]
+"""What a question without a prediction is."""
+
+Unknown: TypeAlias = Literal["error", "ignore"]
+"""What a prediction without a question is."""
+
+Extract: TypeAlias = str | Sequence[str] | None
+"""Names of steps that take the answer out, in a list or joined by commas; "none" for no steps."""
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/extract/steps.py
+# Take the answer out of predictions by named steps, before anything else is done with them.
+# ---------------------------------------------------------------------------------------------------
+
+JSON_STEP = "json"
+
+
+def _or_unchanged(step: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return a step that leaves a text in which it finds nothing as it is."""
+
+    def extract(text: str) -> Any:
+        found = step(text)
+        return text if found is None else found
+
+    return extract
+
+
+EXTRACT_STEPS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
+    {
+        **{name: _or_unchanged(step) for name, step in MARK_STEPS.items()},
+        **HARNESS_STEPS,
+        JSON_STEP: _or_unchanged(json_in_text),
+    }
+)
+"""The steps that take an answer out of a text, by the name that protocols, options and signatures use."""
+
+
+EXTRACT_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "think": "what follows the last thought",
+        "answer_tag": "what is in the last <answer> tag",
+        "answer_line": 'what follows the last "Answer:" on its line',
+        "final_answer": 'what follows the last "Final answer:" or "The answer is" on its line',
+        "boxed": "what is in the last \\boxed{}",
+        "fence": "what is in the last code fence",
+        "markdown": "the text without Markdown around it",
+        "evalscope_answer": 'what follows the last "ANSWER:" in capitals, as in evalscope',
+        "inspect_line": 'what follows "ANSWER:" in the last line, as in inspect_evals; without it no answer',
+        "inspect_first": 'what follows the first "ANSWER:", as in older inspect_evals; without it no answer',
+        "lmms_reasoning": "what is in the first <answer> tag, the last box, or the last number, as in lmms-eval",
+        "lmms_strip_think": "what is outside of thoughts, as in lmms-eval",
+        JSON_STEP: "the last JSON object or array of objects",
+    }
+)
+"""What each step takes out."""
+
+
+def read_extract(extract: Extract) -> tuple[str, ...] | None:
+    """Return the names of steps in any form; None for None, and no steps for "none"."""
+    if extract is None:
+        return None
+    if isinstance(extract, str):
+        extract = [name.strip() for name in extract.split(",")]
+    if not isinstance(extract, Iterable) or isinstance(extract, (bytes, Mapping)):
+        check_choice("extract", extract, ("none", *EXTRACT_STEPS))
+    names = tuple(extract)
+    if names in (("none",), ("",)):
+        return ()
+    for name in names:
+        check_choice("extract", name, tuple(EXTRACT_STEPS))
+    return names
+
+
+def check_extract(names: tuple[str, ...], of_trees: bool) -> None:
+    """Refuse steps that a protocol cannot have."""
+    for name in names:
+        check_choice("a step of extract", name, tuple(EXTRACT_STEPS))
+    if JSON_STEP in names and not of_trees:
+        problem = "json takes a document out of a text, and this protocol compares texts. Use it with anls_star"
+        raise AnlsError(problem, option="extract", value=",".join(names))
+    if JSON_STEP in names[:-1]:
+        problem = "json returns a document, which no step can follow; expected it last"
+        raise AnlsError(problem, option="extract", value=",".join(names))
+
+
+def extracted(prediction: Any, names: tuple[str, ...]) -> Any:
+    """Return the answer in one prediction; whatever is not a text is returned as it is."""
+    for name in names:
+        if not isinstance(prediction, str):
+            break
+        prediction = EXTRACT_STEPS[name](prediction)
+    return prediction
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -299,6 +685,11 @@ class Rules:
     name: str
     aliases: tuple[str, ...]
     source: str
+    extract: tuple[str, ...]
+
+    def extracted(self, prediction: Any) -> Any:
+        """Return the answer that `extract` takes out of a prediction; whatever is not a text is returned as it is."""
+        return extracted(prediction, self.extract)
 
     reads_lists: bool = False
     """Whether the rules read lists from texts themselves, and get such texts as they are."""
@@ -333,6 +724,8 @@ class Protocol(Rules):
         zero_predictions: Predictions, after their steps, that score 0 whatever the answers are.
         substitution_cost: The cost of replacing a character; inserting and deleting cost 1. A similarity
             below 0, possible when this is over 1, counts as 0.
+        extract: Names of steps from `EXTRACT_STEPS` that take the answer out of the prediction before anything else is
+            done, in this order. Predictions that are not texts are left alone; ``json``, for trees, comes last.
         tree: Empty for texts. For trees (ANLS*), ``"released"`` scores as anls_star 1.0.1 does, ``"paper"`` by the
             formula. The leaves of a tree are texts that follow the rules above, with the lengths ``compared``,
             `both_empty` 1 and no `zero_predictions`.
@@ -368,6 +761,7 @@ class Protocol(Rules):
     both_empty: int = 1
     zero_predictions: tuple[str, ...] = ()
     substitution_cost: int = 1
+    extract: tuple[str, ...] = ()
     tree: str = ""
     aliases: tuple[str, ...] = dataclasses.field(default=(), compare=False)
     leaderboards: tuple[str, ...] = dataclasses.field(default=(), compare=False)
@@ -378,7 +772,7 @@ class Protocol(Rules):
         if not isinstance(self.name, str) or not re.fullmatch(r"\w[\w.-]*", self.name):
             expected = "expected letters, digits, '_', '-' and '.', a letter or digit first"
             raise AnlsError(expected, option="name", value=self.name)
-        for option in ("prediction_steps", "answer_steps", "zero_predictions"):
+        for option in ("prediction_steps", "answer_steps", "zero_predictions", "extract"):
             value = getattr(self, option)
             items = (
                 tuple(value) if isinstance(value, Iterable) and not isinstance(value, (str, np.ndarray)) else (None,)
@@ -400,6 +794,7 @@ class Protocol(Rules):
             object.__setattr__(self, option, number)
         check_choice("both_empty", self.both_empty, (0, 1))
         check_choice("tree", self.tree, ("", "released", "paper"))
+        check_extract(self.extract, of_trees=bool(self.tree))
         lengths = self.prediction_length, self.answer_length
         if self.tree and (lengths != ("compared", "compared") or not self.both_empty or self.zero_predictions):
             raise ValueError("a protocol for trees has the lengths 'compared', both_empty=1 and no zero_predictions")
@@ -414,11 +809,17 @@ class Protocol(Rules):
             return self
         return dataclasses.replace(self, threshold=threshold)
 
+    def with_extract(self, extract: Extract) -> Protocol:
+        """Return these rules with other steps that take the answer out; None keeps the steps, "none" removes them."""
+        names = read_extract(extract)
+        return self if names is None or names == self.extract else dataclasses.replace(self, extract=names)
+
     def signature_fields(self) -> dict[str, object]:
         """Return the fields of a signature that name the rules."""
         return {
             "protocol": self.name,
             **({"tree": self.tree} if self.tree else {}),
+            **({"extract": "+".join(self.extract)} if self.extract else {}),
             "pred": "+".join(self.prediction_steps) or "-",
             "ref": "+".join(self.answer_steps) or "-",
             "length": "/".join(dict.fromkeys((self.prediction_length, self.answer_length))),
@@ -2386,7 +2787,8 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
         ),
         leaderboards=("DocVQA", "InfographicVQA", "lmms-eval", "VLMEvalKit", "unitxt", "EvalScope"),
         source="The script at https://rrc.cvc.uab.es/?ch=17&com=downloads. It divides by the length of the raw "
-        "strings, so whitespace around a wrong answer raises its score. VLMEvalKit reports 0 to 100.",
+        "strings, so whitespace around a wrong answer raises its score. VLMEvalKit reports 0 to 100. The alias "
+        "evalscope is the formula alone: the protocol evalscope_docvqa first takes the answer out, as EvalScope does.",
     ),
     _row(
         "pypi_anls", "strip lower collapse", length="compared-upper", keep=">",
@@ -2484,24 +2886,6 @@ def name_key(name: object) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------
-# anls_eval/types.py
-# The types of what the public functions take, where Python can say them.
-# ---------------------------------------------------------------------------------------------------
-
-Tree: TypeAlias = object
-"""A tree of dicts, lists, strings, numbers, bools, None and whatever else has a text; a tuple holds alternatives."""
-
-Texts: TypeAlias = object
-"""Texts, or lists of accepted answers: a list, NumPy array, pandas Series or Arrow column."""
-
-Missing: TypeAlias = Literal["error", "zero"]
-"""What a question without a prediction is."""
-
-Unknown: TypeAlias = Literal["error", "ignore"]
-"""What a prediction without a question is."""
-
-
-# ---------------------------------------------------------------------------------------------------
 # anls_eval/registry.py
 # Protocols by name or alias, and signatures, which record every choice behind a score.
 # ---------------------------------------------------------------------------------------------------
@@ -2563,14 +2947,17 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
     return PROTOCOLS_BY_NAME_OR_ALIAS[key]
 
 
-def resolve_rules(protocol: str | Protocol, threshold: Threshold, of_trees: bool | None) -> Protocol:
-    """Return a protocol for texts (False), trees (True) or either (None), with this threshold."""
+def resolve_rules(
+    protocol: str | Protocol, threshold: Threshold, of_trees: bool | None, extract: Extract = None
+) -> Protocol:
+    """Return a protocol for texts (False), trees (True) or either (None), with this threshold and these steps."""
     rules = get_protocol(protocol)
     if of_trees is not None and of_trees != bool(rules.tree):
         names = ", ".join(repr(name) for name, row in PROTOCOLS.items() if bool(row.tree) == of_trees)
         kinds, function = ("texts", "anls_score") if of_trees else ("trees", "anls_star_score")
         raise ValueError(f"protocol {rules.name!r} scores {kinds}: use it with {function}, or use one of {names}")
-    return rules.with_threshold(threshold)
+    rules = rules.with_threshold(threshold)
+    return rules if extract is None else rules.with_extract(extract)
 
 
 def find_board_name(protocol: object) -> str | None:
@@ -2579,20 +2966,22 @@ def find_board_name(protocol: object) -> str | None:
     return key if key in LEADERBOARD_NAMES or key in BENCHMARK_NAMES else None
 
 
-def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderboard | Benchmark:
-    """Return the rules for a name or an alias, or rules of any kind, with their threshold."""
+def get_rules(
+    protocol: Any, threshold: Threshold = None, extract: Extract = None
+) -> Protocol | Leaderboard | Benchmark:
+    """Return the rules for a name or an alias, or rules of any kind, with this threshold and these steps."""
     if isinstance(protocol, Rules):
-        return cast("Protocol | Leaderboard | Benchmark", protocol).with_threshold(threshold)
+        return cast("Protocol | Leaderboard | Benchmark", protocol).with_threshold(threshold).with_extract(extract)
     key = name_key(protocol)
     if find_board_name(protocol):
         # Imported here to keep the start light. Beside anls.py it may be missing: get_protocol then says where it is.
         with contextlib.suppress(ModuleNotFoundError):
             from anls_eval.leaderboards.table import BOARDS_BY_NAME_OR_ALIAS
 
-            return BOARDS_BY_NAME_OR_ALIAS[key].with_threshold(threshold)
+            return BOARDS_BY_NAME_OR_ALIAS[key].with_threshold(threshold).with_extract(extract)
     elif isinstance(protocol, str) and key not in PROTOCOLS_BY_NAME_OR_ALIAS:
         check_choice("protocol", protocol, (*PROTOCOLS_BY_NAME_OR_ALIAS, *LEADERBOARD_NAMES, *BENCHMARK_NAMES))
-    return get_protocol(protocol).with_threshold(threshold)
+    return get_protocol(protocol).with_threshold(threshold).with_extract(extract)
 
 
 def read_fields(fields: FieldsLike, rules: Protocol | Leaderboard | Benchmark) -> Fields | None:
@@ -2613,6 +3002,7 @@ def signature(
     missing: Missing = "error",
     fields: FieldsLike = None,
     parse: Sequence[str] = (),
+    extract: Extract = None,
 ) -> str:
     """Return the signature: one line that records every choice behind a score, to print beside it.
 
@@ -2624,6 +3014,7 @@ def signature(
         fields: How the parts of trees were compared. They are recorded by the first 12 digits of the SHA-256 of their
             canonical JSON, unless none changes anything.
         parse: The sides and columns of which texts that print lists and dicts were taken apart.
+        extract: The steps that took the answer out of each prediction. Defaults to the protocol's.
 
     Returns:
         Fields ``key:value`` joined by ``|``. A ``*`` after the name of the protocol says that its rules were changed.
@@ -2636,7 +3027,7 @@ def signature(
         >>> print(signature("rrc", n=5349).split("|version")[0])
         anls|protocol:rrc|pred:strip+lower+collapse|ref:strip+lower+collapse|length:raw-upper|keep:>=0.5|empty:1|special:-|substitution:1|aggregate:mean|missing:error|n:5349
     """
-    rules = get_rules(protocol, threshold)
+    rules = get_rules(protocol, threshold, extract)
     if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 0 <= int(n) < 2**63):
         raise AnlsError("expected the number of questions, an integer of at least 0", option="n", value=n)
     found = read_fields(fields, rules)
@@ -2694,6 +3085,7 @@ def protocol_from_signature(text: str) -> Protocol:
         keep=keep,
         threshold=threshold,
         both_empty=both_empty,
+        extract=tuple(fields["extract"].split("+")) if "extract" in fields else (),
         tree=fields.get("tree", ""),
         zero_predictions=tuple(
             "" if item == "''" else urllib.parse.unquote(item, errors="surrogatepass") for item in lists["special"]
@@ -2928,6 +3320,12 @@ def each_prediction(values: list[Any], where: Where) -> list[str | None]:
 def each_answers(values: list[Any], where: Where) -> list[list[str]]:
     """Return the accepted answers of each question, read one by one."""
     return [to_answers(value, where(row)) for row, value in enumerate(values)]
+
+
+def extracted_texts(predictions: Any, extract: tuple[str, ...]) -> list[str | None]:
+    """Return the answers that steps take out of a column of predictions."""
+    texts = each_prediction(as_list(predictions), lambda row: f"predictions[{row}]")
+    return [extracted(text, extract) for text in texts]
 
 
 def read_column(values: Any, name: str, wanted: pa.DataType | None = None) -> list[Any] | pa.Array | pa.ChunkedArray:
@@ -5297,6 +5695,7 @@ class Explanation:
         key_scores: The score of each dict key; empty for texts.
         matches: One row for each leaf, in the order of the reference.
         signature: The line that `anls_eval.signature` returns.
+        raw_prediction: The text out of which `extract` took the prediction; None if it is the prediction.
     """
 
     score: float
@@ -5305,6 +5704,7 @@ class Explanation:
     key_scores: dict[str, ScoreNode]
     matches: list[Match]
     signature: str
+    raw_prediction: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the explanation as plain JSON values; remaining alternatives become ``{"$one_of": [...]}``."""
@@ -5315,6 +5715,7 @@ class Explanation:
             "key_scores": key_scores_as_json([self.key_scores], with_counts=False),
             "matches": [match.to_dict() for match in self.matches],
             "signature": self.signature,
+            **({} if self.raw_prediction is None else {"raw_prediction": self.raw_prediction}),
         }
 
     def __str__(self) -> str:
@@ -5331,7 +5732,8 @@ class Explanation:
             for row in rows
         ]
         lines = ["  ".join(row).rstrip() for row in padded]
-        return "\n".join([f"score {self.score:.6g} = {total:.6g} of {self.length}", *lines, self.signature])
+        raw = [] if self.raw_prediction is None else [f"taken out of: {one_line(self.raw_prediction)}"]
+        return "\n".join([f"score {self.score:.6g} = {total:.6g} of {self.length}", *raw, *lines, self.signature])
 
 
 def _reason_shown(match: Match) -> str:
@@ -5400,6 +5802,71 @@ def _key_scores_as_json(documents: Sequence[Mapping[str, ScoreNode]], with_count
             "children": (yield _key_scores_as_json([node.children for node in nodes], with_counts)),
         }
     return means
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/extract/hints.py
+# Which steps would take an answer out of predictions that score 0.
+# ---------------------------------------------------------------------------------------------------
+
+MAY_HAVE_MARKS = r"(?i)think|answer|\\boxed|\x60|\*\*|__|^\s*[-*#]"
+"""A pattern for RE2 that every text matches in which a step finds something."""
+
+_MIN_SHARE = 20  # one in so many of the predictions that score 0 must have marks
+
+
+def steps_in(text: str) -> tuple[str, ...]:
+    """Return the steps that change a text, each applied to what the one before took out."""
+    names = []
+    text = text.strip()
+    for name, step in MARK_STEPS.items():
+        found = step(text)
+        if found is not None and found != text:
+            names.append(name)
+            text = found
+    return tuple(names)
+
+
+STEPS_TO_TRY: tuple[tuple[str, ...], ...] = (
+    *((name,) for name in MARK_STEPS),
+    *itertools.permutations(MARK_STEPS, 2),
+)
+"""Each step, and each chain of two."""
+
+
+def changed_by_steps(text: str) -> dict[tuple[str, ...], str]:
+    """Return what each of `STEPS_TO_TRY` takes out of a text, for those that change it."""
+    text = text.strip()
+    alone = {name: extracted(text, (name,)) for name in MARK_STEPS}
+    if all(found == text for found in alone.values()):
+        return {}
+    found = {}
+    for names in STEPS_TO_TRY:
+        first, *then = names
+        if alone[first] != text:
+            found[names] = extracted(alone[first], tuple(then))
+        elif then:
+            found[names] = alone[then[0]]
+    return {names: own for names, own in found.items() if own != text}
+
+
+def extract_note(zeros: int, marked: int, names: str, counts: Mapping[str, int], before: tuple[str, ...]) -> list[str]:
+    """Return the note on predictions that score 0 and have marks, if enough have, given how many each step changes."""
+    if not marked or marked * _MIN_SHARE < zeros:
+        return []
+    often = [name for name, count in counts.items() if count * _MIN_SHARE >= zeros]
+    wanted = often or [max(counts, key=lambda name: counts[name])]
+    steps = ",".join([*before, *(name for name in MARK_STEPS if name in wanted)])
+    has = "has" if marked == 1 else "have"
+    said = f"{marked:,} of the {zeros:,} predictions that score 0 {has} marks around an answer ({names})"
+    if zeros == 1:
+        said = f"the one prediction that scores 0 has marks around an answer ({names})"
+    return [Note(said, [Remedy("extract", steps, "take it out")])]
+
+
+def count_steps(found: Mapping[int, tuple[str, ...]]) -> Counter[str]:
+    """Return how many of some rows each step changes."""
+    return Counter(name for names in found.values() for name in names)
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -5510,8 +5977,7 @@ _MOST_NAMED = 5
 SENTENCES = {  # {about one question|about several}, with their names at ()
     "options": "references {is a list of strings with a string as prediction|are lists of strings with strings as "
     "predictions}(): {it was|they were} read as alternatives, as in ST-VQA data. Write alternatives as a tuple",
-    "unparsed": "predictions {is a string|are strings} containing JSON() and {was|were} compared as plain text. Parse "
-    "{it|them} with json.loads first",
+    "unparsed": "predictions {is a string|are strings} containing JSON() and {was|were} compared as plain text",
     "unanswered": "predictions {is|are} None or NaN() and {scores|score} 0 as unanswered",
     "unanswered document": "predictions {is|are} None or NaN where the reference is a document() and {counts|count} as "
     "unanswered",
@@ -5520,6 +5986,7 @@ SENTENCES = {  # {about one question|about several}, with their names at ()
     "alternatives misspelt": "references {has|have} a key like '$one_of'(), which was compared as an ordinary key. For "
     "alternatives, write '$one_of'",
 }
+_READ_JSON = [Remedy("extract", "json", "read it")]
 _ONE_OF, _LITERAL = frozenset({"$one_of"}), frozenset({"$literal"})
 
 
@@ -5548,7 +6015,8 @@ def sentences(n: int, found: Mapping[str, Noted]) -> list[str]:
         if count:
             is_named = n > 1 or what.startswith("alternatives")  # whose names say where in the tree
             chosen = re.sub(r"{(.*?)\|(.*?)}", r"\1" if count == 1 else r"\2", sentence)
-            notes.append(f"{count} of {n} {chosen.replace('()', f' ({names})' if is_named else '')}")
+            note = f"{count} of {n} {chosen.replace('()', f' ({names})' if is_named else '')}"
+            notes.append(Note(note, _READ_JSON) if what == "unparsed" else note)
     return notes
 
 
@@ -5602,6 +6070,21 @@ def text_sentences(n: int, unanswered: Noted, padded: int, mean: float, gain: fl
     if padded:
         notes.append(f"{padding_sentence(rules.name, n, padded, mean, gain)}, or use the protocol 'standard'")
     return notes
+
+
+def marked_rows(texts: Any, scores: Floats) -> tuple[int, dict[int, tuple[str, ...]]]:
+    """Return the number of predictions that score 0, and the steps that would change them, by row."""
+    zeros = np.flatnonzero(scores == 0)
+    if isinstance(texts, (pa.Array, pa.ChunkedArray)):
+        given = texts.take(number_array(zeros))
+        is_marked = as_bools(pc.fill_null(pc.match_substring_regex(given, MAY_HAVE_MARKS), False))
+        n, zeros = len(given) - given.null_count, zeros[is_marked]
+        found = dict(zip(zeros.tolist(), given.filter(number_array(is_marked)).to_pylist(), strict=True))
+    else:
+        found = {row: texts[row] for row in zeros.tolist() if isinstance(texts[row], str)}
+        n = len(found)
+    marked = {row: steps_in(text) for row, text in found.items()}
+    return n, {row: steps for row, steps in marked.items() if steps}
 
 
 def padding_sentence(protocol: str, n: int, padded: int, mean: float, gain: float) -> str:
@@ -5658,8 +6141,8 @@ def tree_rows_to_note(
         elif is_list_of_options(prediction, reference, rules):
             what = "options"
         else:
-            is_json = isinstance(prediction, str) and prediction.lstrip().startswith(("{", "[", "```"))
-            what = "unparsed" if is_json and isinstance(reference, (dict, list, tuple)) else None
+            is_document = isinstance(reference, (dict, list, tuple)) and isinstance(prediction, str)
+            what = "unparsed" if is_document and json_in_text(prediction) is not None else None
         if what:
             found.setdefault(what, {})[row] = ""
     return found
@@ -5992,6 +6475,7 @@ def anls_score(
     *,
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
 ) -> float:
     """Compute ANLS for one question: the similarity of a prediction to the closest accepted answer.
 
@@ -6001,6 +6485,8 @@ def anls_score(
         answers: The accepted answers: a list or tuple of strings, one string, or SQuAD's ``{"text": [...]}``.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        extract: Steps that take the answer out of the prediction first, by name: ``"think,answer_tag"`` or a list of
+            names in `EXTRACT_STEPS`; ``"none"`` for none. Defaults to the protocol's.
 
     Returns:
         The similarity to the closest answer, from 0 to 1; 0 if it does not reach the threshold.
@@ -6017,8 +6503,10 @@ def anls_score(
 
     Source: Biten et al., "Scene Text Visual Question Answering", ICCV 2019, section 3; https://arxiv.org/abs/1905.13648.
     """
-    rules = resolve_rules(protocol, threshold, of_trees=False)
+    rules = resolve_rules(protocol, threshold, of_trees=False, extract=extract)
     text = to_text(prediction, "prediction", "one string")
+    if rules.extract:
+        text = extracted(text, rules.extract)
     options = to_answers(answers, "answers")
     score, *_ = measure_one(text, options, rules)
     for note in text_notes_of_one(text, options, score, rules):
@@ -6032,6 +6520,7 @@ def anls_scores(
     *,
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
 ) -> Floats:
     """Compute ANLS for each of n questions in one batch; the ANLS of a dataset is the mean.
 
@@ -6043,6 +6532,8 @@ def anls_scores(
         answers: n lists of accepted answers, in the same kinds of columns; ``list<string>`` in Arrow.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        extract: Steps that take the answer out of each prediction first, by name: ``"think,answer_tag"`` or a list of
+            names in `EXTRACT_STEPS`; ``"none"`` for none. Defaults to the protocol's.
 
     Returns:
         A float64 array of shape (n,) with values from 0 to 1.
@@ -6054,7 +6545,7 @@ def anls_scores(
         >>> anls_scores(["Denver Broncos", "12/15/89"], [["Denver Broncos"], ["12/15/88"]])
         array([1.   , 0.875])
     """
-    rules = resolve_rules(protocol, threshold, of_trees=False)
+    rules = resolve_rules(protocol, threshold, of_trees=False, extract=extract)
     return score_texts(predictions, answers, rules).scores
 
 
@@ -6062,6 +6553,8 @@ def score_texts(predictions: Texts, answers: Texts, rules: Protocol, *, detailed
     """Score a column of texts for a public function, whose caller gets the warnings."""
     left, right = read_column(predictions, "predictions", TEXTS), read_column(answers, "answers", TEXT_LISTS)
     check_same_length(left, right, "answers")
+    if rules.extract:
+        left = extracted_texts(left, rules.extract)
     scored = score_columns(left, right, rules, detailed=detailed)
     for note in text_notes(scored, rules):
         warnings.warn(note, UserWarning, stacklevel=3)
@@ -6074,6 +6567,7 @@ def anls_star_score(
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
+    extract: Extract = None,
     fields: FieldsLike = None,
 ) -> float:
     """Compute ANLS* for one tree, such as JSON extracted from a document.
@@ -6090,6 +6584,8 @@ def anls_star_score(
             alternatives, of which the closest counts; ``{"$literal": {...}}`` is a dict that really has such a key.
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
         threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's, 0.5.
+        extract: Steps that take the answer out of the prediction first, by name: ``"think,answer_tag"`` or a list of
+            names in `EXTRACT_STEPS`; ``"none"`` for none. Defaults to the protocol's.
         fields: How the parts of the trees are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
@@ -6107,8 +6603,10 @@ def anls_star_score(
     Source: Peer et al., "ANLS* - A Universal Document Processing Metric for Generative Large Language Models",
     https://arxiv.org/abs/2402.03848, equations 3 to 6.
     """
-    rules = resolve_rules(protocol, threshold, of_trees=True)
+    rules = resolve_rules(protocol, threshold, of_trees=True, extract=extract)
     resolved = read_fields(fields, rules)
+    if rules.extract:
+        prediction = extracted(prediction, rules.extract)
     score = score_tree(prediction, reference, rules, resolved)
     searched = () if score == 1 else None
     for note in tree_notes([prediction], [reference], rules, searched=searched, fields=resolved):
@@ -6122,6 +6620,7 @@ def anls_star_scores(
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
+    extract: Extract = None,
     fields: FieldsLike = None,
 ) -> Floats:
     """Compute ANLS* for each of n trees in one batch; the ANLS* of a dataset is the mean.
@@ -6131,6 +6630,8 @@ def anls_star_scores(
         references: n correct trees, of what `anls_star_score` takes.
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
         threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's, 0.5.
+        extract: Steps that take the answer out of each prediction first, by name: ``"think,answer_tag"`` or a list of
+            names in `EXTRACT_STEPS`; ``"none"`` for none. Defaults to the protocol's.
         fields: How the parts of the trees are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
@@ -6144,10 +6645,12 @@ def anls_star_scores(
         >>> anls_star_scores([{"a": "x"}, ["y"]], [{"a": "x", "b": "z"}, ["y"]])
         array([0.5, 1. ])
     """
-    rules = resolve_rules(protocol, threshold, of_trees=True)
+    rules = resolve_rules(protocol, threshold, of_trees=True, extract=extract)
     given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
     check_same_length(given, expected, "references")
     resolved = read_fields(fields, rules)
+    if rules.extract:
+        given = [extracted(own, rules.extract) for own in given]
     scores, searched = score_trees(given, expected, rules, resolved)
     for note in tree_notes(given, expected, rules, searched=searched, fields=resolved):
         warnings.warn(note, UserWarning, stacklevel=2)
@@ -6160,6 +6663,7 @@ def explain(
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
+    extract: Extract = None,
     fields: FieldsLike = None,
 ) -> Explanation:
     """Score a tree or a text and explain the score.
@@ -6169,6 +6673,8 @@ def explain(
         reference: A tree as for `anls_star_score`, or with a protocol for texts the accepted answers.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        extract: Steps that take the answer out of the prediction first, by name: ``"think,answer_tag"`` or a list of
+            names in `EXTRACT_STEPS`; ``"none"`` for none. Defaults to the protocol's.
         fields: How the parts of the trees are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
@@ -6186,13 +6692,17 @@ def explain(
         0.9/1   $.date     2024-01-02  $.date      2024-01-03  1 of 10 characters differ
         anls|protocol:anls_star|tree:released|pred:strip+lower+collapse|...
     """
-    rules = resolve_rules(protocol, threshold, of_trees=None)
+    rules = resolve_rules(protocol, threshold, of_trees=None, extract=extract)
     resolved = read_fields(fields, rules)
+    given = prediction if rules.tree else to_text(prediction, "prediction", "one string")
+    prediction = extracted(given, rules.extract)
     if rules.tree:
         explanation = explain_tree(prediction, reference, rules, resolved)
         notes = tree_notes([prediction], [reference], rules, fields=resolved)
     else:
         explanation, notes = explain_text(prediction, reference, rules)
+    if isinstance(given, str) and prediction != given:
+        explanation = dataclasses.replace(explanation, raw_prediction=str(given))
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     return explanation
@@ -6861,7 +7371,7 @@ Args:
     predictions: A list of {"question_id": ..., "prediction_text": ...}, or of plain strings.
     references: A list of {"question_id": ..., "answers": [...]}, or of plain lists of accepted answers. With
         question_ids both sides are aligned by id, in any order; without, by position.
-    threshold, detailed, missing, unknown: See help(metric.compute).
+    threshold, extract, detailed, missing, unknown: See help(metric.compute).
 
 Examples:
     >>> metric = evaluate.load("anls")
@@ -7014,6 +7524,7 @@ class ANLS(evaluate.Metric):
         predictions: Any = None,
         references: Any = None,
         threshold: Threshold = None,
+        extract: Extract = None,
         detailed: bool = False,
         missing: Missing = "error",
         unknown: Unknown = "error",
@@ -7028,11 +7539,14 @@ class ANLS(evaluate.Metric):
             predictions: A list of what `add` takes as `prediction`, or a column of texts.
             references: A list of what `add` takes as `reference`, or a column of lists of texts.
             threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+            extract: Steps that take the answer out of each prediction first, by name: ``"think,answer_tag"`` or a list
+                of names; ``"none"`` for none. Defaults to the protocol's.
             detailed: Whether to return more, in the order of the references: ``scores``, ``question_ids`` and
                 ``closest_references``; the counts ``n``, ``missing`` and ``unknown``; for texts ``unanswered``
                 (predictions that are None) and ``padded`` (questions whose score extra whitespace raised, which
                 happens in protocols that divide by raw lengths) with ``padding_gain``, its effect on the mean; for
-                trees ``key_scores``; and the ``signature``.
+                trees ``key_scores``; the ``signature``; and with `extract`, as ``extraction``, its ``steps``, how many
+                predictions it ``changed``, and the ``score_without`` it.
             missing: How to treat a question without a prediction: ``"error"``, or ``"zero"`` to score it 0.
             unknown: How to treat a prediction without a question: ``"error"``, or ``"ignore"``.
             parse: Whose texts are taken apart where they print a list or a dict, as Python, NumPy and pandas do:
@@ -7065,7 +7579,7 @@ class ANLS(evaluate.Metric):
             raise AnlsError(f"protocol {self._board!r} has its own and takes none", option="threshold", value=threshold)
         if self._board is None and (answer_types is not None or options is not None):
             raise ValueError(f"protocol {self.protocol.name!r} has no answer_types and no options; leave them out")
-        rules = resolve_rules(self.protocol, threshold, of_trees=None)
+        rules = resolve_rules(self.protocol, threshold, of_trees=None, extract=None if self._board else extract)
         check_choice("missing", missing, MISSING)
         check_choice("unknown", unknown, UNKNOWN)
         self._join_pending()
@@ -7089,7 +7603,7 @@ class ANLS(evaluate.Metric):
             result: dict[str, Any]
             taken: list[str] = []
             if self._board is not None:
-                result = _board_result(aligned, self._board, answer_types, options)
+                result = _board_result(aligned, self._board, answer_types, options, extract)
                 details = {"question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids)}
             else:
                 aligned, taken, printed = taken_apart(aligned, rules, parse)
@@ -7098,7 +7612,9 @@ class ANLS(evaluate.Metric):
                 result = {"anls_star_score" if rules.tree else "anls_score": math.fsum(scores) / n}
             if detailed:
                 result |= {"n": n, "missing": len(aligned.missing), "unknown": aligned.unknown, **details}
-                result["signature"] = signature(self._board or rules, n=n, missing=missing, parse=taken)
+                result["signature"] = signature(
+                    self._board or rules, n=n, missing=missing, parse=taken, extract=extract
+                )
             for note in aligned.notes + notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
         except BaseException:
@@ -7185,11 +7701,16 @@ _Scored = tuple[list[float], dict[str, Any], list[str]]  # the scores, what `det
 
 def _scored_texts(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
     texts = decode_texts(aligned.texts, TEXT_TYPES["predictions"])
-    scored = score_columns(texts, decode_texts(aligned.answers, TEXT_TYPES["references"]), rules, detailed)
+    answers = decode_texts(aligned.answers, TEXT_TYPES["references"])
+    given = texts
+    if rules.extract:
+        texts = extracted_texts(given, rules.extract)
+    scored = score_columns(texts, answers, rules, detailed)
     absent = set(aligned.missing)
     scored = scored._replace(unanswered=[row for row in scored.unanswered if row not in absent])
     scores = scored.scores.tolist()
-    is_named = aligned.question_ids is not None and (detailed or scored.unanswered)
+    zeros, marked = marked_rows(texts, scored.scores)
+    is_named = aligned.question_ids is not None and (detailed or scored.unanswered or marked)
     ids = id_list(aligned.question_ids) if is_named else None
     details = {
         "unanswered": len(scored.unanswered),
@@ -7199,19 +7720,23 @@ def _scored_texts(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
         "question_ids": ids,
         "closest_references": scored.closest,
     }
-    return scores, details, text_notes(scored, rules, ids)
+    if rules.extract and detailed:
+        changed = map(operator.ne, as_list(given), texts)
+        details["extraction"] = _extraction(rules, changed, score_columns(given, answers, rules).scores.tolist())
+    notes = extract_note(zeros, *noted_rows(dict.fromkeys(marked, ""), ids), count_steps(marked), rules.extract)
+    return scores, details, [*text_notes(scored, rules, ids), *notes]
 
 
 def _board_result(
-    aligned: Aligned, board: str, answer_types: Any, options: Mapping[str, object] | None
+    aligned: Aligned, board: str, answer_types: Any, options: Mapping[str, object] | None, extract: Extract
 ) -> dict[str, Any]:
     """Return the figures of a leaderboard or benchmark, which are computed by the package alone."""
     from anls_eval.leaderboards.scoring import leaderboard_figures
 
     sides = [[json.loads(text or b"null") for text in side.to_pylist()] for side in (aligned.texts, aligned.answers)]
     references = [own["$one_of"] if isinstance(own, dict) and own.keys() == {"$one_of"} else own for own in sides[1]]
-    found = leaderboard_figures(sides[0], references, protocol=board, answer_types=answer_types, options=options)
-    return dict(found)
+    words: dict[str, Any] = {"protocol": board, "answer_types": answer_types, "options": options, "extract": extract}
+    return dict(leaderboard_figures(sides[0], references, **words))
 
 
 def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
@@ -7222,7 +7747,8 @@ def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
     except RecursionError:
         raise ValueError("a tree is nested too deeply to be read as JSON; score it with anls_star_score") from None
     rows = [row for row in range(len(pairs)) if row not in absent]
-    predictions, references = [pairs[row][0] for row in rows], [pairs[row][1] for row in rows]
+    given, references = [pairs[row][0] for row in rows], [pairs[row][1] for row in rows]
+    predictions = [extracted(own, rules.extract) for own in given] if rules.extract else given
     ids = None if aligned.question_ids is None else id_list(aligned.question_ids)
     own_ids = ids and [ids[row] for row in rows]
     scores, closest, keys = [0.0] * len(pairs), [None] * len(pairs), []
@@ -7231,10 +7757,20 @@ def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
         for row, score in zip(rows, found.tolist(), strict=True):
             scores[row] = score
         return scores, {}, tree_notes(predictions, references, rules, own_ids, searched)
-    for row in rows:
-        tree = ExplainedTree(*pairs[row], rules)
+    for row, prediction, reference in zip(rows, predictions, references, strict=True):
+        tree = ExplainedTree(prediction, reference, rules)
         scores[row], closest[row] = tree.score, tree_as_json(tree.closest_reference())
         keys.append(tree.key_scores())
-    details = {"scores": scores, "question_ids": ids, "closest_references": closest}
+    details: dict[str, Any] = {"scores": scores, "question_ids": ids, "closest_references": closest}
     details["key_scores"] = key_scores_as_json(keys, with_counts=True)
+    if rules.extract:
+        changed = map(operator.ne, given, predictions)
+        without = score_trees(given, references, rules)[0].tolist()
+        details["extraction"] = _extraction(rules, changed, [*without, *[0.0] * len(absent)])
     return scores, details, tree_notes(predictions, references, rules, own_ids)
+
+
+def _extraction(rules: Protocol, changed: Iterable[bool], scores_without: list[float]) -> dict[str, Any]:
+    """Return what the steps that take the answer out changed."""
+    score_without = math.fsum(scores_without) / len(scores_without)
+    return {"steps": list(rules.extract), "changed": sum(changed), "score_without": score_without}

@@ -94,9 +94,9 @@ class Note(str):
         """Return the parts, for another process."""
         return self.problem, self.remedies
 
-    def told(self, words: Words) -> str:
+    def told(self, words: Words, verb: str = "pass") -> str:
         """Return the note with options in the words of an interface."""
-        return AnlsError(f"{self.problem}.", remedies=self.remedies).told(words) if self.remedies else str(self)
+        return AnlsError(f"{self.problem}.", remedies=self.remedies).told(words, verb) if self.remedies else str(self)
 
 
 def short_repr(value: object) -> str:

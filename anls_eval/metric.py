@@ -9,19 +9,22 @@ import math
 import operator
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import datasets
 import evaluate
 import pyarrow as pa
 
-from anls_eval.arrow import decode_texts
+from anls_eval.arrow import as_list, decode_texts
 from anls_eval.errors import AnlsError, check_choice
 from anls_eval.explanation.result import key_scores_as_json
 from anls_eval.explanation.tree import ExplainedTree
+from anls_eval.extract.hints import count_steps, extract_note
+from anls_eval.extract.steps import extracted
+from anls_eval.inputs.columns import extracted_texts
 from anls_eval.inputs.values import NOT_GIVEN
-from anls_eval.notes import text_notes, tree_notes
+from anls_eval.notes import marked_rows, noted_rows, text_notes, tree_notes
 from anls_eval.questions.columns import STORED, STORED_TREES, TEXT_TYPES, Side, id_list, is_same_tree, stored_table
 from anls_eval.questions.pairing import Aligned, align_questions
 from anls_eval.questions.printed import taken_apart
@@ -33,7 +36,7 @@ from anls_eval.structure import Parse
 from anls_eval.text.measure import score_columns
 from anls_eval.tree.as_json import tree_as_json
 from anls_eval.tree.scores import score_trees
-from anls_eval.types import Missing, Unknown
+from anls_eval.types import Extract, Missing, Unknown
 
 _DESCRIPTION = """\
 ANLS (Average Normalized Levenshtein Similarity) is the score of DocVQA, ST-VQA and InfographicVQA. For each question
@@ -47,7 +50,7 @@ Args:
     predictions: A list of {"question_id": ..., "prediction_text": ...}, or of plain strings.
     references: A list of {"question_id": ..., "answers": [...]}, or of plain lists of accepted answers. With
         question_ids both sides are aligned by id, in any order; without, by position.
-    threshold, detailed, missing, unknown: See help(metric.compute).
+    threshold, extract, detailed, missing, unknown: See help(metric.compute).
 
 Examples:
     >>> metric = evaluate.load("anls")
@@ -200,6 +203,7 @@ class ANLS(evaluate.Metric):
         predictions: Any = None,
         references: Any = None,
         threshold: Threshold = None,
+        extract: Extract = None,
         detailed: bool = False,
         missing: Missing = "error",
         unknown: Unknown = "error",
@@ -214,11 +218,14 @@ class ANLS(evaluate.Metric):
             predictions: A list of what `add` takes as `prediction`, or a column of texts.
             references: A list of what `add` takes as `reference`, or a column of lists of texts.
             threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+            extract: Steps that take the answer out of each prediction first, by name: ``"think,answer_tag"`` or a list
+                of names; ``"none"`` for none. Defaults to the protocol's.
             detailed: Whether to return more, in the order of the references: ``scores``, ``question_ids`` and
                 ``closest_references``; the counts ``n``, ``missing`` and ``unknown``; for texts ``unanswered``
                 (predictions that are None) and ``padded`` (questions whose score extra whitespace raised, which
                 happens in protocols that divide by raw lengths) with ``padding_gain``, its effect on the mean; for
-                trees ``key_scores``; and the ``signature``.
+                trees ``key_scores``; the ``signature``; and with `extract`, as ``extraction``, its ``steps``, how many
+                predictions it ``changed``, and the ``score_without`` it.
             missing: How to treat a question without a prediction: ``"error"``, or ``"zero"`` to score it 0.
             unknown: How to treat a prediction without a question: ``"error"``, or ``"ignore"``.
             parse: Whose texts are taken apart where they print a list or a dict, as Python, NumPy and pandas do:
@@ -251,7 +258,7 @@ class ANLS(evaluate.Metric):
             raise AnlsError(f"protocol {self._board!r} has its own and takes none", option="threshold", value=threshold)
         if self._board is None and (answer_types is not None or options is not None):
             raise ValueError(f"protocol {self.protocol.name!r} has no answer_types and no options; leave them out")
-        rules = resolve_rules(self.protocol, threshold, of_trees=None)
+        rules = resolve_rules(self.protocol, threshold, of_trees=None, extract=None if self._board else extract)
         check_choice("missing", missing, MISSING)
         check_choice("unknown", unknown, UNKNOWN)
         self._join_pending()
@@ -275,7 +282,7 @@ class ANLS(evaluate.Metric):
             result: dict[str, Any]
             taken: list[str] = []
             if self._board is not None:
-                result = _board_result(aligned, self._board, answer_types, options)
+                result = _board_result(aligned, self._board, answer_types, options, extract)
                 details = {"question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids)}
             else:
                 aligned, taken, printed = taken_apart(aligned, rules, parse)
@@ -284,7 +291,9 @@ class ANLS(evaluate.Metric):
                 result = {"anls_star_score" if rules.tree else "anls_score": math.fsum(scores) / n}
             if detailed:
                 result |= {"n": n, "missing": len(aligned.missing), "unknown": aligned.unknown, **details}
-                result["signature"] = signature(self._board or rules, n=n, missing=missing, parse=taken)
+                result["signature"] = signature(
+                    self._board or rules, n=n, missing=missing, parse=taken, extract=extract
+                )
             for note in aligned.notes + notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
         except BaseException:
@@ -371,11 +380,16 @@ _Scored = tuple[list[float], dict[str, Any], list[str]]  # the scores, what `det
 
 def _scored_texts(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
     texts = decode_texts(aligned.texts, TEXT_TYPES["predictions"])
-    scored = score_columns(texts, decode_texts(aligned.answers, TEXT_TYPES["references"]), rules, detailed)
+    answers = decode_texts(aligned.answers, TEXT_TYPES["references"])
+    given = texts
+    if rules.extract:
+        texts = extracted_texts(given, rules.extract)
+    scored = score_columns(texts, answers, rules, detailed)
     absent = set(aligned.missing)
     scored = scored._replace(unanswered=[row for row in scored.unanswered if row not in absent])
     scores = scored.scores.tolist()
-    is_named = aligned.question_ids is not None and (detailed or scored.unanswered)
+    zeros, marked = marked_rows(texts, scored.scores)
+    is_named = aligned.question_ids is not None and (detailed or scored.unanswered or marked)
     ids = id_list(aligned.question_ids) if is_named else None
     details = {
         "unanswered": len(scored.unanswered),
@@ -385,19 +399,23 @@ def _scored_texts(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
         "question_ids": ids,
         "closest_references": scored.closest,
     }
-    return scores, details, text_notes(scored, rules, ids)
+    if rules.extract and detailed:
+        changed = map(operator.ne, as_list(given), texts)
+        details["extraction"] = _extraction(rules, changed, score_columns(given, answers, rules).scores.tolist())
+    notes = extract_note(zeros, *noted_rows(dict.fromkeys(marked, ""), ids), count_steps(marked), rules.extract)
+    return scores, details, [*text_notes(scored, rules, ids), *notes]
 
 
 def _board_result(
-    aligned: Aligned, board: str, answer_types: Any, options: Mapping[str, object] | None
+    aligned: Aligned, board: str, answer_types: Any, options: Mapping[str, object] | None, extract: Extract
 ) -> dict[str, Any]:
     """Return the figures of a leaderboard or benchmark, which are computed by the package alone."""
     from anls_eval.leaderboards.scoring import leaderboard_figures
 
     sides = [[json.loads(text or b"null") for text in side.to_pylist()] for side in (aligned.texts, aligned.answers)]
     references = [own["$one_of"] if isinstance(own, dict) and own.keys() == {"$one_of"} else own for own in sides[1]]
-    found = leaderboard_figures(sides[0], references, protocol=board, answer_types=answer_types, options=options)
-    return dict(found)
+    words: dict[str, Any] = {"protocol": board, "answer_types": answer_types, "options": options, "extract": extract}
+    return dict(leaderboard_figures(sides[0], references, **words))
 
 
 def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
@@ -408,7 +426,8 @@ def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
     except RecursionError:
         raise ValueError("a tree is nested too deeply to be read as JSON; score it with anls_star_score") from None
     rows = [row for row in range(len(pairs)) if row not in absent]
-    predictions, references = [pairs[row][0] for row in rows], [pairs[row][1] for row in rows]
+    given, references = [pairs[row][0] for row in rows], [pairs[row][1] for row in rows]
+    predictions = [extracted(own, rules.extract) for own in given] if rules.extract else given
     ids = None if aligned.question_ids is None else id_list(aligned.question_ids)
     own_ids = ids and [ids[row] for row in rows]
     scores, closest, keys = [0.0] * len(pairs), [None] * len(pairs), []
@@ -417,10 +436,20 @@ def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
         for row, score in zip(rows, found.tolist(), strict=True):
             scores[row] = score
         return scores, {}, tree_notes(predictions, references, rules, own_ids, searched)
-    for row in rows:
-        tree = ExplainedTree(*pairs[row], rules)
+    for row, prediction, reference in zip(rows, predictions, references, strict=True):
+        tree = ExplainedTree(prediction, reference, rules)
         scores[row], closest[row] = tree.score, tree_as_json(tree.closest_reference())
         keys.append(tree.key_scores())
-    details = {"scores": scores, "question_ids": ids, "closest_references": closest}
+    details: dict[str, Any] = {"scores": scores, "question_ids": ids, "closest_references": closest}
     details["key_scores"] = key_scores_as_json(keys, with_counts=True)
+    if rules.extract:
+        changed = map(operator.ne, given, predictions)
+        without = score_trees(given, references, rules)[0].tolist()
+        details["extraction"] = _extraction(rules, changed, [*without, *[0.0] * len(absent)])
     return scores, details, tree_notes(predictions, references, rules, own_ids)
+
+
+def _extraction(rules: Protocol, changed: Iterable[bool], scores_without: list[float]) -> dict[str, Any]:
+    """Return what the steps that take the answer out changed."""
+    score_without = math.fsum(scores_without) / len(scores_without)
+    return {"steps": list(rules.extract), "changed": sum(changed), "score_without": score_without}

@@ -9,8 +9,13 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from anls_eval.arrow import Floats, as_bools, number_array
 from anls_eval.errors import Note, Remedy
+from anls_eval.extract.hints import MAY_HAVE_MARKS, steps_in
+from anls_eval.extract.json_in_text import json_in_text
 from anls_eval.fields.fields import Fields
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.rules.protocol import Protocol
@@ -26,8 +31,7 @@ _MOST_NAMED = 5
 SENTENCES = {  # {about one question|about several}, with their names at ()
     "options": "references {is a list of strings with a string as prediction|are lists of strings with strings as "
     "predictions}(): {it was|they were} read as alternatives, as in ST-VQA data. Write alternatives as a tuple",
-    "unparsed": "predictions {is a string|are strings} containing JSON() and {was|were} compared as plain text. Parse "
-    "{it|them} with json.loads first",
+    "unparsed": "predictions {is a string|are strings} containing JSON() and {was|were} compared as plain text",
     "unanswered": "predictions {is|are} None or NaN() and {scores|score} 0 as unanswered",
     "unanswered document": "predictions {is|are} None or NaN where the reference is a document() and {counts|count} as "
     "unanswered",
@@ -36,6 +40,7 @@ SENTENCES = {  # {about one question|about several}, with their names at ()
     "alternatives misspelt": "references {has|have} a key like '$one_of'(), which was compared as an ordinary key. For "
     "alternatives, write '$one_of'",
 }
+_READ_JSON = [Remedy("extract", "json", "read it")]
 _ONE_OF, _LITERAL = frozenset({"$one_of"}), frozenset({"$literal"})
 
 
@@ -64,7 +69,8 @@ def sentences(n: int, found: Mapping[str, Noted]) -> list[str]:
         if count:
             is_named = n > 1 or what.startswith("alternatives")  # whose names say where in the tree
             chosen = re.sub(r"{(.*?)\|(.*?)}", r"\1" if count == 1 else r"\2", sentence)
-            notes.append(f"{count} of {n} {chosen.replace('()', f' ({names})' if is_named else '')}")
+            note = f"{count} of {n} {chosen.replace('()', f' ({names})' if is_named else '')}"
+            notes.append(Note(note, _READ_JSON) if what == "unparsed" else note)
     return notes
 
 
@@ -118,6 +124,21 @@ def text_sentences(n: int, unanswered: Noted, padded: int, mean: float, gain: fl
     if padded:
         notes.append(f"{padding_sentence(rules.name, n, padded, mean, gain)}, or use the protocol 'standard'")
     return notes
+
+
+def marked_rows(texts: Any, scores: Floats) -> tuple[int, dict[int, tuple[str, ...]]]:
+    """Return the number of predictions that score 0, and the steps that would change them, by row."""
+    zeros = np.flatnonzero(scores == 0)
+    if isinstance(texts, (pa.Array, pa.ChunkedArray)):
+        given = texts.take(number_array(zeros))
+        is_marked = as_bools(pc.fill_null(pc.match_substring_regex(given, MAY_HAVE_MARKS), False))
+        n, zeros = len(given) - given.null_count, zeros[is_marked]
+        found = dict(zip(zeros.tolist(), given.filter(number_array(is_marked)).to_pylist(), strict=True))
+    else:
+        found = {row: texts[row] for row in zeros.tolist() if isinstance(texts[row], str)}
+        n = len(found)
+    marked = {row: steps_in(text) for row, text in found.items()}
+    return n, {row: steps for row, steps in marked.items() if steps}
 
 
 def padding_sentence(protocol: str, n: int, padded: int, mean: float, gain: float) -> str:
@@ -174,8 +195,8 @@ def tree_rows_to_note(
         elif is_list_of_options(prediction, reference, rules):
             what = "options"
         else:
-            is_json = isinstance(prediction, str) and prediction.lstrip().startswith(("{", "[", "```"))
-            what = "unparsed" if is_json and isinstance(reference, (dict, list, tuple)) else None
+            is_document = isinstance(reference, (dict, list, tuple)) and isinstance(prediction, str)
+            what = "unparsed" if is_document and json_in_text(prediction) is not None else None
         if what:
             found.setdefault(what, {})[row] = ""
     return found

@@ -14,7 +14,7 @@ from anls_eval.errors import AnlsError, check_choice, short_repr
 from anls_eval.fields.fields import Fields, FieldsLike, as_fields
 from anls_eval.rules.protocol import Protocol, Rules, Threshold, parse_number, quoted_item
 from anls_eval.rules.table import PROTOCOLS, PROTOCOLS_BY_NAME_OR_ALIAS, name_key
-from anls_eval.types import Missing
+from anls_eval.types import Extract, Missing
 from anls_eval.version import __version__
 
 if TYPE_CHECKING:
@@ -74,14 +74,17 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
     return PROTOCOLS_BY_NAME_OR_ALIAS[key]
 
 
-def resolve_rules(protocol: str | Protocol, threshold: Threshold, of_trees: bool | None) -> Protocol:
-    """Return a protocol for texts (False), trees (True) or either (None), with this threshold."""
+def resolve_rules(
+    protocol: str | Protocol, threshold: Threshold, of_trees: bool | None, extract: Extract = None
+) -> Protocol:
+    """Return a protocol for texts (False), trees (True) or either (None), with this threshold and these steps."""
     rules = get_protocol(protocol)
     if of_trees is not None and of_trees != bool(rules.tree):
         names = ", ".join(repr(name) for name, row in PROTOCOLS.items() if bool(row.tree) == of_trees)
         kinds, function = ("texts", "anls_score") if of_trees else ("trees", "anls_star_score")
         raise ValueError(f"protocol {rules.name!r} scores {kinds}: use it with {function}, or use one of {names}")
-    return rules.with_threshold(threshold)
+    rules = rules.with_threshold(threshold)
+    return rules if extract is None else rules.with_extract(extract)
 
 
 def find_board_name(protocol: object) -> str | None:
@@ -90,20 +93,22 @@ def find_board_name(protocol: object) -> str | None:
     return key if key in LEADERBOARD_NAMES or key in BENCHMARK_NAMES else None
 
 
-def get_rules(protocol: Any, threshold: Threshold = None) -> Protocol | Leaderboard | Benchmark:
-    """Return the rules for a name or an alias, or rules of any kind, with their threshold."""
+def get_rules(
+    protocol: Any, threshold: Threshold = None, extract: Extract = None
+) -> Protocol | Leaderboard | Benchmark:
+    """Return the rules for a name or an alias, or rules of any kind, with this threshold and these steps."""
     if isinstance(protocol, Rules):
-        return cast("Protocol | Leaderboard | Benchmark", protocol).with_threshold(threshold)
+        return cast("Protocol | Leaderboard | Benchmark", protocol).with_threshold(threshold).with_extract(extract)
     key = name_key(protocol)
     if find_board_name(protocol):
         # Imported here to keep the start light. Beside anls.py it may be missing: get_protocol then says where it is.
         with contextlib.suppress(ModuleNotFoundError):
             from anls_eval.leaderboards.table import BOARDS_BY_NAME_OR_ALIAS
 
-            return BOARDS_BY_NAME_OR_ALIAS[key].with_threshold(threshold)
+            return BOARDS_BY_NAME_OR_ALIAS[key].with_threshold(threshold).with_extract(extract)
     elif isinstance(protocol, str) and key not in PROTOCOLS_BY_NAME_OR_ALIAS:
         check_choice("protocol", protocol, (*PROTOCOLS_BY_NAME_OR_ALIAS, *LEADERBOARD_NAMES, *BENCHMARK_NAMES))
-    return get_protocol(protocol).with_threshold(threshold)
+    return get_protocol(protocol).with_threshold(threshold).with_extract(extract)
 
 
 def read_fields(fields: FieldsLike, rules: Protocol | Leaderboard | Benchmark) -> Fields | None:
@@ -124,6 +129,7 @@ def signature(
     missing: Missing = "error",
     fields: FieldsLike = None,
     parse: Sequence[str] = (),
+    extract: Extract = None,
 ) -> str:
     """Return the signature: one line that records every choice behind a score, to print beside it.
 
@@ -135,6 +141,7 @@ def signature(
         fields: How the parts of trees were compared. They are recorded by the first 12 digits of the SHA-256 of their
             canonical JSON, unless none changes anything.
         parse: The sides and columns of which texts that print lists and dicts were taken apart.
+        extract: The steps that took the answer out of each prediction. Defaults to the protocol's.
 
     Returns:
         Fields ``key:value`` joined by ``|``. A ``*`` after the name of the protocol says that its rules were changed.
@@ -147,7 +154,7 @@ def signature(
         >>> print(signature("rrc", n=5349).split("|version")[0])
         anls|protocol:rrc|pred:strip+lower+collapse|ref:strip+lower+collapse|length:raw-upper|keep:>=0.5|empty:1|special:-|substitution:1|aggregate:mean|missing:error|n:5349
     """
-    rules = get_rules(protocol, threshold)
+    rules = get_rules(protocol, threshold, extract)
     if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 0 <= int(n) < 2**63):
         raise AnlsError("expected the number of questions, an integer of at least 0", option="n", value=n)
     found = read_fields(fields, rules)
@@ -205,6 +212,7 @@ def protocol_from_signature(text: str) -> Protocol:
         keep=keep,
         threshold=threshold,
         both_empty=both_empty,
+        extract=tuple(fields["extract"].split("+")) if "extract" in fields else (),
         tree=fields.get("tree", ""),
         zero_predictions=tuple(
             "" if item == "''" else urllib.parse.unquote(item, errors="surrogatepass") for item in lists["special"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Sequence
 
@@ -9,8 +10,9 @@ from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_list
 from anls_eval.explanation.result import Explanation
 from anls_eval.explanation.text import explain_text
 from anls_eval.explanation.tree import explain_tree
+from anls_eval.extract.steps import extracted
 from anls_eval.fields.fields import FieldsLike
-from anls_eval.inputs.columns import check_same_length, read_column
+from anls_eval.inputs.columns import check_same_length, extracted_texts, read_column
 from anls_eval.inputs.values import to_answers, to_text
 from anls_eval.notes import text_notes, text_notes_of_one, tree_notes
 from anls_eval.registry import read_fields, resolve_rules
@@ -19,7 +21,7 @@ from anls_eval.text.measure import Scored, score_columns
 from anls_eval.text.similarity import measure_one
 from anls_eval.tree.scores import score_trees
 from anls_eval.tree.single import score_tree
-from anls_eval.types import Texts, Tree
+from anls_eval.types import Extract, Texts, Tree
 
 
 def anls_score(
@@ -28,6 +30,7 @@ def anls_score(
     *,
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
 ) -> float:
     """Compute ANLS for one question: the similarity of a prediction to the closest accepted answer.
 
@@ -37,6 +40,8 @@ def anls_score(
         answers: The accepted answers: a list or tuple of strings, one string, or SQuAD's ``{"text": [...]}``.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        extract: Steps that take the answer out of the prediction first, by name: ``"think,answer_tag"`` or a list of
+            names in `EXTRACT_STEPS`; ``"none"`` for none. Defaults to the protocol's.
 
     Returns:
         The similarity to the closest answer, from 0 to 1; 0 if it does not reach the threshold.
@@ -53,8 +58,10 @@ def anls_score(
 
     Source: Biten et al., "Scene Text Visual Question Answering", ICCV 2019, section 3; https://arxiv.org/abs/1905.13648.
     """
-    rules = resolve_rules(protocol, threshold, of_trees=False)
+    rules = resolve_rules(protocol, threshold, of_trees=False, extract=extract)
     text = to_text(prediction, "prediction", "one string")
+    if rules.extract:
+        text = extracted(text, rules.extract)
     options = to_answers(answers, "answers")
     score, *_ = measure_one(text, options, rules)
     for note in text_notes_of_one(text, options, score, rules):
@@ -68,6 +75,7 @@ def anls_scores(
     *,
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
 ) -> Floats:
     """Compute ANLS for each of n questions in one batch; the ANLS of a dataset is the mean.
 
@@ -79,6 +87,8 @@ def anls_scores(
         answers: n lists of accepted answers, in the same kinds of columns; ``list<string>`` in Arrow.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        extract: Steps that take the answer out of each prediction first, by name: ``"think,answer_tag"`` or a list of
+            names in `EXTRACT_STEPS`; ``"none"`` for none. Defaults to the protocol's.
 
     Returns:
         A float64 array of shape (n,) with values from 0 to 1.
@@ -90,7 +100,7 @@ def anls_scores(
         >>> anls_scores(["Denver Broncos", "12/15/89"], [["Denver Broncos"], ["12/15/88"]])
         array([1.   , 0.875])
     """
-    rules = resolve_rules(protocol, threshold, of_trees=False)
+    rules = resolve_rules(protocol, threshold, of_trees=False, extract=extract)
     return score_texts(predictions, answers, rules).scores
 
 
@@ -98,6 +108,8 @@ def score_texts(predictions: Texts, answers: Texts, rules: Protocol, *, detailed
     """Score a column of texts for a public function, whose caller gets the warnings."""
     left, right = read_column(predictions, "predictions", TEXTS), read_column(answers, "answers", TEXT_LISTS)
     check_same_length(left, right, "answers")
+    if rules.extract:
+        left = extracted_texts(left, rules.extract)
     scored = score_columns(left, right, rules, detailed=detailed)
     for note in text_notes(scored, rules):
         warnings.warn(note, UserWarning, stacklevel=3)
@@ -110,6 +122,7 @@ def anls_star_score(
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
+    extract: Extract = None,
     fields: FieldsLike = None,
 ) -> float:
     """Compute ANLS* for one tree, such as JSON extracted from a document.
@@ -126,6 +139,8 @@ def anls_star_score(
             alternatives, of which the closest counts; ``{"$literal": {...}}`` is a dict that really has such a key.
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
         threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's, 0.5.
+        extract: Steps that take the answer out of the prediction first, by name: ``"think,answer_tag"`` or a list of
+            names in `EXTRACT_STEPS`; ``"none"`` for none. Defaults to the protocol's.
         fields: How the parts of the trees are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
@@ -143,8 +158,10 @@ def anls_star_score(
     Source: Peer et al., "ANLS* - A Universal Document Processing Metric for Generative Large Language Models",
     https://arxiv.org/abs/2402.03848, equations 3 to 6.
     """
-    rules = resolve_rules(protocol, threshold, of_trees=True)
+    rules = resolve_rules(protocol, threshold, of_trees=True, extract=extract)
     resolved = read_fields(fields, rules)
+    if rules.extract:
+        prediction = extracted(prediction, rules.extract)
     score = score_tree(prediction, reference, rules, resolved)
     searched = () if score == 1 else None
     for note in tree_notes([prediction], [reference], rules, searched=searched, fields=resolved):
@@ -158,6 +175,7 @@ def anls_star_scores(
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
+    extract: Extract = None,
     fields: FieldsLike = None,
 ) -> Floats:
     """Compute ANLS* for each of n trees in one batch; the ANLS* of a dataset is the mean.
@@ -167,6 +185,8 @@ def anls_star_scores(
         references: n correct trees, of what `anls_star_score` takes.
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
         threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's, 0.5.
+        extract: Steps that take the answer out of each prediction first, by name: ``"think,answer_tag"`` or a list of
+            names in `EXTRACT_STEPS`; ``"none"`` for none. Defaults to the protocol's.
         fields: How the parts of the trees are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
@@ -180,10 +200,12 @@ def anls_star_scores(
         >>> anls_star_scores([{"a": "x"}, ["y"]], [{"a": "x", "b": "z"}, ["y"]])
         array([0.5, 1. ])
     """
-    rules = resolve_rules(protocol, threshold, of_trees=True)
+    rules = resolve_rules(protocol, threshold, of_trees=True, extract=extract)
     given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
     check_same_length(given, expected, "references")
     resolved = read_fields(fields, rules)
+    if rules.extract:
+        given = [extracted(own, rules.extract) for own in given]
     scores, searched = score_trees(given, expected, rules, resolved)
     for note in tree_notes(given, expected, rules, searched=searched, fields=resolved):
         warnings.warn(note, UserWarning, stacklevel=2)
@@ -196,6 +218,7 @@ def explain(
     *,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
+    extract: Extract = None,
     fields: FieldsLike = None,
 ) -> Explanation:
     """Score a tree or a text and explain the score.
@@ -205,6 +228,8 @@ def explain(
         reference: A tree as for `anls_star_score`, or with a protocol for texts the accepted answers.
         protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        extract: Steps that take the answer out of the prediction first, by name: ``"think,answer_tag"`` or a list of
+            names in `EXTRACT_STEPS`; ``"none"`` for none. Defaults to the protocol's.
         fields: How the parts of the trees are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
@@ -222,13 +247,17 @@ def explain(
         0.9/1   $.date     2024-01-02  $.date      2024-01-03  1 of 10 characters differ
         anls|protocol:anls_star|tree:released|pred:strip+lower+collapse|...
     """
-    rules = resolve_rules(protocol, threshold, of_trees=None)
+    rules = resolve_rules(protocol, threshold, of_trees=None, extract=extract)
     resolved = read_fields(fields, rules)
+    given = prediction if rules.tree else to_text(prediction, "prediction", "one string")
+    prediction = extracted(given, rules.extract)
     if rules.tree:
         explanation = explain_tree(prediction, reference, rules, resolved)
         notes = tree_notes([prediction], [reference], rules, fields=resolved)
     else:
         explanation, notes = explain_text(prediction, reference, rules)
+    if isinstance(given, str) and prediction != given:
+        explanation = dataclasses.replace(explanation, raw_prediction=str(given))
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     return explanation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 Tree: TypeAlias = object
@@ -15,3 +16,6 @@ Missing: TypeAlias = Literal["error", "zero"]
 
 Unknown: TypeAlias = Literal["error", "ignore"]
 """What a prediction without a question is."""
+
+Extract: TypeAlias = str | Sequence[str] | None
+"""Names of steps that take the answer out, in a list or joined by commas; "none" for no steps."""

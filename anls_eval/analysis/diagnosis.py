@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anls_eval.analysis.thresholds import deciding_ratios
-from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_bools, as_ints, as_list, text_array
+from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_bools, as_ints, as_list, number_array, text_array
 from anls_eval.errors import AnlsError
+from anls_eval.extract.hints import MAY_HAVE_MARKS, STEPS_TO_TRY, changed_by_steps
+from anls_eval.extract.steps import EXTRACT_WORDS
 from anls_eval.inputs.columns import check_same_length, each_answers, each_prediction, read_column
 from anls_eval.registry import resolve_rules
 from anls_eval.rules.protocol import Protocol
@@ -160,6 +162,12 @@ def _named_protocols(protocols: Iterable[str | Protocol] | None) -> list[Protoco
     """Return the requested protocols for texts, all by default."""
     given = [own for own in PROTOCOLS.values() if not own.tree] if protocols is None else list(protocols)
     rules = [resolve_rules(own, None, of_trees=False) for own in given]
+    with_steps = next((own.name for own in rules if own.extract), None)
+    if with_steps is not None:
+        raise ValueError(
+            f"protocols: {with_steps!r} takes the answer out of each prediction; expected protocols that compare the "
+            "same texts. Take the answers out first, and pass protocols without extract"
+        )
     names = [own.name for own in rules]
     twice = [name for name, count in collections.Counter(names).items() if count > 1]
     if twice or not names:
@@ -198,6 +206,7 @@ class Cause:
         answers: ``"all"``, or ``"first"`` if only the first answer of each question was compared.
         left_out: The questions left out of the mean: ``"missing"`` are those without a prediction, ``"not answerable"``
             those whose answers are all in `NOT_ANSWERABLE`.
+        extract: Steps that take the answer out of each prediction first.
         scale: 1, or 100 if the number is a percentage.
         rounding: ``"rounded"`` or ``"cut off"``, to the decimals of the reported number.
         n: Number of questions in the mean.
@@ -215,6 +224,7 @@ class Cause:
     scoring: str
     answers: str
     left_out: tuple[str, ...]
+    extract: tuple[str, ...]
     scale: int
     rounding: str
     n: int
@@ -262,7 +272,8 @@ def diagnose(
 
     It tries all protocols for texts, and up to three deviations at once: other common thresholds, exclusive or
     inclusive; only the first answer; questions without a prediction or without an answer left out; exact match;
-    similarities counted as 0 or 1; a scale of 100; truncation.
+    similarities counted as 0 or 1; a scale of 100; truncation. It also tries each step of `extract`, and chains of two,
+    that changes a prediction, with every protocol.
 
     Args:
         predictions: n texts; None where a question has no prediction.
@@ -333,10 +344,16 @@ _LEFT_OUT = {
 }
 
 
+class _Extracted(NamedTuple):
+    changed: int  # the number of predictions
+    gains: tuple[int, ...]  # for each protocol, what it adds to the sum of the scores, in units
+
+
 class _Tallied(NamedTuple):
     questions: collections.Counter[tuple[bool, bool]]  # how many are (missing, answerable)
     # For each protocol: how many questions have each outcome, by "all" answers and by the "first".
     outcomes: list[tuple[Protocol, dict[str, collections.Counter[int]]]]
+    extracted: dict[tuple[str, ...], _Extracted]  # by the steps, fewest first
 
     def n(self, left_out: tuple[str, ...]) -> int:
         return sum(
@@ -354,8 +371,11 @@ def _tally(predictions: Any, answers: Any, question_ids: Sequence[object] | None
         {"all": collections.Counter(), "first": collections.Counter()} for _ in protocols
     ]
     questions: collections.Counter[tuple[bool, bool]] = collections.Counter()
+    extracted: dict[tuple[str, ...], list[_Extracted]] = {}
     for block in _read_questions(predictions, answers, question_ids):
         answerable, given = _answerable(block.options), as_bools(block.texts.is_valid())
+        for names, gain in _extract_block(block, protocols).items():
+            extracted.setdefault(names, []).append(gain)
         questions.update(zip((~given).tolist(), answerable.tolist(), strict=True))
         for part in measure_by_protocols(block, unlimited):
             own = answerable[part.rows]
@@ -366,7 +386,53 @@ def _tally(predictions: Any, answers: Any, question_ids: Sequence[object] | None
                 counts = {key: _count(measured, rules, own) for key, (measured, rules) in different.items()}
                 for counter, measured in zip(counters, columns, strict=True):
                     counter[kind].update(counts[id(measured)])
-    return _Tallied(questions, list(zip(protocols, counters, strict=True)))
+    return _Tallied(questions, list(zip(protocols, counters, strict=True)), _different(extracted))
+
+
+def _extract_block(block: Block, protocols: list[Protocol]) -> dict[tuple[str, ...], _Extracted]:
+    """Return what each step, and each chain of two, changes in a block."""
+    may_have_marks = pc.fill_null(pc.match_substring_regex(block.texts, MAY_HAVE_MARKS), fill_value=False)
+    rows = np.flatnonzero(as_bools(may_have_marks)).tolist()
+    texts = block.texts.filter(may_have_marks).to_pylist()
+    changes: dict[tuple[str, ...], dict[int, str]] = {names: {} for names in STEPS_TO_TRY}
+    for row, text in zip(rows, texts, strict=True):
+        for names, found in changed_by_steps(text).items():
+            changes[names][row] = found
+    before = dict(zip(rows, _block_scores(block, dict(zip(rows, texts, strict=True)), protocols), strict=True))
+    known: list[tuple[dict[int, str], _Extracted]] = []  # chains whose second step changes nothing are alike
+    gained: dict[tuple[str, ...], _Extracted] = {}
+    for names, own in changes.items():
+        same = next((gain for other, gain in known if other == own), None)
+        if same is None:
+            after = _block_scores(block, own, protocols)
+            was = np.array([before[row] for row in own]).reshape(after.shape)
+            pairs = zip(after.T, was.T, strict=True)
+            same = _Extracted(len(own), tuple(exact_units(new) - exact_units(old) for new, old in pairs))
+            known.append((own, same))
+        gained[names] = same
+    return gained
+
+
+def _block_scores(block: Block, texts: dict[int, str], protocols: list[Protocol]) -> Floats:
+    """Return the scores of some questions of a block with these predictions, of shape (questions, protocols)."""
+    scores = np.zeros((len(texts), len(protocols)))
+    if texts:
+        options = block.options.take(number_array(np.array(list(texts))))
+        own = block._replace(texts=text_array(list(texts.values())), options=options)
+        for part in measure_by_protocols(own, protocols, scores_only=True):
+            scores[part.rows] = np.transpose([measured.scores for measured in part.closest])
+    return scores
+
+
+def _different(extracted: dict[tuple[str, ...], list[_Extracted]]) -> dict[tuple[str, ...], _Extracted]:
+    """Add up blocks, and keep the chains that change a prediction, each different from those with fewer steps."""
+    found: dict[_Extracted, tuple[str, ...]] = {}
+    for names, parts in extracted.items():
+        changed = sum(own.changed for own in parts)
+        gains = tuple(map(sum, zip(*(own.gains for own in parts), strict=True)))
+        if changed:
+            found.setdefault(_Extracted(changed, gains), names)
+    return {names: own for own, names in found.items()}
 
 
 def _answerable(options: pa.LargeListArray) -> npt.NDArray[np.bool_]:
@@ -396,6 +462,7 @@ class _Way(NamedTuple):
     scoring: str
     answers: str
     left_out: tuple[str, ...]
+    extract: tuple[str, ...]
     scale: int
     rounding: str
 
@@ -417,7 +484,7 @@ def _candidates(tallied: _Tallied, reported: float) -> Iterator[_Candidate]:
         for scale in ((1, 100) if reported <= 1 else (100,))
         for rounding in ("rounded", "cut off")
     ]
-    for rules, counters in tallied.outcomes:
+    for number, (rules, counters) in enumerate(tallied.outcomes):
         for answers, counter in counters.items():
             outcomes, counts = (np.array(list(own), dtype=np.int64) for own in (counter, counter.values()))
             ratios = outcomes >> (_SIZE_BITS + 1), outcomes >> 1 & (2**_SIZE_BITS - 1)
@@ -428,9 +495,13 @@ def _candidates(tallied: _Tallied, reported: float) -> Iterator[_Candidate]:
                 for left_out, (scale, rounding, read) in itertools.product(subsets, readings):
                     total = units[True] + (0 if "not answerable" in left_out else units[False])
                     n = tallied.n(left_out)
-                    way = _Way(scoring, answers, left_out, scale, rounding)
+                    way = _Way(scoring, answers, left_out, (), scale, rounding)
                     habits = done + (answers == "first") + len(left_out) + read
                     yield _Candidate(rules, limit, way, habits, n, _mean(total, n) * scale)
+                    if habits == read:
+                        for names, own in tallied.extracted.items():
+                            value = _mean(total + own.gains[number], n) * scale
+                            yield _Candidate(rules, limit, way._replace(extract=names), read + len(names), n, value)
 
 
 def _subsets(tallied: _Tallied) -> list[tuple[str, ...]]:
@@ -519,6 +590,10 @@ def _conditions(candidate: _Candidate, tallied: _Tallied, reported: float, decim
         if words != standard.get(topic) and not (topic == "keep" and limit)
     ]
     yield ": ".join([f"the protocol is {rules.name}", *([", and ".join(special)] if special else [])])
+    if way.extract:
+        changed, n = tallied.extracted[way.extract].changed, tallied.n(())
+        how = ", then ".join(EXTRACT_WORDS[name] for name in way.extract)
+        yield f"extract {','.join(way.extract)} takes the answer out of {changed:,} of {n:,} predictions first: {how}"
     if way.scoring == "exact match":
         yield "only equal texts score, each 1: exact match reported as ANLS"
     elif limit:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from anls_eval.arrow import TEXTS, Floats, as_list
-from anls_eval.inputs.columns import each_prediction, read_column
+from anls_eval.inputs.columns import each_prediction, extracted_texts, read_column
 from anls_eval.registry import resolve_rules
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.steps import apply_steps
@@ -95,6 +95,8 @@ def classify_losses(
     """
     rules = resolve_rules(protocol, threshold, of_trees=False)
     column = read_column(predictions, "predictions", TEXTS)
+    if rules.extract:
+        column, rules = extracted_texts(column, rules.extract), rules.with_extract("none")
     scored = score_texts(column, answers, rules, detailed=True)
     texts = each_prediction(as_list(column), lambda row: f"predictions[{row}]")
     return loss_report(texts, scored.closest, scored.scores, rules)

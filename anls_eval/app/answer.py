@@ -25,6 +25,7 @@ def score_answer(
     protocol: str = "standard",
     threshold: float | None = None,
     answer_type: str | None = None,
+    extract: str | None = None,
 ) -> dict[str, Any]:
     """Score one prediction against its accepted answers by ANLS, and explain the score.
 
@@ -34,6 +35,8 @@ def score_answer(
         protocol: A name from the list on the page, such as standard, rrc (DocVQA), stvqa, dude or mmlongbench.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
         answer_type: For the protocols that need one, such as dude and mmlongbench.
+        extract: Steps that take the answer out of the prediction first, such as think,answer_tag, or none for no
+            steps. Defaults to the protocol's.
 
     Returns:
         The score from 0 to 1, the index of the closest answer, for each answer its distance, length, similarity and
@@ -50,7 +53,7 @@ def score_answer(
         listed = _lines(answers) if isinstance(answers, str) else answers
         if not isinstance(listed, list):
             raise ValueError(f"answers is {type(answers).__name__}; expected text with one answer per line, or a list")
-        return explain(prediction, listed, protocol, threshold, answer_type).to_dict()
+        return explain(prediction, listed, protocol, threshold, answer_type, extract).to_dict()
 
 
 def _lines(text: str) -> list[str]:
@@ -59,13 +62,19 @@ def _lines(text: str) -> list[str]:
 
 @shows_errors(outputs=2)
 def card(
-    prediction: str, answers: str, protocol: str, threshold: float | None, answer_type: str | None
+    prediction: str,
+    answers: str,
+    protocol: str,
+    threshold: float | None,
+    answer_type: str | None,
+    extract: str | None = None,
 ) -> tuple[Any, ...]:
     """Return the HTML of the score, and of the thresholds and protocols; options that do not apply are ignored."""
     rules = get_rules(protocol)
     applicable_type = answer_type if rules.answer_types else None
     applicable_threshold = threshold if isinstance(rules, Protocol) else None
-    shown = view(prediction or "", _lines(answers or ""), protocol, applicable_threshold, applicable_type)
+    steps = (extract or "").strip() or None
+    shown = view(prediction or "", _lines(answers or ""), protocol, applicable_threshold, applicable_type, steps)
     address = link(
         "answer",
         prediction=prediction,
@@ -73,6 +82,7 @@ def card(
         protocol=protocol,
         threshold=threshold,
         answer_type=applicable_type,
+        extract=steps,
     )
     return html("answer.html", found=shown.found, link=address), html("answer_protocols.html", shown=shown)
 
@@ -82,6 +92,8 @@ _RULES = {
     for name, rules in {**PROTOCOLS, **LEADERBOARDS}.items()
 }
 """The threshold of each protocol, None if it takes none, and its answer types."""
+
+EXTRACT_INFO = "Steps that take the answer out of a longer text first. Empty: the protocol's."
 
 _ANSWER_TYPES = list(dict.fromkeys(name for _, types in _RULES.values() for name in types))
 
@@ -100,6 +112,7 @@ _LINK_JS = f"""() => {{
     return [
         given.get("prediction") ?? "", given.get("answers"), protocol,
         isNaN(threshold) ? rules[protocol][0] : threshold, given.get("answer_type"),
+        given.get("extract") ?? "",
     ];
 }}"""
 
@@ -131,7 +144,8 @@ def build(page: gr.Blocks) -> None:
                     info="This protocol scores each type by its own rule.",
                     visible=False,
                 )
-                fields: list[Any] = [prediction, answers, protocol, threshold, answer_type]
+                extract = gr.Textbox(label="Extract", info=EXTRACT_INFO, placeholder="think,answer_tag", max_length=200)
+                fields: list[Any] = [prediction, answers, protocol, threshold, answer_type, extract]
                 example_buttons(ANSWERS, fields[:4])
             with gr.Column(scale=3, min_width=300):
                 result = shown(first)

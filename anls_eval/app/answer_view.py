@@ -53,7 +53,12 @@ class AnswerView:
 
 
 def explain(
-    prediction: Any, answers: list[str], protocol: str, threshold: float | None, answer_type: str | None
+    prediction: Any,
+    answers: list[str],
+    protocol: str,
+    threshold: float | None,
+    answer_type: str | None,
+    extract: str | None = None,
 ) -> AnswersExplanation:
     """Explain the score of an answer within the limits; a leaderboard takes a single answer as it is, even a list."""
     if not answers:
@@ -61,14 +66,22 @@ def explain(
     check_text(str(prediction), list(map(str, answers)))
     rules = get_rules(protocol, threshold)
     accepted: Any = answers[0] if isinstance(rules, Leaderboard) and len(answers) == 1 else answers
-    return explain_answers(prediction, accepted, protocol=protocol, threshold=threshold, answer_type=answer_type)
+    return explain_answers(
+        prediction, accepted, protocol=protocol, threshold=threshold, extract=extract, answer_type=answer_type
+    )
 
 
 def view(
-    prediction: str, answers: list[str], protocol: str, threshold: float | None, answer_type: str | None
+    prediction: str,
+    answers: list[str],
+    protocol: str,
+    threshold: float | None,
+    answer_type: str | None,
+    extract: str | None = None,
 ) -> AnswerView:
     """Collect what the page shows of an answer; takes and refuses what `explain` does."""
-    found = explain(prediction, answers, protocol, threshold, answer_type)
+    found = explain(prediction, answers, protocol, threshold, answer_type, extract)
+    prediction = get_rules(protocol, None, extract).extracted(prediction) or ""
     rules_or_board = get_rules(protocol, threshold)
     chosen = rules_or_board if isinstance(rules_or_board, Protocol) else None
     scores = [

@@ -23,7 +23,7 @@ from anls_eval.errors import AnlsError
 _MAX_LINK_CHARACTERS = 4_000
 
 _Result = TypeVar("_Result")
-_LABELS = {"protocol": "Protocol", "threshold": "Threshold", "dataset_id": "Dataset on the Hub"}
+_LABELS = {"protocol": "Protocol", "threshold": "Threshold", "extract": "Extract", "dataset_id": "Dataset on the Hub"}
 
 
 def in_page_words(error: Exception, choices: Mapping[str, str] | None = None) -> str:

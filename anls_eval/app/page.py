@@ -9,6 +9,7 @@ from typing import Any
 
 import jinja2
 
+from anls_eval.errors import Note
 from anls_eval.report import figures
 from anls_eval.report.render import environment
 
@@ -40,3 +41,12 @@ def style() -> str:
     report = re.sub(r"@media \(prefers-color-scheme: dark\) \{\s*:root (\{[^}]*\})\s*\}", r".dark & \1", report)
     report = re.sub(r"^:root", "&", report)
     return f".found {{\n{report}}}\n{app}"
+
+
+def note_in_page_words(note: str) -> str:
+    """Return a note in the words of the page, whose controls are labelled as the options are called."""
+
+    def words(option: str, value: object) -> str:
+        return f"{option.capitalize()} \u201c{value}\u201d"
+
+    return note.told(words, verb="use") if isinstance(note, Note) else note

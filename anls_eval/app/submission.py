@@ -8,7 +8,7 @@ import gradio as gr
 from gradio import FileData
 from gradio.events import api
 
-from anls_eval.app.answer import protocol_choices
+from anls_eval.app.answer import EXTRACT_INFO, protocol_choices
 from anls_eval.app.controls import endpoint_errors, example_buttons, new_folder, shows_errors, uploaded, work_on_files
 from anls_eval.app.examples import SUBMISSIONS
 from anls_eval.app.results import UPDATING, Area, outdated, shown
@@ -19,7 +19,10 @@ QUEUE: dict[str, Any] = {"concurrency_id": "submissions", "concurrency_limit": 2
 
 
 def score_submission(
-    predictions: FileData, references: FileData | None = None, protocol: str = "standard"
+    predictions: FileData,
+    references: FileData | None = None,
+    protocol: str = "standard",
+    extract: str | None = None,
 ) -> dict[str, Any]:
     """Score a file of predictions against a file of accepted answers by ANLS or ANLS*.
 
@@ -27,6 +30,8 @@ def score_submission(
         predictions: A file in JSON, JSON Lines, CSV, TSV, Excel, Parquet or Arrow; the format is detected.
         references: A file of accepted answers in any of these formats; none if the first file contains them.
         protocol: A name from the list on the page, such as standard, rrc (DocVQA), stvqa, dude or anls_star.
+        extract: Steps that take the answer out of each prediction first, such as think,answer_tag, or none for no
+            steps. Defaults to the protocol's.
 
     Returns:
         The mean score with its confidence interval, the number of questions, the signature and notes.
@@ -37,7 +42,7 @@ def score_submission(
     """
     with endpoint_errors():
         given, expected = uploaded(predictions), None if references is None else uploaded(references)
-        return work_on_files(score_as_json, given, expected, Options(protocol=protocol))
+        return work_on_files(score_as_json, given, expected, Options(protocol=protocol, extract=extract))
 
 
 @shows_errors(outputs=2)
@@ -57,6 +62,7 @@ def score_and_report(
     references: str | None,
     protocol: str,
     threshold: str | None,
+    extract: str | None,
     by: list[str],
     missing_is_zero: bool,
     ignore_unknown: bool,
@@ -69,6 +75,7 @@ def score_and_report(
     options = Options(
         protocol=protocol,
         threshold=(threshold or "").strip() or None,
+        extract=(extract or "").strip() or None,
         by=tuple(by or ()),
         missing="zero" if missing_is_zero else "error",
         unknown="ignore" if ignore_unknown else "error",
@@ -107,6 +114,7 @@ def build(page: gr.Blocks) -> None:
     with gr.Accordion("More options", open=False):
         # Not gr.Number: without a value the browser would show 0 and send it.
         threshold = gr.Textbox(label="Threshold", info="From 0 to 1. Empty: the protocol's.", max_length=20)
+        extract = gr.Textbox(label="Extract", info=EXTRACT_INFO, placeholder="think,answer_tag", max_length=200)
         zero = gr.Checkbox(label=ZERO)
         ignore = gr.Checkbox(label=IGNORE)
         with gr.Row():
@@ -122,7 +130,7 @@ def build(page: gr.Blocks) -> None:
             label="Downloads", file_count="multiple", visible=False, interactive=False, elem_classes="result"
         )
         report_frame = shown()
-        fields = [predictions, references, protocol, threshold, by, zero, ignore, dataset_id, task_id]
+        fields = [predictions, references, protocol, threshold, extract, by, zero, ignore, dataset_id, task_id]
         area = Area(fields, [summary, report_frame, files], outdated("Score"))
     asked = [button.click, *(example.success for example in examples)]
     area.run(score_and_report, asked, show_progress_on=summary, **QUEUE)

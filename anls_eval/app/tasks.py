@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from anls_eval.analysis.diagnosis import diagnose as find_causes
 from anls_eval.app.child import Progress
 from anls_eval.app.limits import MAX_SYSTEMS, MAX_UNPACKED_BYTES, check_questions
-from anls_eval.app.page import alert, html
+from anls_eval.app.page import alert, html, note_in_page_words
 from anls_eval.files import Reader, open_predictions, open_references, write_rows
 from anls_eval.report import System, read_system
 from anls_eval.report.content import collect
@@ -33,6 +33,7 @@ class Options:
 
     protocol: str = "standard"
     threshold: str | None = None
+    extract: str | None = None
     by: tuple[str, ...] = ()
     missing: Missing = "error"
     unknown: Unknown = "error"
@@ -102,7 +103,7 @@ def report(
     report_progress(0.5, "looking for causes")
     page = render(collect(system, date=_today()))
     files[2].write_text(page, encoding="utf-8", newline="\n")
-    summary = html("submission.html", name=system.name, score=score)
+    summary = html("submission.html", name=system.name, score=score, notes=list(map(note_in_page_words, score.notes)))
     return summary, html("report_frame.html", page=page), list(map(str, files))
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from anls_eval.check.problem import Fault
 from anls_eval.errors import short_repr
+from anls_eval.extract.hints import steps_in
+from anls_eval.extract.steps import extracted
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.text.formatting import is_refusal
 
@@ -82,10 +84,12 @@ def text_faults(text: str, accepted: Sequence[str] | None) -> list[Fault]:
         repaired = _decoded_again(text)
         if repaired is not None and text.strip().lower() not in whole:
             faults.append(("answer-mojibake", f"{short_repr(text)} for {short_repr(repaired)}", True))
+        extract = _extract_in_words(text)
         for code, pattern in (("answer-markup", _MARKUP.search(text)), ("answer-prefix", _PREFIX.match(text))):
             part = "" if pattern is None else pattern[0].strip()
             if part and part.lower() not in whole:
-                faults.append((code, repr(part), False))
+                faults.append((code, f"{part!r}{extract}", False))
+                extract = ""
     if accepted is None:
         buried = len(text) >= LONG
     else:
@@ -93,8 +97,15 @@ def text_faults(text: str, accepted: Sequence[str] | None) -> list[Fault]:
             faults.append(("answer-refusal", short_repr(text), False))
         buried = _is_buried(text, accepted)
     if buried and not {"answer-markup", "answer-prefix"} & {code for code, _, _ in faults}:
-        faults.append(("answer-long", f"{len(text):,} characters: {short_repr(text)}", False))
+        found = f"{len(text):,} characters: {short_repr(text)}{_extract_in_words(text)}"
+        faults.append(("answer-long", found, False))
     return faults
+
+
+def _extract_in_words(text: str) -> str:
+    """Name the steps that would take the answer out of a text; empty without any."""
+    names = steps_in(text)
+    return f"; extract {','.join(names)} takes out {short_repr(extracted(text, names))}" if names else ""
 
 
 def fixed_text(text: str) -> str:

@@ -14,10 +14,13 @@ from anls_eval.check.ids import check_ids, is_rounded
 from anls_eval.check.problem import KINDS, SEVERITIES, CheckReport, Problem, severities
 from anls_eval.check.rows import References, Rows, read_references, read_rows
 from anls_eval.errors import AnlsError, Remedy, short_repr
+from anls_eval.extract.json_in_text import json_in_text
+from anls_eval.extract.steps import check_extract, extracted, read_extract
 from anls_eval.files import FormatError
 from anls_eval.files.files import DETECTED, How
 from anls_eval.files.source import ABSENT
 from anls_eval.structure import Parse
+from anls_eval.types import Extract
 
 MAX_SHOWN = 20
 """How many problems of one code a report holds by default; all are counted."""
@@ -33,6 +36,7 @@ def check_submission(
     encoding: str | None = None,
     separator: str | None = None,
     filter: str | None = None,  # noqa: A002
+    extract: Extract = None,
     most: int | None = MAX_SHOWN,
 ) -> CheckReport:
     r"""Find every problem of a submission: in its file, its ids and its answers.
@@ -50,6 +54,8 @@ def check_submission(
         encoding: See `open_predictions`.
         separator: See `open_predictions`.
         filter: See `open_predictions`.
+        extract: Steps that take the answer out of each text, by name, as for `anls_scores`. What they change is a
+            problem that `fix_submission` fixes, and what they take out is checked.
         most: Maximum number of problems of one code in the report; None for all.
 
     Returns:
@@ -76,7 +82,7 @@ def check_submission(
     references = None
     if references_path is not None:
         references = read_references(references_path, format, columns or {}, parse, how)
-    return examine(os.fspath(predictions_path), references, format, columns or {}, most, how)[0]
+    return examine(os.fspath(predictions_path), references, format, columns or {}, most, how, extract)[0]
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,11 @@ def examine(
     columns: Mapping[str, str],
     most: int | None = MAX_SHOWN,
     how: How = DETECTED,
+    extract: Extract = None,
 ) -> tuple[CheckReport, Fixes | None]:
     """Check as `check_submission`, and return the fixes too, unless the file cannot be read."""
+    steps = read_extract(extract) or ()
+    check_extract(steps, of_trees=True)
     try:
         rows = read_rows(path, format_name, columns, how)
     except FormatError as error:
@@ -109,7 +118,7 @@ def examine(
             f"{path} has question ids and the references have none, so that nothing can be compared.",
             remedies=[Remedy("columns", {"question_id": "NAME"}, "name their column")],
         )
-    search = _Search(rows, references)
+    search = _Search(rows, references, steps)
     counts: Counter[str] = Counter()
     fixable: Counter[str] = Counter()
     refused = 0
@@ -139,8 +148,9 @@ def examine(
 class _Search:
     """The search for the problems of one submission, which collects the fixes that are certain."""
 
-    def __init__(self, rows: Rows, references: References | None) -> None:
+    def __init__(self, rows: Rows, references: References | None, extract: tuple[str, ...]) -> None:
         self.rows, self.references, self.fixes = rows, references, Fixes(rows)
+        self._extract = extract
         self._severities = severities(rows.portal is not None, references is not None)
         self._known = None if references is None else references.ids
         self._ids: Sequence[str | None] = [None] * len(rows.answers)
@@ -258,13 +268,29 @@ class _Search:
             if row in rows.other_keys:
                 found = f"{rows.other_keys[row]!r} in place of {rows.answer_key!r}"
                 yield self._problem("wrong-key", row, found, certain=True)
-            if accepted is None and rows.portal is None:
-                continue  # of a tree, the prediction can be anything
+            taken = self._taken_out(answer)
+            if taken != answer:
+                self.fixes.answers[row] = taken
+                found = f"{short_repr(answer)}; {','.join(self._extract)} takes out {short_repr(taken)}"
+                yield self._problem("answer-extract", row, found, certain=True)
+            if accepted is None and rows.portal is None:  # of a tree, the prediction can be anything
+                document = json_in_text(taken) if isinstance(taken, str) else None
+                if document is not None and not taken.lstrip().startswith(("{", "[")):
+                    found = f"a text with JSON in it; extract json takes out {short_repr(document)}"
+                    yield self._problem("answer-markup", row, found)
+                continue
+            answer = taken
             faults, right = answer_faults(answer, None if accepted is ABSENT else accepted, in_lists)
             for code, found, certain in faults:
                 if certain:
                     self.fixes.answers[row] = right
                 yield self._problem(code, row, found, certain)
+
+    def _taken_out(self, answer: Any) -> Any:
+        """Return what the steps take out of an answer, or out of each of a list."""
+        if isinstance(answer, list):
+            return [extracted(part, self._extract) for part in answer]
+        return extracted(answer, self._extract)
 
     def _accepted(self) -> Sequence[Any]:
         """Return the accepted answers of each row, as `References` holds them, and ABSENT where they are unknown."""

@@ -21,6 +21,7 @@ from anls_eval.files.reading import whole_rows
 from anls_eval.files.write import whole_file
 from anls_eval.inputs.values import type_with_article
 from anls_eval.structure import Parse
+from anls_eval.types import Extract
 
 
 def fix_submission(
@@ -34,15 +35,16 @@ def fix_submission(
     encoding: str | None = None,
     separator: str | None = None,
     filter: str | None = None,  # noqa: A002
+    extract: Extract = None,
     most: int | None = MAX_SHOWN,
 ) -> CheckReport:
-    """Write a submission with all safe fixes applied, and return the check of it: what is left to fix by hand."""
+    """Write a submission with all safe fixes applied and with the answers that `extract` takes out, and check it."""
     path, out = os.fspath(predictions_path), Path(out_path)
     how = How(encoding, separator, filter)
     references = None
     if references_path is not None:
         references = read_references(references_path, format, columns or {}, parse, how)
-    report, fixes = examine(path, references, format, columns or {}, how=how)
+    report, fixes = examine(path, references, format, columns or {}, how=how, extract=extract)
     if fixes is None:
         raise FormatError(path, f"cannot be fixed: {report.problems[0].found}")
     rows = fixes.rows

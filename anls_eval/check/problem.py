@@ -51,8 +51,15 @@ KINDS = {
     ),
     "answer-empty": _scored("Answer the question: an empty answer scores 0 if the question has one."),
     "answer-blanks": _scored("Strip the whitespace around the answer: rrc and others count it in the length."),
-    "answer-markup": _scored("Remove the markup around the answer: it counts as wrong characters."),
-    "answer-prefix": _scored("Give only the answer: the words before it count as wrong characters."),
+    "answer-markup": _scored(
+        "Remove the markup around the answer: it counts as wrong characters. Where steps are named, extract takes the "
+        "answer out, when scoring and in a fixed file."
+    ),
+    "answer-prefix": _scored(
+        "Give only the answer: the words before it count as wrong characters. Where steps are named, extract takes the "
+        "answer out, when scoring and in a fixed file."
+    ),
+    "answer-extract": _scored("Write only the answer that the steps of extract take out of the text."),
     "answer-long": _scored("Give only the answer: one that is more than twice as long scores 0 at threshold 0.5."),
     "answer-refusal": _scored("Answer the question: none of its accepted answers is a refusal."),
     "answer-mojibake": _scored("Read the text as UTF-8; it was read as Windows-1252."),

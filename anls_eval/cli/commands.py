@@ -21,6 +21,7 @@ from anls_eval.cli.common import (
     ClusterBy,
     Columns,
     Encoding,
+    Extract,
     Filter,
     Format,
     Missing,
@@ -142,6 +143,7 @@ def explain(
         ),
     ] = None,
     threshold: Threshold = None,
+    extract: Extract = None,
     answer_type: Annotated[str | None, typer.Option(help="The answer type, for leaderboards that need one.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -159,12 +161,19 @@ def explain(
         from anls_eval.files.json_files import read_document
 
         given, expected = read_document(json_file)
-        document = scoring.explain(given, expected, protocol=protocol or "anls_star", threshold=threshold)
+        document = scoring.explain(
+            given, expected, protocol=protocol or "anls_star", threshold=threshold, extract=extract
+        )
         shown, plain = str(document), document.to_dict()
     else:
         accepted = answers[0] if answers and len(answers) == 1 else answers  # a text can write out a list
         found = explain_answers(
-            prediction, accepted, protocol=protocol or "standard", threshold=threshold, answer_type=answer_type
+            prediction,
+            accepted,
+            protocol=protocol or "standard",
+            threshold=threshold,
+            extract=extract,
+            answer_type=answer_type,
         )
         show_notes(found.notes)
         shown, plain = tables.answers_text(found), found.to_dict()
@@ -180,6 +189,7 @@ def score(
     references: OptionalReferences = None,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
     by: By = None,
     per_question: Annotated[
         Path | None, typer.Option(help="Write a row for each question: .parquet, .csv or .jsonl.")
@@ -263,6 +273,7 @@ def score(
 
     how = how_to_read(encoding, separator, filter_name)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "by": by or [], "seed": seed}
+    asked["extract"] = extract
     asked |= {"missing": missing, "unknown": unknown, "parse": parsed(parse)}
     dataset: dict[str, Any] = {}
     if not with_dask:
@@ -334,6 +345,7 @@ def compare(
     references: References,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
     by: By = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
@@ -361,6 +373,7 @@ def compare(
         raise ValueError(f"--report compares two systems, but {len(systems)} were given; pick two")
     how = how_to_read(encoding, separator, filter_name)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
+    asked["extract"] = extract
     asked |= {"missing": missing, "unknown": unknown, "by": by or [], "parse": parsed(parse)}
     found = score_systems(
         systems,
@@ -404,6 +417,7 @@ def leaderboard(
     ] = None,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
     missing: Missing = "error",
@@ -428,6 +442,7 @@ def leaderboard(
         leaderboard_format(out_file)
     how = how_to_read(encoding, separator, filter_name)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
+    asked["extract"] = extract
     asked |= {"missing": missing, "unknown": unknown, "parse": parsed(parse)}
     found = score_systems(
         paths,
@@ -475,6 +490,7 @@ def diagnose(
         str, typer.Option("--reported", help="The reported score as written, from 0 to 1 or 0 to 100.")
     ],
     parse: Parse = None,
+    extract: Extract = None,
     format_name: Format = None,
     columns: Columns = None,
     encoding: Encoding = None,
@@ -490,7 +506,7 @@ def diagnose(
 
     how = how_to_read(encoding, separator, filter_name)
     sides = open_both(predictions, references, format_name, columns, how, quiet or as_json)
-    questions = read_questions(*sides, parse=parsed(parse))
+    questions = read_questions(*sides, parse=parsed(parse), extract=extract)
     show_notes(questions.notes)
     found = find_causes(questions.predictions, questions.answers, reported, question_ids=questions.question_ids)
     if as_json:
@@ -515,6 +531,7 @@ def check(
     fix: Annotated[
         Path | None, typer.Option(help="Write the submission with all safe fixes applied: .json, .jsonl or .csv.")
     ] = None,
+    extract: Extract = None,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Print one JSON object with every problem, not only the first of each kind."),
@@ -532,6 +549,7 @@ def check(
     asked: dict[str, Any] = {
         "format": format_name,
         "columns": column_roles(columns),
+        "extract": extract,
         "most": None if as_json else MAX_SHOWN,
     }
     asked |= {"parse": parsed(parse), **how_to_read(encoding, separator, filter_name)}

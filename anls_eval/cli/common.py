@@ -32,6 +32,15 @@ Threshold = Annotated[
         "--threshold", "-t", help="Minimum similarity that counts, such as 0.8 or 4/5. Defaults to the protocol's."
     ),
 ]
+Extract = Annotated[
+    str | None,
+    typer.Option(
+        "--extract",
+        metavar="STEPS",
+        help="Take the answer out of each prediction first, by steps such as think,answer_tag; none switches it off. "
+        "Defaults to the protocol's.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 SEVERAL = "a file, a folder, or a pattern in quotes"
 Predictions = Annotated[

@@ -13,6 +13,7 @@ from rich.text import Text
 from anls_eval.cli.column_names import shortened
 from anls_eval.explanation.result import walk_keys
 from anls_eval.text.characters import aligned_lines
+from anls_eval.text.visible import one_line
 
 if TYPE_CHECKING:  # what the other commands show is not imported
     from anls_eval.analysis.diagnosis import Diagnosis
@@ -37,6 +38,8 @@ def plain_table(*columns: str) -> Table:
 def answers_text(found: AnswersExplanation) -> str:
     """Return the score and the alignment with each answer, the closest one marked."""
     lines = [f"score {found.score:.6g}"]
+    if found.raw_prediction is not None:
+        lines += ["", f"taken out of: {one_line(found.raw_prediction)}"]
     if found.rule:
         lines += ["", textwrap.fill(f"{found.protocol}: {found.rule}", 100)]
     for number, own in enumerate(found.comparisons):
@@ -55,6 +58,9 @@ def submission_table(result: SubmissionScore) -> Table:
     interval = result.interval
     clusters = "" if interval.clusters is None else f", {interval.clusters:,} clusters"
     table.add_row(f"{interval.level:.0%} interval", f"{interval.low:.6f} to {interval.high:.6f}{clusters}")
+    if result.extraction is not None:
+        table.add_row("without extraction", f"{result.extraction.score_without:.6f}")
+        table.add_row("changed by extraction", f"{result.extraction.changed:,}")
     for name, figure in result.figures.items():
         table.add_row(name, f"{figure:.6f}")
     table.add_row("questions", f"{result.n:,}")

@@ -13,9 +13,9 @@ from anls_eval.errors import Explained, Note
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of click, or of a Typer that has click inside
 
 
-def in_options(error: BaseException | None) -> str:
-    """Return the message of an error with its options as the command line takes them."""
-    return error.told(_words) if isinstance(error, Explained) else str(error or "")
+def in_options(message: BaseException | str | None) -> str:
+    """Return the message of an error or note with its options as the command line takes them."""
+    return message.told(_words) if isinstance(message, (Explained, Note)) else str(message or "")
 
 
 def note_in_options(note: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from anls_eval.errors import AnlsError
+from anls_eval.extract.steps import extracted
 from anls_eval.inputs.values import to_answers, to_text
 from anls_eval.notes import text_notes_of_one
 from anls_eval.registry import get_rules, resolve_rules, signature
@@ -12,7 +13,7 @@ from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.steps import apply_steps
 from anls_eval.text.characters import Span, align_characters
 from anls_eval.text.similarity import compare_texts, compute_similarity, reaches_threshold
-from anls_eval.types import Texts
+from anls_eval.types import Extract, Texts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +55,7 @@ class AnswersExplanation:
         rule: The rules of the leaderboard in words; empty for protocols for texts.
         signature: The signature of the score.
         notes: Warnings to show to the user.
+        raw_prediction: The text out of which `extract` took the prediction; None if it is the prediction.
     """
 
     score: float
@@ -63,12 +65,15 @@ class AnswersExplanation:
     rule: str
     signature: str
     notes: tuple[str, ...] = ()
+    raw_prediction: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return this as plain JSON values."""
         result = dataclasses.asdict(self)
         for own, plain in zip(self.comparisons, result["comparisons"], strict=True):
             plain["spans"] = [span._asdict() for span in own.spans]
+        if self.raw_prediction is None:
+            del result["raw_prediction"]
         return result
 
 
@@ -78,6 +83,7 @@ def explain_answers(
     *,
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
     answer_type: str | None = None,
 ) -> AnswersExplanation:
     """Compare a prediction with each of its answers.
@@ -87,6 +93,7 @@ def explain_answers(
         answers: The accepted answers, as for `anls_score`; for a leaderboard, as for `leaderboard_score`.
         protocol: A name or alias of a protocol for texts or of a leaderboard, or a `Protocol`.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        extract: Steps that take the answer out of the prediction first. Defaults to the protocol's.
         answer_type: The answer type, for leaderboards that need one.
 
     Raises:
@@ -99,11 +106,14 @@ def explain_answers(
         1 of 9 characters differs: similarity 0.8889, at least the threshold 0.5, so it scores 0.8889.
         8 of 8 characters differ: similarity 0, below the threshold 0.5, so it scores 0.
     """
-    rules = get_rules(protocol, threshold)
+    rules = get_rules(protocol, threshold, extract)
+    raw = prediction if rules.extract and isinstance(prediction, str) else None
+    prediction = extracted(prediction, rules.extract)
+    raw = None if raw == prediction else raw
     if not isinstance(rules, Protocol):
         score, found = rules.score_one(prediction, answers, answer_type)
         line = signature(rules, n=1)
-        return AnswersExplanation(score, rules.name, None, (), rules.description, line, tuple(found))
+        return AnswersExplanation(score, rules.name, None, (), rules.description, line, tuple(found), raw)
     if answer_type is not None:
         problem = f"protocol {protocol!r} has no answer types; leave it out"
         raise AnlsError(problem, option="answer_type", value=answer_type)
@@ -119,7 +129,7 @@ def explain_answers(
         closest = max(range(len(options)), key=lambda index: comparisons[index].similarity)
         score = comparisons[closest].score
     notes = tuple(text_notes_of_one(text, options, score, rules))
-    return AnswersExplanation(score, rules.name, closest, comparisons, "", signature(rules, n=1), notes)
+    return AnswersExplanation(score, rules.name, closest, comparisons, "", signature(rules, n=1), notes, raw)
 
 
 def compare_answer(prediction: str, answer: str, distance: int, length: int, rules: Protocol) -> AnswerComparison:

@@ -103,6 +103,7 @@ class Explanation:
         key_scores: The score of each dict key; empty for texts.
         matches: One row for each leaf, in the order of the reference.
         signature: The line that `anls_eval.signature` returns.
+        raw_prediction: The text out of which `extract` took the prediction; None if it is the prediction.
     """
 
     score: float
@@ -111,6 +112,7 @@ class Explanation:
     key_scores: dict[str, ScoreNode]
     matches: list[Match]
     signature: str
+    raw_prediction: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the explanation as plain JSON values; remaining alternatives become ``{"$one_of": [...]}``."""
@@ -121,6 +123,7 @@ class Explanation:
             "key_scores": key_scores_as_json([self.key_scores], with_counts=False),
             "matches": [match.to_dict() for match in self.matches],
             "signature": self.signature,
+            **({} if self.raw_prediction is None else {"raw_prediction": self.raw_prediction}),
         }
 
     def __str__(self) -> str:
@@ -137,7 +140,8 @@ class Explanation:
             for row in rows
         ]
         lines = ["  ".join(row).rstrip() for row in padded]
-        return "\n".join([f"score {self.score:.6g} = {total:.6g} of {self.length}", *lines, self.signature])
+        raw = [] if self.raw_prediction is None else [f"taken out of: {one_line(self.raw_prediction)}"]
+        return "\n".join([f"score {self.score:.6g} = {total:.6g} of {self.length}", *raw, *lines, self.signature])
 
 
 def _reason_shown(match: Match) -> str:

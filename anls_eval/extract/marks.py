@@ -6,17 +6,17 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-_THOUGHT_BEGINS = re.compile(r"<think(?:ing)?>|◁think▷|\[THINK\]", re.IGNORECASE)
-_THOUGHT_ENDS = re.compile(r"</think(?:ing)?>|◁/think▷|\[/THINK\]", re.IGNORECASE)
+_THOUGHT = re.compile(r"(</think(?:ing)?>|◁/think▷|\[/THINK\])|<think(?:ing)?>|◁think▷|\[THINK\]", re.IGNORECASE)
 _ANSWER_TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
 
-_MARKUP = r"(?:\*\*|__|#+)?"
-_COLON = rf"[^\S\n]*{_MARKUP}[^\S\n]*[:：](?(1)(?:\*\*|__)?)"  # group 1 is a bold mark before it all
-_WORD_BEGINS = r"(?<![^\W_])"
-_ANSWER_LINE = re.compile(rf"(\*\*|__)?{_WORD_BEGINS}answer{_COLON}", re.IGNORECASE)
+# Two stretches of whitespace never stand side by side in a pattern: they would be tried in every division.
+_SPACES = r"[^\S\n]*"
+_BOLD = r"(?:\*\*|__)"
+_WORD_BEGINS = r"(?<![^\W_])(?<![^\W_]_)"
+_COLON = rf"{_SPACES}(?:(?:{_BOLD}|#+){_SPACES})?[:：](?:{_BOLD}(?=\s|\Z))?"
+_ANSWER_LINE = re.compile(rf"{_WORD_BEGINS}answer{_COLON}", re.IGNORECASE)
 _FINAL_ANSWER = re.compile(
-    rf"(\*\*|__)?{_WORD_BEGINS}(?:"
-    rf"final[^\S\n]+answer(?:{_COLON}|[^\S\n]+is\b(?:{_COLON})?)"
+    rf"{_WORD_BEGINS}(?:final[^\S\n]+answer(?:{_COLON}|[^\S\n]+is\b(?:{_COLON})?)"
     rf"|the[^\S\n]+(?:final[^\S\n]+)?answer[^\S\n]+is\b(?:{_COLON})?)",
     re.IGNORECASE,
 )
@@ -24,17 +24,18 @@ _FINAL_ANSWER = re.compile(
 _BOX = re.compile(r"\\boxed\s*\{|\\.|[{}]", re.DOTALL)
 _TEXT_IN_BOX = re.compile(r"\\(?:text|mathrm)\s*\{(.*)\}", re.DOTALL)
 _FENCE = "```"
-_LANGUAGE = re.compile(r"[^\S\n]*[\w+#.-]*[^\S\n]*\n")
-_AROUND = ("**", "__", "`")
+_LANGUAGE = re.compile(rf"{_SPACES}(?:[\w+#.-]+{_SPACES})?\n")
+_LIST_OR_HEADING = re.compile(r"(?:[-*]|#+)[^\S\n]+")
 
 
 def after_thoughts(text: str) -> str | None:
     """Return what follows the last thought: nothing while one is not closed."""
-    ends = [mark.end() for mark in _THOUGHT_ENDS.finditer(text)]
-    begins = [mark.start() for mark in _THOUGHT_BEGINS.finditer(text)]
-    if begins and begins[-1] >= max(ends, default=0):
-        return ""
-    return text[ends[-1] :].strip() if ends else None
+    last = None
+    for last in _THOUGHT.finditer(text):  # noqa: B007 - the last one is wanted
+        pass
+    if last is None:
+        return None
+    return text[last.end() :].strip() if last[1] else ""
 
 
 def in_answer_tag(text: str) -> str | None:
@@ -44,10 +45,10 @@ def in_answer_tag(text: str) -> str | None:
         if not tag[1]:
             opened = tag.end()
         elif opened is not None:
-            closed, opened = text[opened : tag.start()], None
+            closed, opened = slice(opened, tag.start()), None
     if closed is None and opened is not None:
-        closed = text[opened:]
-    return None if closed is None else closed.strip()
+        closed = slice(opened, None)
+    return None if closed is None else text[closed].strip()
 
 
 def after_answer_mark(text: str) -> str | None:
@@ -68,21 +69,22 @@ def _after_last(mark: re.Pattern[str], text: str) -> str | None:
     if last is None:
         return None
     line = text[last.end() :].lstrip().partition("\n")[0].strip()
-    opened = last[1]
-    if opened and not line.startswith(opened) and line.endswith(opened):
-        line = line.removesuffix(opened)  # **Answer: 42**
+    before = text[text.rfind("\n", 0, last.start()) + 1 : last.start()]
+    for bold in ("**", "__"):
+        if before.count(bold) % 2 and line.count(bold) % 2:  # **Answer: 42**
+            line = line.removesuffix(bold) if line.endswith(bold) else line.removeprefix(bold)
     return without_markup_around(line)
 
 
 def without_markup_around(text: str) -> str:
     """Return the text without whitespace, and without bold marks or backticks around all of it."""
     text = text.strip()
-    for mark in _AROUND:
-        while len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark):
-            inner = text[len(mark) : -len(mark)]
-            if mark in inner.strip("`"):  # two marked stretches, not one
-                break
-            text = inner.strip()
+    for _ in range(3):  # one of each kind can be inside another
+        mark = text[:2] if text[:2] in ("**", "__") else text[: len(text) - len(text.lstrip("`"))]
+        inner = text[len(mark) : -len(mark)]
+        if not mark or not text.endswith(mark) or mark[:2] in inner or not inner.strip():
+            break  # no mark, or two marked stretches
+        text = inner.strip()
     return text
 
 
@@ -111,7 +113,10 @@ def in_box(text: str) -> str | None:
 def _is_balanced(text: str) -> bool:
     depth = 0
     for mark in _BOX.finditer(text):
-        depth += {"}": -1}.get(mark[0], mark[0].endswith("{"))
+        if mark[0] == "}":
+            depth -= 1
+        elif mark[0] == "{" or mark[0].startswith("\\boxed"):
+            depth += 1
         if depth < 0:
             return False
     return not depth
@@ -129,10 +134,12 @@ def in_fence(text: str) -> str | None:
 
 def without_markdown(text: str) -> str:
     """Return the text without bold marks or backticks around it, and without the mark of a list or a heading."""
-    return without_markup_around(re.sub(r"\A(?:[-*]|#+)[^\S\n]+", "", text.strip()))
+    text = text.strip()
+    mark = _LIST_OR_HEADING.match(text)
+    return without_markup_around(text[mark.end() :] if mark else text)
 
 
-STEPS_OF_TEXTS: Mapping[str, Callable[[str], str | None]] = MappingProxyType(
+MARK_STEPS: Mapping[str, Callable[[str], str | None]] = MappingProxyType(
     {
         "think": after_thoughts,
         "answer_tag": in_answer_tag,

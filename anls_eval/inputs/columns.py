@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from anls_eval.arrow import arrow_type, as_array, as_list, has_no_gap, text_array, text_list_array
+from anls_eval.extract.steps import extracted
 from anls_eval.inputs.values import Where, describe_value, to_answers, to_text
 from anls_eval.rules.protocol import Protocol
 
@@ -44,6 +45,12 @@ def each_prediction(values: list[Any], where: Where) -> list[str | None]:
 def each_answers(values: list[Any], where: Where) -> list[list[str]]:
     """Return the accepted answers of each question, read one by one."""
     return [to_answers(value, where(row)) for row, value in enumerate(values)]
+
+
+def extracted_texts(predictions: Any, extract: tuple[str, ...]) -> list[str | None]:
+    """Return the answers that steps take out of a column of predictions."""
+    texts = each_prediction(as_list(predictions), lambda row: f"predictions[{row}]")
+    return [extracted(text, extract) for text in texts]
 
 
 def read_column(values: Any, name: str, wanted: pa.DataType | None = None) -> list[Any] | pa.Array | pa.ChunkedArray:

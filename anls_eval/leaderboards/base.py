@@ -13,12 +13,14 @@ import numpy as np
 
 from anls_eval.arrow import Floats
 from anls_eval.errors import AnlsError, check_choice
+from anls_eval.extract.steps import check_extract, read_extract
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.leaderboards.question import Outcome, Pairs, Question, Rule, Similarity, as_integer, plain_list
 from anls_eval.notes import padding_sentence
 from anls_eval.rules.protocol import Protocol, Rules, Threshold
 from anls_eval.statistics.tally import Tally
 from anls_eval.text.measure import score_columns
+from anls_eval.types import Extract
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -31,9 +33,13 @@ class Leaderboard(Rules):
     similarity: Similarity = dataclasses.field(repr=False)
     reports: tuple[str, ...] = ("mean",)  # mean, accuracy, f1
     correct_from: float | None = None  # minimum score that counts as correct; None if the accuracy is the mean
+    extract: tuple[str, ...] = ()  # steps that take the answer out of each prediction
     source: str
     aliases: tuple[str, ...] = ()
     reads_lists: bool = False
+
+    def __post_init__(self) -> None:
+        check_extract(self.extract, of_trees=False)
 
     @property
     def answer_types(self) -> tuple[str, ...]:
@@ -47,9 +53,14 @@ class Leaderboard(Rules):
             raise AnlsError(problem, option="threshold", value=threshold)
         return self
 
+    def with_extract(self, extract: Extract) -> Leaderboard:
+        """Return these rules with other steps that take the answer out; None keeps the steps, "none" removes them."""
+        names = read_extract(extract)
+        return self if names is None else dataclasses.replace(self, extract=names)
+
     def signature_fields(self) -> dict[str, object]:
         """Return the fields of a signature that name the rules."""
-        return {"protocol": self.name}
+        return {"protocol": self.name, **({"extract": "+".join(self.extract)} if self.extract else {})}
 
     def score_one(self, prediction: Any, reference: Any, answer_type: str | None) -> tuple[float, list[str]]:
         """Return the score of one question, and the warnings about it."""

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from anls_eval.errors import AnlsError, check_choice
+from anls_eval.extract.steps import check_extract, read_extract
 from anls_eval.inputs.columns import check_same_length
-from anls_eval.leaderboards.question import Question
+from anls_eval.leaderboards.question import Question, plain_list
 from anls_eval.rules.protocol import Rules, Threshold
+from anls_eval.types import Extract
 
 Counts = Mapping[Any, Any]
 """What adds up over questions: integers are summed, tuples of scores are joined in the order of the questions."""
@@ -35,6 +37,8 @@ class Benchmark(Rules):
     reports: str  # what the headline is: mean of questions, micro F1 over all documents, accuracy
     averages: bool = False  # the headline is the plain mean of the headlines of questions or documents
     unit: str = "document"
+    extract: tuple[str, ...] = ()  # steps that take the answer out of each prediction
+    has_repeats: bool = False  # a list of predictions holds several outputs for one question
     answer_types: tuple[str, ...] = ()
     other_types: bool = False  # questions of any other type are scored, too
     shared_options: tuple[str, ...] = ()
@@ -56,6 +60,21 @@ class Benchmark(Rules):
         """The names of the options that it takes."""
         return (*self.shared_options, *self.question_options)
 
+    def __post_init__(self) -> None:
+        check_extract(self.extract, of_trees=self.unit == "document")
+
+    def with_extract(self, extract: Extract) -> Benchmark:
+        """Return these rules with other steps that take the answer out; None keeps the steps, "none" removes them."""
+        names = read_extract(extract)
+        return self if names is None else dataclasses.replace(self, extract=names)
+
+    def extracted(self, prediction: Any) -> Any:
+        """Return the answer that `extract` takes out of a prediction, or out of each of several."""
+        prediction = plain_list(prediction)
+        if self.has_repeats and isinstance(prediction, (list, tuple)):
+            return list(map(super().extracted, prediction))
+        return super().extracted(prediction)
+
     def with_threshold(self, threshold: Threshold) -> Benchmark:
         """Refuse any threshold but None."""
         if threshold is not None:
@@ -65,7 +84,7 @@ class Benchmark(Rules):
 
     def signature_fields(self) -> dict[str, object]:
         """Return the fields of a signature that name the rules."""
-        return {"protocol": self.name}
+        return {"protocol": self.name, **({"extract": "+".join(self.extract)} if self.extract else {})}
 
     def score_one(
         self, prediction: Any, reference: Any, answer_type: Any, options: Mapping[str, object] | None = None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable
 from typing import Any
 
 from anls_eval.errors import AnlsError
+from anls_eval.extract.harness import answer_after_mark
 from anls_eval.inputs.values import describe_value
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, plain_sum
 from anls_eval.leaderboards.expression import evaluate_expression
@@ -52,12 +52,6 @@ def _vlmevalkit(question: Question) -> bool:
     if not answers:
         raise AnlsError("it is an empty list; expected at least one answer", where=f"reference{question.row}")
     return any(_is_relaxed_equal(text, own) for own in answers)
-
-
-def answer_after_mark(text: str) -> str | None:
-    """Return what follows the last "ANSWER:" up to the end of its line, whitespace before it aside; None without."""
-    found = re.findall(r"ANSWER:\s*(.*)", text)
-    return str(found[-1]).strip() if found else None
 
 
 def _evalscope(question: Question) -> bool:

@@ -14,11 +14,11 @@ from anls_eval.leaderboards.base import Leaderboard
 from anls_eval.leaderboards.benchmark import Benchmark, Figures, sum_counts
 from anls_eval.leaderboards.table import get_leaderboard, get_scored_rules
 from anls_eval.notes import text_notes, tree_notes
-from anls_eval.rules.protocol import Protocol
+from anls_eval.rules.protocol import Protocol, Rules
 from anls_eval.statistics.tally import Tally
 from anls_eval.text.measure import score_columns
 from anls_eval.tree.scores import score_trees
-from anls_eval.types import Texts, Tree
+from anls_eval.types import Extract, Texts, Tree
 
 
 def leaderboard_score(
@@ -28,6 +28,7 @@ def leaderboard_score(
     protocol: str | Protocol,
     answer_type: str | None = None,
     options: Mapping[str, object] | None = None,
+    extract: Extract = None,
 ) -> float:
     """Score one prediction as a leaderboard or benchmark does.
 
@@ -41,6 +42,8 @@ def leaderboard_score(
         answer_type: One of the protocol's `answer_types`; None for a protocol without answer types.
         options: What the benchmark knows beside the answer, by name: ``year`` of ``chartqapro``, ``match`` and
             ``appearance`` of ``vrdu``, ``schema`` of ``extractbench_value``.
+        extract: Steps that take the answer out of the prediction first, by name: ``"think,answer_tag"`` or a list of
+            names; ``"none"`` for none. Defaults to the protocol's.
 
     Returns:
         The headline of the benchmark for this one question or document, from 0 to 1; NaN where it reports none.
@@ -59,7 +62,8 @@ def leaderboard_score(
 
     Source: the code named in `LEADERBOARDS` and `BENCHMARKS`.
     """
-    rules = get_scored_rules(protocol)
+    rules = get_scored_rules(protocol).with_extract(extract)
+    prediction = rules.extracted(prediction)
     if isinstance(rules, Benchmark):
         score, notes = rules.score_one(prediction, reference, answer_type, options)
     elif isinstance(rules, Leaderboard):
@@ -81,6 +85,7 @@ def leaderboard_figures(
     protocol: str | Protocol,
     answer_types: Texts = None,
     options: Mapping[str, object] | None = None,
+    extract: Extract = None,
 ) -> dict[str, float | None]:
     """Compute what a leaderboard or benchmark reports of n questions or documents.
 
@@ -92,6 +97,7 @@ def leaderboard_figures(
         answer_types: n answer types; None for a protocol without answer types.
         options: As in `leaderboard_score`, but a list of n values for an option that each question has (``year`` of
             ``chartqapro``, ``subset`` of ``lmms_cc_ocr_kie_f1``).
+        extract: As in `leaderboard_score`.
 
     Returns:
         The figures by name, from 0 to 1; ``score`` is the headline. None where the original reports none, or NaN. The
@@ -110,7 +116,8 @@ def leaderboard_figures(
 
     Source: the code named in `LEADERBOARDS` and `BENCHMARKS`.
     """
-    rules = get_scored_rules(protocol)
+    rules = get_scored_rules(protocol).with_extract(extract)
+    predictions = _extracted(predictions, rules)
     sides = read_column(predictions, "predictions"), read_column(references, "references")
     types = None if answer_types is None else as_list(read_column(answer_types, "answer_types"))
     if isinstance(rules, Benchmark):
@@ -131,6 +138,13 @@ def leaderboard_figures(
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     return figures
+
+
+def _extracted(predictions: Any, rules: Rules) -> Any:
+    """Return a column with the answers that are taken out of it, or the column if nothing is."""
+    if not rules.extract:
+        return predictions
+    return list(map(rules.extracted, as_list(read_column(predictions, "predictions"))))
 
 
 def _plain_scores(
@@ -157,7 +171,9 @@ def _refuse_options(name: str, options: Mapping[str, object] | None) -> None:
         raise AnlsError(f"protocol {name!r} has no options; leave them out", option="options", value=dict(options))
 
 
-def leaderboard_scores(predictions: Texts, references: Texts, *, protocol: str, answer_types: Texts = None) -> Floats:
+def leaderboard_scores(
+    predictions: Texts, references: Texts, *, protocol: str, answer_types: Texts = None, extract: Extract = None
+) -> Floats:
     """Score n predictions as a leaderboard does, in one batch.
 
     Args:
@@ -165,6 +181,7 @@ def leaderboard_scores(predictions: Texts, references: Texts, *, protocol: str, 
         references: n references, each as in `leaderboard_score`.
         protocol: A name or alias in `LEADERBOARDS`.
         answer_types: n answer types; None for a leaderboard without answer types.
+        extract: As in `leaderboard_score`.
 
     Returns:
         A float64 array of shape (n,) with values from 0 to 1.
@@ -178,7 +195,8 @@ def leaderboard_scores(predictions: Texts, references: Texts, *, protocol: str, 
 
     Source: the code named in `LEADERBOARDS`.
     """
-    board = get_leaderboard(protocol)
+    board = get_leaderboard(protocol).with_extract(extract)
+    predictions = _extracted(predictions, board)
     sides = read_column(predictions, "predictions"), read_column(references, "references")
     check_same_length(*sides, "references")
     given = None if answer_types is None else read_column(answer_types, "answer_types")

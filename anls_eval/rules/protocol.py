@@ -10,11 +10,14 @@ import urllib.parse
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from anls_eval.errors import AnlsError, check_choice
+from anls_eval.extract.steps import check_extract, extracted, read_extract
 from anls_eval.rules.steps import LENGTHS, STEPS
+from anls_eval.types import Extract
 
 Threshold = float | str | Fraction | Decimal | None
 
@@ -60,6 +63,11 @@ class Rules:
     name: str
     aliases: tuple[str, ...]
     source: str
+    extract: tuple[str, ...]
+
+    def extracted(self, prediction: Any) -> Any:
+        """Return the answer that `extract` takes out of a prediction; whatever is not a text is returned as it is."""
+        return extracted(prediction, self.extract)
 
     reads_lists: bool = False
     """Whether the rules read lists from texts themselves, and get such texts as they are."""
@@ -94,6 +102,8 @@ class Protocol(Rules):
         zero_predictions: Predictions, after their steps, that score 0 whatever the answers are.
         substitution_cost: The cost of replacing a character; inserting and deleting cost 1. A similarity
             below 0, possible when this is over 1, counts as 0.
+        extract: Names of steps from `EXTRACT_STEPS` that take the answer out of the prediction before anything else is
+            done, in this order. Predictions that are not texts are left alone; ``json``, for trees, comes last.
         tree: Empty for texts. For trees (ANLS*), ``"released"`` scores as anls_star 1.0.1 does, ``"paper"`` by the
             formula. The leaves of a tree are texts that follow the rules above, with the lengths ``compared``,
             `both_empty` 1 and no `zero_predictions`.
@@ -129,6 +139,7 @@ class Protocol(Rules):
     both_empty: int = 1
     zero_predictions: tuple[str, ...] = ()
     substitution_cost: int = 1
+    extract: tuple[str, ...] = ()
     tree: str = ""
     aliases: tuple[str, ...] = dataclasses.field(default=(), compare=False)
     leaderboards: tuple[str, ...] = dataclasses.field(default=(), compare=False)
@@ -139,7 +150,7 @@ class Protocol(Rules):
         if not isinstance(self.name, str) or not re.fullmatch(r"\w[\w.-]*", self.name):
             expected = "expected letters, digits, '_', '-' and '.', a letter or digit first"
             raise AnlsError(expected, option="name", value=self.name)
-        for option in ("prediction_steps", "answer_steps", "zero_predictions"):
+        for option in ("prediction_steps", "answer_steps", "zero_predictions", "extract"):
             value = getattr(self, option)
             items = (
                 tuple(value) if isinstance(value, Iterable) and not isinstance(value, (str, np.ndarray)) else (None,)
@@ -161,6 +172,7 @@ class Protocol(Rules):
             object.__setattr__(self, option, number)
         check_choice("both_empty", self.both_empty, (0, 1))
         check_choice("tree", self.tree, ("", "released", "paper"))
+        check_extract(self.extract, of_trees=bool(self.tree))
         lengths = self.prediction_length, self.answer_length
         if self.tree and (lengths != ("compared", "compared") or not self.both_empty or self.zero_predictions):
             raise ValueError("a protocol for trees has the lengths 'compared', both_empty=1 and no zero_predictions")
@@ -175,11 +187,17 @@ class Protocol(Rules):
             return self
         return dataclasses.replace(self, threshold=threshold)
 
+    def with_extract(self, extract: Extract) -> Protocol:
+        """Return these rules with other steps that take the answer out; None keeps the steps, "none" removes them."""
+        names = read_extract(extract)
+        return self if names is None or names == self.extract else dataclasses.replace(self, extract=names)
+
     def signature_fields(self) -> dict[str, object]:
         """Return the fields of a signature that name the rules."""
         return {
             "protocol": self.name,
             **({"tree": self.tree} if self.tree else {}),
+            **({"extract": "+".join(self.extract)} if self.extract else {}),
             "pred": "+".join(self.prediction_steps) or "-",
             "ref": "+".join(self.answer_steps) or "-",
             "length": "/".join(dict.fromkeys((self.prediction_length, self.answer_length))),

@@ -37,7 +37,8 @@ PROTOCOLS: Mapping[str, Protocol] = types.MappingProxyType({row.name: row for ro
         ),
         leaderboards=("DocVQA", "InfographicVQA", "lmms-eval", "VLMEvalKit", "unitxt", "EvalScope"),
         source="The script at https://rrc.cvc.uab.es/?ch=17&com=downloads. It divides by the length of the raw "
-        "strings, so whitespace around a wrong answer raises its score. VLMEvalKit reports 0 to 100.",
+        "strings, so whitespace around a wrong answer raises its score. VLMEvalKit reports 0 to 100. The alias "
+        "evalscope is the formula alone: the protocol evalscope_docvqa first takes the answer out, as EvalScope does.",
     ),
     _row(
         "pypi_anls", "strip lower collapse", length="compared-upper", keep=">",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anls_eval.extract.steps import EXTRACT_WORDS
 from anls_eval.rules.protocol import Protocol
 
 STEP_WORDS = {
@@ -35,6 +36,7 @@ def in_words(rules: Protocol) -> dict[str, str]:
         'a similarity counts only above 0.5; exactly 0.5 gives 0'
     """
     words = {
+        **({"extract": _extract_in_words(rules.extract)} if rules.extract else {}),
         **_sides_in_words(rules),
         "length": f"the distance is divided by the greater length of {_lengths_in_words(rules)}",
         "keep": _keep_in_words(rules),
@@ -45,6 +47,10 @@ def in_words(rules: Protocol) -> dict[str, str]:
     if rules.substitution_cost != 1:
         words["substitution"] = f"replacing a character costs {rules.substitution_cost}"
     return words
+
+
+def _extract_in_words(names: tuple[str, ...]) -> str:
+    return f"the answer is first taken out of the prediction: {', then '.join(EXTRACT_WORDS[name] for name in names)}"
 
 
 def _sides_in_words(rules: Protocol) -> dict[str, str]:

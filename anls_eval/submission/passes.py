@@ -37,6 +37,8 @@ from anls_eval.registry import MISSING, UNKNOWN
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.structure import Parse, parse_names
 from anls_eval.submission.scorers import (
+    RAW,
+    WITHOUT_EXTRACTION,
     BenchmarkScorer,
     Scorer,
     TextScorer,
@@ -45,7 +47,7 @@ from anls_eval.submission.scorers import (
     text_column,
 )
 from anls_eval.submission.totals import Totals
-from anls_eval.types import Missing, Unknown
+from anls_eval.types import Extract, Missing, Unknown
 
 BY = "by "  # before the names of columns to group by, which can be any
 NO_VALUE = "no value in "  # before them, in the counts of a totals
@@ -84,6 +86,7 @@ class OptionWords(TypedDict, total=False):
 
     protocol: str | Protocol
     threshold: Threshold
+    extract: Extract
     by: Sequence[str]
     missing: Missing
     unknown: Unknown
@@ -98,6 +101,7 @@ class Options:
 
     protocol: str | Protocol = "standard"
     threshold: Threshold = None
+    extract: Extract = None
     by: Sequence[str] = ()
     missing: Missing = "error"
     unknown: Unknown = "error"
@@ -119,7 +123,7 @@ class Options:
 
     def scorer(self) -> Scorer:
         """Return a scorer of the protocol."""
-        return make_scorer(self.protocol, self.threshold)
+        return make_scorer(self.protocol, self.threshold, self.extract)
 
     def opened(self, reader: Reader, side: str) -> Reader:
         """Return a reader of one side that reads what the rules need, with its texts taken apart as asked."""
@@ -185,7 +189,8 @@ class Pass:
 
     def questions(self) -> Iterator[pa.Table]:
         """Yield the questions block by block."""
-        yield from self._alignment
+        for questions in self._alignment:
+            yield self.scorer.extracted(questions, self.totals)
         self.totals.note("missing", *first_ids(self._alignment.missing))
         self.totals.note("unknown", *first_ids(self._alignment.unknown))
         for side in self._sides:
@@ -197,6 +202,8 @@ class Pass:
         for questions in self.questions():
             scores, found = self.scorer.score(questions, detailed or self.measures, self.totals)
             self.totals.tally(("score",), scores)
+            if self.scorer.rules.extract:
+                self.totals.tally(WITHOUT_EXTRACTION, self.scorer.scores_without(questions, scores))
             for name in self._options.by:
                 labels = questions[BY + name].combine_chunks()
                 lengths = as_ints(pc.list_value_length(labels))
@@ -221,6 +228,9 @@ class Pass:
         of_lists: dict[str, bool] = {}  # decided by the first block, since a column has one type
         for questions, scores, found in self.scored(detailed, on_progress):
             details = self.scorer.columns(questions, found) if detailed else {}
+            if detailed and RAW in questions.column_names:
+                raw = text_column(decode_texts(questions[RAW].combine_chunks(), TEXTS))
+                details = {"prediction": details["prediction"], RAW: raw, **details}
             ids = decode_texts(questions["question_id"].combine_chunks(), TEXTS)
             columns = {"question_id": text_column(ids), **details, "score": number_array(scores)}
             for name in self._options.by:

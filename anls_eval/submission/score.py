@@ -30,9 +30,10 @@ from anls_eval.statistics.resampling import cluster_codes
 from anls_eval.statistics.tally import Tally
 from anls_eval.structure import Parse, parse_names
 from anls_eval.submission.passes import BY, NO_VALUE, PRINTED, SIDES, Options, OptionWords, Pass, sides_of
+from anls_eval.submission.scorers import WITHOUT_EXTRACTION, Scorer
 from anls_eval.submission.totals import Totals
 from anls_eval.text.measure import Measured
-from anls_eval.types import Missing, Unknown
+from anls_eval.types import Extract, Missing, Unknown
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -72,6 +73,23 @@ class Group:
         return {"n": self.n, "score": self.score, "interval": bounds}
 
 
+@dataclasses.dataclass(frozen=True)
+class Extraction:
+    """What the steps that take the answer out changed."""
+
+    steps: tuple[str, ...]
+    changed: int  # the number of predictions
+    score_without: float  # the score of the predictions as they are, from 0 to 1
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain JSON values."""
+        return dataclasses.asdict(self) | {"steps": list(self.steps)}
+
+    def __str__(self) -> str:
+        changed = "1 prediction" if self.changed == 1 else f"{self.changed:,} predictions"
+        return f"extract {','.join(self.steps)} changed {changed}; without it the score is {self.score_without:.6f}"
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SubmissionScore:
     """The score of a submission.
@@ -92,6 +110,7 @@ class SubmissionScore:
         macro: For each column with groups, the mean over its groups of their scores.
         key_scores: For trees, the mean score of each key.
         notes: Warnings to show to the user.
+        extraction: What the steps of `extract` changed; None without any.
     """
 
     metric: str
@@ -108,6 +127,7 @@ class SubmissionScore:
     macro: dict[str, Group]
     key_scores: dict[str, KeyMean] | None
     notes: tuple[str, ...]
+    extraction: Extraction | None = None
 
     @property
     def group_notes(self) -> list[str]:
@@ -132,6 +152,7 @@ class SubmissionScore:
             "unknown": self.unknown,
             "unanswered": self.unanswered,
             **self.figures,
+            **({} if self.extraction is None else {"extraction": self.extraction.to_dict()}),
             "signature": self.signature,
             "by": groups,
             **({"macro": {name: group.to_dict() for name, group in self.macro.items()}} if self.macro else {}),
@@ -146,6 +167,7 @@ def score_submission(
     *,
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
     by: Sequence[str] = (),
     missing: Missing = "error",
     unknown: Unknown = "error",
@@ -165,6 +187,8 @@ def score_submission(
         references: From `open_references`, or what it takes.
         protocol: A protocol, or its name or alias.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        extract: Steps that take the answer out of each prediction first, by name: ``"think,answer_tag"`` or a list of
+            names; ``"none"`` for none. Defaults to the protocol's.
         by: Columns of the references, or else of the predictions, to group the questions by.
         missing: ``"error"``, or ``"zero"`` to score questions without a prediction 0.
         unknown: ``"error"``, or ``"ignore"`` to leave out predictions without a question.
@@ -196,6 +220,7 @@ def score_submission(
     options = Options(
         protocol=protocol,
         threshold=threshold,
+        extract=extract,
         by=by,
         missing=missing,
         unknown=unknown,
@@ -252,9 +277,9 @@ class Questions(NamedTuple):
     notes: tuple[str, ...]  # warnings to show to the user
 
 
-def read_questions(predictions: Reader, references: Reader, parse: Parse = None) -> Questions:
+def read_questions(predictions: Reader, references: Reader, parse: Parse = None, extract: Extract = None) -> Questions:
     """Read a submission of texts and align it by id, with notes about missing and unknown ids."""
-    options = Options(missing="zero", unknown="ignore", parse=parse)
+    options = Options(missing="zero", unknown="ignore", parse=parse, extract=extract)
 
     def read(whole: bool) -> Questions:
         opened = options.opened(predictions, SIDES[0]), options.opened(references, SIDES[1])
@@ -390,6 +415,7 @@ def sum_up(
         by=groups,
         macro={name: _macro(own, groups[name], options.seed) for name, own in grouped.items() if groups[name]},
         key_scores=scorer.key_scores(totals),
+        extraction=_extraction(totals, scorer),
         notes=(*totals.notes, *notes, *scorer.notes(totals), *interval.notes),
     )
 
@@ -421,6 +447,12 @@ def _macro(grouped: GroupedScores, groups: Mapping[str, Group], seed: int) -> Gr
     score = math.fsum(group.score for group in groups.values()) / len(groups)
     questions = sum(count for count, own in zip(grouped.counts.tolist(), grouped.groups, strict=True) if own)
     return Group(questions, score, functools.partial(grouped.macro_interval, seed))
+
+
+def _extraction(totals: Totals, scorer: Scorer) -> Extraction | None:
+    if not scorer.rules.extract:
+        return None
+    return Extraction(scorer.rules.extract, totals.counts["extracted"], totals.at(*WITHOUT_EXTRACTION).mean)
 
 
 def _notes(totals: Totals, n: int, options: Options) -> list[str]:

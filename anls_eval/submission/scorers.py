@@ -26,9 +26,11 @@ from anls_eval.arrow import (
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.explanation.result import KeyMean, walk_keys
 from anls_eval.explanation.tree import ExplainedTree
+from anls_eval.extract.hints import count_steps, extract_note
+from anls_eval.extract.marks import MARK_STEPS
 from anls_eval.files import Reader
 from anls_eval.inputs.columns import read_column
-from anls_eval.notes import SENTENCES, named_row, noted, sentences, text_sentences, tree_rows_to_note
+from anls_eval.notes import SENTENCES, marked_rows, named_row, noted, sentences, text_sentences, tree_rows_to_note
 from anls_eval.questions.columns import STORED, TEXT_TYPES, id_list, stored_texts, stored_trees
 from anls_eval.registry import get_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
@@ -39,7 +41,7 @@ from anls_eval.submission.totals import Totals
 from anls_eval.text.measure import Measured, closest_answers, score_columns
 from anls_eval.text.similarity import compute_similarity
 from anls_eval.tree.as_json import tree_as_json
-from anls_eval.types import Missing
+from anls_eval.types import Extract, Missing
 
 if TYPE_CHECKING:
     # These only their own questions need.
@@ -48,6 +50,14 @@ if TYPE_CHECKING:
 
 _Floats = npt.NDArray[np.float64]
 _Where = Callable[[int], str]
+
+RAW = "raw_prediction"
+"""The column of the predictions out of which something else was taken."""
+
+_MARKED_BY = "marked by "  # before the name of a step, in the counts of a totals
+
+WITHOUT_EXTRACTION = ("without extraction",)
+"""Where a totals has the scores of the raw predictions."""
 
 
 class Scorer:
@@ -61,8 +71,8 @@ class Scorer:
 
     @property
     def protocol(self) -> Protocol | None:
-        """The rules for texts or trees; None for a leaderboard."""
-        return self.rules if isinstance(self.rules, Protocol) else None
+        """The rules for texts or trees after their extraction; None for a leaderboard."""
+        return self.rules.with_extract("none") if isinstance(self.rules, Protocol) else None
 
     def open_references(self, references: Reader) -> Reader:
         """Return a reader of the accepted answers that the rules read."""
@@ -75,12 +85,54 @@ class Scorer:
 
     def read(self, questions: pa.Table) -> tuple[Any, Any]:
         """Return the predictions and references of a block as the scoring functions accept them."""
-        given = [json.loads(text or b"null") for text in questions["prediction"].to_pylist()]
+        given = self.read_predictions(questions["prediction"])
         return given, [json.loads(text) for text in questions["answers"].to_pylist()]
+
+    def extracted(self, questions: pa.Table, totals: Totals) -> pa.Table:
+        """Take the answer out of each prediction of a block; those that this changes stay in the column `RAW`."""
+        if not self.rules.extract:
+            return questions
+        stored = questions["prediction"].combine_chunks()
+        given = self.read_predictions(stored)
+        found = list(map(self.rules.extracted, given))
+        is_same = np.array([one is other or one == other for one, other in zip(given, found, strict=True)], dtype=bool)
+        totals.counts["extracted"] += int(np.count_nonzero(~is_same))
+        column = self.stored(found, "predictions", str, with_ids=False)
+        place = questions.column_names.index("prediction")
+        rows = number_array(np.arange(len(is_same)), is_same)
+        return questions.set_column(place, "prediction", column).append_column(RAW, stored.take(rows))
+
+    def scores_without(self, questions: pa.Table, scores: _Floats) -> _Floats:
+        """Return the scores of a block without its extraction."""
+        rows = np.flatnonzero(as_bools(questions[RAW].combine_chunks().is_valid()))
+        without = scores.copy()
+        if len(rows):
+            changed = questions.take(number_array(rows))
+            place = changed.column_names.index("prediction")
+            without[rows] = self.score(changed.set_column(place, "prediction", changed[RAW]), False, Totals())[0]
+        return without
+
+    def read_predictions(self, stored: pa.Array) -> list[Any]:
+        """Return stored predictions as the scoring functions accept them."""
+        return [json.loads(text or b"null") for text in stored.to_pylist()]
 
     def score(self, questions: pa.Table, detailed: bool, totals: Totals) -> tuple[_Floats, Any]:
         """Return the scores of a block and, if `detailed`, what `columns` takes; add notes to the totals."""
         raise NotImplementedError
+
+    def note_marks(self, questions: pa.Table, texts: Any, scores: _Floats, totals: Totals) -> None:
+        """Count the predictions that score 0, and those of them that have marks around an answer."""
+        zeros, marked = marked_rows(texts, scores)
+        totals.counts["zeros"] += zeros
+        for name, count in count_steps(marked).items():
+            totals.counts[_MARKED_BY + name] += count
+        _note_rows(totals, "marked", dict.fromkeys(marked, ""), questions)
+
+    def marks_note(self, totals: Totals) -> list[str]:
+        """Return the note on the predictions that `note_marks` counted."""
+        counts = {name: totals.counts[_MARKED_BY + name] for name in MARK_STEPS if totals.counts[_MARKED_BY + name]}
+        marked, names = noted(*totals.noted("marked"))
+        return extract_note(totals.counts["zeros"], marked, names, counts, self.rules.extract)
 
     def columns(self, questions: pa.Table, found: Any) -> dict[str, pa.Array]:
         """Return columns that explain the scores of a block."""
@@ -112,9 +164,9 @@ class Scorer:
         return None
 
 
-def make_scorer(protocol: str | Protocol, threshold: Threshold = None) -> Scorer:
+def make_scorer(protocol: str | Protocol, threshold: Threshold = None, extract: Extract = None) -> Scorer:
     """Return the scorer of a protocol of any kind."""
-    rules = get_rules(protocol, threshold)
+    rules = get_rules(protocol, threshold, extract)
     if isinstance(rules, Protocol):
         return TreeScorer(rules) if rules.tree else TextScorer(rules)
     return LeaderboardScorer(rules) if hasattr(rules, "score_all") else BenchmarkScorer(rules)
@@ -133,6 +185,10 @@ class TextScorer(Scorer):
             return as_array(column).cast(STORED.field(side).type.field(1).type)
         return stored_texts(as_list(column), where, side)
 
+    def read_predictions(self, stored: pa.Array) -> list[Any]:
+        """Return stored predictions as texts."""
+        return as_list(decode_texts(stored, TEXTS))
+
     def read(self, questions: pa.Table) -> tuple[Any, Any]:
         """Return Arrow arrays, or lists if a text contains a lone surrogate."""
         texts = decode_texts(questions["prediction"].combine_chunks(), TEXTS)
@@ -140,7 +196,9 @@ class TextScorer(Scorer):
 
     def score(self, questions: pa.Table, detailed: bool, totals: Totals) -> tuple[_Floats, Measured | None]:
         """Score texts; the details are `Measured`."""
-        scored = score_columns(*self.read(questions), self.rules, detailed)
+        texts, answers = self.read(questions)
+        scored = score_columns(texts, answers, self.rules, detailed)
+        self.note_marks(questions, texts, scored.scores, totals)
         _note_rows(totals, "unanswered", dict.fromkeys(scored.unanswered, ""), questions)
         if scored.padding_gains:
             totals.counts["padded"] += len(scored.padding_gains)
@@ -165,7 +223,8 @@ class TextScorer(Scorer):
         """Warn about predictions that are None, and about whitespace that raised the score."""
         unanswered = noted(*totals.noted("unanswered"))
         padded, gain = totals.counts["padded"], float(totals.at("padding gain").total)
-        return text_sentences(totals.n, unanswered, padded, totals.scores.mean, gain, self.rules)
+        said = text_sentences(totals.n, unanswered, padded, totals.scores.mean, gain, self.rules)
+        return [*said, *self.marks_note(totals)]
 
 
 def _missing(questions: pa.Table) -> npt.NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from anls_eval.errors import AnlsError, located
+from anls_eval.errors import AnlsError, Note, located
 from anls_eval.files import Reader, open_predictions, open_references
 from anls_eval.files.errors import FilesError, without_path
 from anls_eval.files.many import Paths
@@ -46,7 +46,15 @@ class ScoredSystems:
     @property
     def notes(self) -> list[str]:
         """Warnings to show to the user, system by system."""
-        return [f"{name}: {note}" for name, own in self.systems.items() for note in own.submission.notes]
+        found: list[str] = []
+        for name, own in self.systems.items():
+            if own.submission.extraction is not None:
+                found.append(f"{name}: {own.submission.extraction}")
+            found += [
+                Note(f"{name}: {note.problem}", note.remedies) if isinstance(note, Note) else f"{name}: {note}"
+                for note in own.submission.notes
+            ]
+        return found
 
     def rank(self, seed: int = 0) -> Ranking:
         """Rank the systems by `statistics.rank_systems`."""

@@ -61,10 +61,24 @@ def test_only_the_four_endpoints_are_offered(client: Client) -> None:
     offered = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
     assert list(offered) == ["/score_answer", "/score_document", "/score_submission", "/compare_submissions"]
     parameters = {name: [own["parameter_name"] for own in endpoint["parameters"]] for name, endpoint in offered.items()}
-    assert parameters["/score_answer"] == ["prediction", "answers", "protocol", "threshold", "answer_type"]
+    assert parameters["/score_answer"] == [
+        "prediction", "answers", "protocol", "threshold", "answer_type", "extract",
+    ]  # fmt: skip
     assert parameters["/score_document"] == ["prediction", "reference", "protocol"]
-    assert parameters["/score_submission"] == ["predictions", "references", "protocol"]
+    assert parameters["/score_submission"] == ["predictions", "references", "protocol", "extract"]
     assert parameters["/compare_submissions"] == ["predictions", "references", "protocol"]
+
+
+def test_extract(client: Client, tmp_path: Path) -> None:
+    found = client.predict("<answer>Oslo</answer>", "Oslo", extract="answer_tag", api_name="/score_answer")
+    assert (found["score"], found["raw_prediction"]) == (1, "<answer>Oslo</answer>")
+    shown = answer.card("<answer>Oslo</answer>", "Oslo", "standard", None, None, "answer_tag")[0]
+    assert "The answer was taken out of" in shown
+    assert "extract=answer_tag" in shown  # the link
+    path = tmp_path / "p.jsonl"
+    path.write_text('{"id": 1, "prediction": "<answer>Oslo</answer>", "answers": "Oslo"}')
+    plain = tasks.report(str(path), None, tasks.Options(), None, str(tmp_path), lambda *_: None)[0]
+    assert "use Extract \u201canswer_tag\u201d" in plain
 
 
 def test_score_answer(client: Client) -> None:

@@ -763,8 +763,9 @@ def test_command(tmp_path: Path) -> None:
         '"7" are different ids.\n'
         "  [0], question_id 1: '1'\n"
         "\n"
-        "costs points: answer-prefix, 1. Give only the answer: the words before it count as wrong characters.\n"
-        "  [1], question_id 2: 'The answer is'\n"
+        "costs points: answer-prefix, 1. Give only the answer: the words before it count as wrong characters. Where "
+        "steps are named, extract takes the answer out, when scoring and in a fixed file.\n"
+        "  [1], question_id 2: 'The answer is'; extract final_answer takes out '3'\n"
         "\n"
         "The portal would reject this file.\n"
     )

@@ -78,7 +78,8 @@ class TestAsAProgram:
 
     def test_score(self) -> None:
         found = self.anls("score", RUN, "-r", GOLD, "--json")
-        assert (found.returncode, found.stderr) == (0, "")
+        assert found.returncode == 0
+        assert found.stderr.endswith("To take it out, pass --extract answer_line.\n")
         assert json.loads(found.stdout)["anls_score"] == pytest.approx(0.259553, abs=1e-6)
 
     def test_an_error(self) -> None:
@@ -253,11 +254,11 @@ class TestScore:
         assert "extra whitespace raised the score of" in found.err
 
     def test_quiet(self, run: Any) -> None:
-        assert run("score", RUN, "-r", GOLD, "--quiet").err == ""
+        assert run("score", RUN, "-r", GOLD, "--quiet", "--extract", "answer_line").err == ""
 
     def test_json(self, run: Any) -> None:
         found = run("score", RUN, "-r", GOLD, "--json", "--threshold", "0.8")
-        assert found.err == ""
+        assert found.err.count("note: ") == 1  # which names steps of --extract
         result = json.loads(found.out)
         assert {"anls_score", "n", "missing", "signature", "by"} <= result.keys()
         assert result["signature"] == signature(threshold=0.8, n=1000)
@@ -582,7 +583,7 @@ class TestManyFiles:
         assert "<b>runs</b>" in (tmp_path / "1.html").read_text() or "runs" in (tmp_path / "1.html").read_text()
 
     def test_what_is_read_is_said_once(self, parts: Path, run: Any) -> None:
-        said = run("score", parts / "runs", "-r", parts / "gold").err.splitlines()
+        said = run("score", parts / "runs", "-r", parts / "gold", "--extract", "answer_line").err.splitlines()
         assert said == [
             f"{parts / 'runs'} (3 files): rrc; question_id=questionId, prediction=answer",
             f"{parts / 'gold'} (3 files): rrc; question_id=questionId, answers=answers",

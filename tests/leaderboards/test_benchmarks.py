@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from places import DATA
 
-from anls_eval.leaderboards import BENCHMARKS, LEADERBOARDS, leaderboard_figures, leaderboard_score
-from anls_eval.leaderboards.benchmark import Figures, sum_counts
-from anls_eval.leaderboards.docvqa_outputs import (
+from anls_eval.extract.harness import (
     evalscope_answer,
     inspect_first_mark,
     inspect_last_line,
     lmms_reasoning_answer,
 )
+from anls_eval.leaderboards import BENCHMARKS, LEADERBOARDS, leaderboard_figures, leaderboard_score
+from anls_eval.leaderboards.benchmark import Figures, sum_counts
 from anls_eval.leaderboards.expression import evaluate_expression
 from anls_eval.registry import BENCHMARK_NAMES, get_protocol, get_rules, signature
 from anls_eval.rules.table import PROTOCOLS

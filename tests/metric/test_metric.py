@@ -672,7 +672,7 @@ def submission(model: str) -> Callable[[Any], Any]:
 REFERENCE_SCORES = json.loads((EXAMPLES / "docvqa" / "reference_scores.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.filterwarnings("ignore:protocol 'rrc' divides by raw lengths")
+@pytest.mark.filterwarnings("ignore:protocol 'rrc' divides by raw lengths", "ignore:.* have marks around an answer")
 @pytest.mark.parametrize("protocol", ["standard", "paper", "rrc"])
 @pytest.mark.parametrize("expected", REFERENCE_SCORES, ids=lambda row: row["model"])
 def test_real_docvqa_submissions(metric_path: str, expected: dict[str, Any], protocol: str) -> None:

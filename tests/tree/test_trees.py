@@ -540,7 +540,7 @@ class TestAlternatives:
         assert invented.prediction_path == "$.a['$literal'].b"
 
     def test_a_prediction_that_is_still_json_text(self) -> None:
-        with pytest.warns(UserWarning, match=r"1 of 1 predictions is a string containing JSON.*json\.loads"):
+        with pytest.warns(UserWarning, match=r"1 of 1 predictions is a string containing JSON.*extract=.json."):
             assert anls_star_score('{"a": "x"}', {"a": "x"}) == 0.0
         fenced = '```json\n{"a": "x"}\n```'
         with pytest.warns(UserWarning, match=r"1 of 2 predictions is a string containing JSON \(row 1\)"):

@@ -505,7 +505,8 @@ def _submission_tab(random: Random, folder: Path) -> str:
     by = [random.choice(("docId", "question_types", draws.text(random)))] if random.random() < 0.3 else []
     hub = random.choice((("", ""), ("a/b", "c"), (draws.text(random), draws.text(random))))
     threshold = random.choice(("", "0.8", "1e-999999999", draws.text(random)))
-    options = threshold if random.random() < 0.3 else "", by, random.random() < 0.7, random.random() < 0.7
+    steps = random.choice(("", "", "think,answer_tag", draws.text(random)))
+    options = threshold if random.random() < 0.3 else "", steps, by, random.random() < 0.7, random.random() < 0.7
     found = submission.score_and_report(predictions, references, name, *options, *hub)
     return _shown(found[:2])
 

@@ -26,7 +26,8 @@ LEFT_OUT = frozenset(
 _BOUNDS = frozenset(("low", "high", "interval", "confidence_interval"))
 _DIGITS = 10
 
-_NEW_FIELDS = frozenset(("compared_as", "measured"))  # came after the recording, of what is recorded beside them
+# Came after the recording, of what is recorded beside them.
+_NEW_FIELDS = frozenset(("compared_as", "extract", "extraction", "measured", "raw_prediction"))
 
 _VERSIONS = re.compile(r"(?<=\|)(version|unicode):[^|]*")
 _MOST = 1_500  # characters of a list that is recorded in full
@@ -43,7 +44,8 @@ def plain(value: Any) -> Any:
         return plain(dict(sorted(value._asdict().items())))
     if isinstance(value, Mapping):
         if all(isinstance(key, str) for key in value):
-            fields = {_masked(key): plain(own) for key, own in value.items() if not _is_wording(key, own)}
+            kept = {key: own for key, own in value.items() if key != "extract" or len(own)}
+            fields = {_masked(key): plain(own) for key, own in kept.items() if not _is_wording(key, own)}
             return {name: _rounded(own) if name in _BOUNDS else own for name, own in fields.items()}
         return [[plain(key), plain(own)] for key, own in sorted(value.items())]
     if isinstance(value, np.ndarray):
