@@ -39,6 +39,7 @@ CASES = [
     Case({"p": "id,prediction\n1,Zürich\n".encode("cp1252"), "r": REFERENCES[:1]}, "encoding"),
     Case({"p": LOG}, "filter", "", "score p"),
     Case({"p": PREDICTIONS, "r": [REFERENCES[0], {"id": 2, "answers": "['Rome']"}]}, "parse"),
+    Case({"p": [{"id": 1, "prediction": "<answer>Oslo</answer>"}], "r": REFERENCES[:1]}, "extract"),
     Case({"p": PREDICTIONS, "r": [{"id": n, "answers": f"['{n}']"} for n in (1, 2)]}, "parse"),
 ]
 
