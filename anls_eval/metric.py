@@ -17,15 +17,25 @@ import evaluate
 import pyarrow as pa
 
 from anls_eval.arrow import decode_texts
-from anls_eval.errors import AnlsError, check_choice
+from anls_eval.errors import AnlsError, check_choice, located
 from anls_eval.explanation.result import key_scores_as_json
 from anls_eval.explanation.tree import ExplainedTree
+from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.inputs.values import NOT_GIVEN
 from anls_eval.notes import text_notes, tree_notes
 from anls_eval.questions.columns import STORED, STORED_TREES, TEXT_TYPES, Side, id_list, is_same_tree, stored_table
 from anls_eval.questions.pairing import Aligned, align_questions
 from anls_eval.questions.rows import is_row, read_batch
-from anls_eval.registry import MISSING, UNKNOWN, find_board_name, get_protocol, resolve_rules, signature
+from anls_eval.registry import (
+    MISSING,
+    UNKNOWN,
+    find_board_name,
+    get_protocol,
+    get_rules,
+    read_fields,
+    resolve_rules,
+    signature,
+)
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.text.measure import score_columns
@@ -204,6 +214,7 @@ class ANLS(evaluate.Metric):
         protocol: None = None,
         answer_types: Any = None,
         options: Mapping[str, object] | None = None,
+        fields: FieldsLike = None,
     ) -> dict[str, Any] | None:
         """Score all predictions that were added before and those passed here.
 
@@ -222,6 +233,8 @@ class ANLS(evaluate.Metric):
             answer_types: The answer type of each question, in the order of the references, for a leaderboard that
                 needs them.
             options: What a benchmark knows beside the answers, as in `anls_eval.leaderboard_figures`.
+            fields: For trees, how their parts are compared and weighed: an `anls_eval.Fields`, or a dict with a dict of
+                options for each path.
 
         Returns:
             ``{"anls_score": x}``, or ``{"anls_star_score": x}`` for trees, with x from 0 to 1; for a leaderboard or
@@ -248,6 +261,7 @@ class ANLS(evaluate.Metric):
         rules = resolve_rules(self.protocol, threshold, of_trees=None)
         check_choice("missing", missing, MISSING)
         check_choice("unknown", unknown, UNKNOWN)
+        resolved = read_fields(fields, rules if self._board is None else get_rules(self._board))
         self._join_pending()
         before, added = len(self), (list(self._tables), self._with_ids)
         if predictions is not None or references is not None:
@@ -271,11 +285,14 @@ class ANLS(evaluate.Metric):
                 result = _board_result(aligned, self._board, answer_types, options)
                 details = {"question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids)}
             else:
-                scores, details, notes = (_scored_trees if rules.tree else _scored_texts)(aligned, rules, detailed)
+                if rules.tree:
+                    scores, details, notes = _scored_trees(aligned, rules, detailed, resolved)
+                else:
+                    scores, details, notes = _scored_texts(aligned, rules, detailed)
                 result = {"anls_star_score" if rules.tree else "anls_score": math.fsum(scores) / n}
             if detailed:
                 result |= {"n": n, "missing": len(aligned.missing), "unknown": aligned.unknown, **details}
-                result["signature"] = signature(self._board or rules, n=n, missing=missing)
+                result["signature"] = signature(self._board or rules, n=n, missing=missing, fields=resolved)
             for note in aligned.notes + notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
         except BaseException:
@@ -391,7 +408,7 @@ def _board_result(
     return dict(found)
 
 
-def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
+def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool, fields: Fields | None) -> _Scored:
     absent = set(aligned.missing)
     stored = zip(aligned.texts.to_pylist(), aligned.answers.to_pylist(), strict=True)
     try:
@@ -404,14 +421,17 @@ def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
     own_ids = ids and [ids[row] for row in rows]
     scores, closest, keys = [0.0] * len(pairs), [None] * len(pairs), []
     if not detailed:
-        found, searched = score_trees(predictions, references, rules)
+        found, searched = score_trees(predictions, references, rules, fields)
         for row, score in zip(rows, found.tolist(), strict=True):
             scores[row] = score
-        return scores, {}, tree_notes(predictions, references, rules, own_ids, searched)
+        return scores, {}, tree_notes(predictions, references, rules, own_ids, searched, fields)
     for row in rows:
-        tree = ExplainedTree(*pairs[row], rules)
+        try:
+            tree = ExplainedTree(*pairs[row], rules, fields)
+        except AnlsError as error:  # a reference that its field cannot read
+            raise located(f"row {row}" if ids is None else f"question_id {ids[row]!r}", error) from None
         scores[row], closest[row] = tree.score, tree_as_json(tree.closest_reference())
         keys.append(tree.key_scores())
     details = {"scores": scores, "question_ids": ids, "closest_references": closest}
     details["key_scores"] = key_scores_as_json(keys, with_counts=True)
-    return scores, details, tree_notes(predictions, references, rules, own_ids)
+    return scores, details, tree_notes(predictions, references, rules, own_ids, fields=fields)

@@ -375,7 +375,7 @@ def _document(scored: ScoredQuestions, row: int) -> Document:
     question_id, score = scored.question_ids[row], float(scored.scores[row])
     if scored.is_missing[row] or scored.protocol is None:
         return Document(question_id, score, True, (), 0, 0)
-    matches = explain_tree(scored.predictions[row], scored.answers[row], scored.protocol).matches
+    matches = explain_tree(scored.predictions[row], scored.answers[row], scored.protocol, scored.fields).matches
     lost = lost_matches(matches)
     shown = tuple(lost[:MOST_LEAVES])
     return Document(question_id, score, False, shown, len(lost) - len(shown), len(matches))

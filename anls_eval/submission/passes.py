@@ -26,6 +26,7 @@ from anls_eval.arrow import (
     text_list_array,
 )
 from anls_eval.errors import AnlsError, check_choice
+from anls_eval.fields.fields import FieldsLike, as_fields
 from anls_eval.files import Batch, Reader
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.questions.columns import id_list, stored_ids
@@ -75,6 +76,7 @@ class OptionWords(TypedDict, total=False):
     unknown: Unknown
     cluster_by: str | None
     seed: int
+    fields: FieldsLike
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -88,10 +90,12 @@ class Options:
     unknown: Unknown = "error"
     cluster_by: str | None = None
     seed: int = 0
+    fields: FieldsLike = None
     columns: Sequence[str] = ()  # to keep, without grouping the score by them
 
     def __post_init__(self) -> None:
-        self.scorer()  # refuses what is wrong with the protocol and the threshold
+        object.__setattr__(self, "fields", as_fields(self.fields))  # once, since a pass resolves their rules
+        self.scorer()  # refuses what is wrong with the protocol, the threshold and the fields
         if isinstance(self.by, str):
             raise AnlsError(f'by is a str; expected a list of column names: by=["{self.by}"].')
         check_choice("missing", self.missing, MISSING)
@@ -99,7 +103,7 @@ class Options:
 
     def scorer(self) -> Scorer:
         """Return a scorer of the protocol."""
-        return make_scorer(self.protocol, self.threshold)
+        return make_scorer(self.protocol, self.threshold, self.fields)
 
     @property
     def names(self) -> tuple[str, ...]:

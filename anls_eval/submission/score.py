@@ -16,6 +16,7 @@ import pyarrow as pa
 from anls_eval.arrow import TEXTS, as_bools, as_list, decode_texts
 from anls_eval.errors import AnlsError
 from anls_eval.explanation.result import KeyMean
+from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.files import Reader, open_predictions, open_references, write_rows
 from anls_eval.files.many import Paths
 from anls_eval.files.source import KEY, VALUE
@@ -89,6 +90,7 @@ class SubmissionScore:
         macro: For each column with groups, the mean over its groups of their scores.
         key_scores: For trees, the mean score of each key.
         notes: Warnings to show to the user.
+        fields: For trees, the fields by which they were compared.
     """
 
     metric: str
@@ -105,6 +107,7 @@ class SubmissionScore:
     macro: dict[str, Group]
     key_scores: dict[str, KeyMean] | None
     notes: tuple[str, ...]
+    fields: Fields | None = None
 
     @property
     def group_notes(self) -> list[str]:
@@ -134,6 +137,8 @@ class SubmissionScore:
             **({"macro": {name: group.to_dict() for name, group in self.macro.items()}} if self.macro else {}),
             "notes": [*self.notes, *self.group_notes],
         }
+        if self.fields is not None:
+            result["fields"] = self.fields.to_dict()
         return result if self.key_scores is None else result | {"key_scores": self.key_scores}
 
 
@@ -148,6 +153,7 @@ def score_submission(
     unknown: Unknown = "error",
     cluster_by: str | None = None,
     seed: int = 0,
+    fields: FieldsLike = None,
     per_question: str | os.PathLike[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> SubmissionScore:
@@ -167,6 +173,7 @@ def score_submission(
         cluster_by: A column with the document of each question. Questions about one document are not independent:
             the interval then comes from resampled documents, and the scores are held in memory.
         seed: Random seed for the interval.
+        fields: For trees, how their parts are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
         per_question: A file to write with one row for each question: .parquet, .csv or .jsonl.
         on_progress: Called with the number of questions scored so far.
 
@@ -194,6 +201,7 @@ def score_submission(
         unknown=unknown,
         cluster_by=cluster_by,
         seed=seed,
+        fields=fields,
     )
     predictions = predictions if isinstance(predictions, Reader) else open_predictions(predictions)
     references = references if isinstance(references, Reader) else open_references(references)
@@ -270,6 +278,11 @@ class ScoredQuestions:
     scores: npt.NDArray[np.float64]  # of shape (n,), from 0 to 1
     measured: Measured | None  # the closest answer and the distance of each text, if asked for
     columns: dict[str, list[list[str]]]  # the values of each question, as texts: mostly one, none where it is null
+
+    @property
+    def fields(self) -> Fields | None:
+        """The fields by which trees were compared."""
+        return self.submission.fields
 
 
 def score_questions(
@@ -381,6 +394,7 @@ def sum_up(
         macro={name: _macro(own, groups[name], options.seed) for name, own in grouped.items() if groups[name]},
         key_scores=scorer.key_scores(totals),
         notes=(*totals.notes, *notes, *scorer.notes(totals), *interval.notes),
+        fields=scorer.fields,
     )
 
 
