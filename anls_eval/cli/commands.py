@@ -20,6 +20,7 @@ from anls_eval.cli.common import (
     By,
     ClusterBy,
     Columns,
+    FieldsOption,
     Format,
     Missing,
     OptionalReferences,
@@ -43,10 +44,12 @@ from anls_eval.cli.common import (
     print_json,
     print_table,
     progress,
+    read_fields_option,
     say,
     show_notes,
 )
 from anls_eval.cli.decisions import gate
+from anls_eval.cli.fields import fields as fields_command
 from anls_eval.cli.words import Commands, in_options, whole_number
 from anls_eval.errors import AnlsError
 from anls_eval.version import __version__
@@ -137,6 +140,7 @@ def explain(
     ] = None,
     threshold: Threshold = None,
     answer_type: Annotated[str | None, typer.Option(help="The answer type, for leaderboards that need one.")] = None,
+    fields: FieldsOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Score one answer, or the document in a file, and explain the score."""
@@ -149,11 +153,19 @@ def explain(
         raise ValueError("expected a PREDICTION with at least one ANSWER, or --json-file FILE")
     if json_file is None and getattr(get_rules(protocol or "standard"), "tree", False):
         raise ValueError(f"--protocol {protocol} scores documents: pass --json-file FILE.")
+    if json_file is None and fields is not None:
+        raise ValueError("--fields is of documents: pass --json-file FILE.")
     if json_file is not None:
         from anls_eval.files.json_files import read_document
 
         given, expected = read_document(json_file)
-        document = scoring.explain(given, expected, protocol=protocol or "anls_star", threshold=threshold)
+        document = scoring.explain(
+            given,
+            expected,
+            protocol=protocol or "anls_star",
+            threshold=threshold,
+            fields=read_fields_option(fields),
+        )
         shown, plain = str(document), document.to_dict()
     else:
         accepted = answers[0] if answers and len(answers) == 1 else answers  # a text can write out a list
@@ -192,6 +204,7 @@ def score(
     push: Annotated[
         str | None, typer.Option(metavar="REPO", help="Upload the --eval-results file to this model on the Hub.")
     ] = None,
+    fields: FieldsOption = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     workers: Annotated[
@@ -252,7 +265,7 @@ def score(
         )
 
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "by": by or [], "seed": seed}
-    asked |= {"missing": missing, "unknown": unknown}
+    asked |= {"missing": missing, "unknown": unknown, "fields": read_fields_option(fields)}
     dataset: dict[str, Any] = {}
     if not with_dask:
         sides = open_both(predictions, references, format_name, columns, quiet or as_json)
@@ -326,6 +339,7 @@ def compare(
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report of two systems side by side.")] = None,
+    fields: FieldsOption = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     format_name: Format = None,
@@ -344,7 +358,7 @@ def compare(
     if report is not None and len(systems) > 2:
         raise ValueError(f"--report compares two systems, but {len(systems)} were given; pick two")
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
-    asked |= {"missing": missing, "unknown": unknown, "by": by or []}
+    asked |= {"missing": missing, "unknown": unknown, "by": by or [], "fields": read_fields_option(fields)}
     found = score_systems(
         systems,
         open_side("references", references, format_name, columns, quiet or as_json),
@@ -389,6 +403,7 @@ def leaderboard(
     threshold: Threshold = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
+    fields: FieldsOption = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     format_name: Format = None,
@@ -406,7 +421,7 @@ def leaderboard(
     if out_file is not None:
         leaderboard_format(out_file)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
-    asked |= {"missing": missing, "unknown": unknown}
+    asked |= {"missing": missing, "unknown": unknown, "fields": read_fields_option(fields)}
     found = score_systems(
         paths,
         open_side("references", references, format_name, columns, quiet=True),
@@ -524,3 +539,4 @@ def check(
 
 
 app.command()(gate)
+app.command("fields")(fields_command)

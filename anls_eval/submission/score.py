@@ -252,9 +252,16 @@ class Questions(NamedTuple):
     notes: tuple[str, ...]  # warnings to show to the user
 
 
-def read_questions(predictions: Reader, references: Reader) -> Questions:
-    """Read a submission of texts and align it by id, with notes about missing and unknown ids."""
-    options = Options(missing="zero", unknown="ignore")
+def read_questions(
+    predictions: Reader,
+    references: Reader,
+    *,
+    protocol: str | Protocol = "standard",
+    missing: Missing = "zero",
+    unknown: Unknown = "ignore",
+) -> Questions:
+    """Read a submission and align it by id, with notes about missing and unknown ids."""
+    options = Options(protocol=protocol, missing=missing, unknown=unknown)
 
     def read(whole: bool) -> Questions:
         run = Pass(sides_of((predictions, references), options), options, whole)
