@@ -67,6 +67,9 @@ def test_one_command_shows_the_failing_fields(folder: Path) -> None:
     assert "1301 read as 130" in found.stdout
     assert "1 of 4 documents have no wrong, missing or invented leaf" in found.stdout
     assert "|fields:" in found.stdout
+    page = (ROOT / "docs" / "fields.md").read_text(encoding="utf-8")
+    shown = page.split("```text\nfield ")[1].split("```")[0].splitlines()
+    assert found.stdout.splitlines()[: len(shown)] == [f"field {shown[0]}", *shown[1:]]
 
 
 def test_json_holds_the_report_the_fields_and_the_ids(folder: Path) -> None:
