@@ -12,6 +12,7 @@ from anls_eval.cli.common import (
     AsJson,
     ClusterBy,
     Columns,
+    FieldsOption,
     Format,
     Missing,
     Predictions,
@@ -26,6 +27,7 @@ from anls_eval.cli.common import (
     out,
     print_json,
     print_table,
+    read_fields_option,
     say,
     show_notes,
 )
@@ -65,6 +67,7 @@ def gate(
     ] = False,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
+    fields: FieldsOption = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     format_name: Format = None,
@@ -88,6 +91,7 @@ def gate(
         check_output(path, *predictions, *references)
     read: dict[str, Any] = {"format_name": format_name, "columns": columns, "quiet": quiet or as_json}
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "missing": missing, "unknown": unknown}
+    asked["fields"] = read_fields_option(fields)
     of_references = open_side("references", references, **read)
     kept = [*(by or ()), *([] if cluster_by is None else [cluster_by])]
     new = score_questions(open_side("predictions", predictions, **read), of_references, columns=kept, **asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,6 +19,8 @@ from anls_eval.cli.common import (
     Seed,
     Threshold,
     Unknown,
+    check_html,
+    check_output,
     open_both,
     out,
     print_json,
@@ -45,6 +48,7 @@ def fields(
     ] = "1",
     protocol: Annotated[str, typer.Option("--protocol", "-p", help="anls_star or anls_star_paper.")] = "anls_star",
     threshold: Threshold = None,
+    report_file: Annotated[Path | None, typer.Option("--report", help="Write a self-contained HTML report.")] = None,
     seed: Seed = 0,
     missing: Missing = "error",
     unknown: Unknown = "error",
@@ -63,11 +67,18 @@ def fields(
     rules = resolve_rules(protocol, threshold, of_trees=True)
     resolved = read_fields_option(fields_file) or Fields({})
     least = read_threshold(match_at)
+    check_output(report_file, *predictions, *(references or ()))
+    check_html(report_file)
     asked: dict[str, Any] = {"protocol": rules, "missing": missing, "unknown": unknown}
-    questions = read_questions(*open_both(predictions, references, format_name, columns, quiet or as_json), **asked)
+    sides = open_both(predictions, references, format_name, columns, quiet or as_json)
+    questions = read_questions(*sides, **asked)
     given, expected, ids = questions.predictions, questions.answers, questions.question_ids
     report, notes = account_for_leaves(given, expected, rules, resolved, least, ids, seed=seed)
     show_notes([*questions.notes, *notes])
+    if report_file is not None:
+        from anls_eval.report import read_system, write_report
+
+        write_report(report_file, read_system(*sides, **asked, fields=resolved, match_at=least, seed=seed))
     if as_json:
         print_json({**report.to_dict(), "question_ids": ids})
     else:

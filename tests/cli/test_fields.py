@@ -92,6 +92,20 @@ def test_match_at_makes_similar_texts_right(folder: Path) -> None:
     assert (rows["$.items[*].price"]["right"], rows["$.items[*].price"]["wrong"]) == (4, 4)
 
 
+def test_report_shows_the_failures_side_by_side(folder: Path) -> None:
+    options = ["-r", "gold/", "--fields", "schema:Invoice", "--report", "report.html", "--match-at", "0.9"]
+    found = run(folder, "fields", "out/", *options)
+    assert found.returncode == 0, found.stderr
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert html.count('id="figure-fields"') == 1
+    assert "<bdi>1301</bdi></td><td><bdi>130</bdi></td><td>wrong</td>" in html
+    refused = run(folder, "fields", "out/", *options, "--report", "report.txt")
+    assert (refused.returncode, "--report report.txt: expected a file name ending in .html" in refused.stderr) == (
+        2,
+        True,
+    )
+
+
 @pytest.mark.parametrize("command", ["score", "compare", "leaderboard"])
 def test_other_commands_take_fields(folder: Path, command: str) -> None:
     systems = {"score": ["out/"], "compare": ["out/", "gold/"], "leaderboard": ["out/", "gold/"]}[command]
