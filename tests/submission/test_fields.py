@@ -81,7 +81,7 @@ def test_compute(given: Any) -> None:
     for metric in (ANLS("anls_star"), single):
         options: dict[str, Any] = {"predictions": PREDICTIONS, "references": REFERENCES, "fields": given}
         assert metric.compute(**options) == {"anls_star_score": math.fsum(SCORES) / 12}
-        found = metric.compute(**options, detailed=True)
+        found: Any = metric.compute(**options, detailed=True)
         assert found["scores"] == SCORES
         assert f"|fields:{FIELDS.fingerprint()}|" in found["signature"]
 
