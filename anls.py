@@ -8,6 +8,7 @@ another project. It needs evaluate, datasets, rapidfuzz, scipy, numpy and pyarro
 
 from __future__ import annotations
 
+import ast
 import bisect
 import collections
 import contextlib
@@ -139,6 +140,27 @@ def located(where: str, error: Exception) -> AnlsError:
     found = AnlsError(error.problem, remedies=error.remedies, where=": ".join(filter(None, (where, error.where))))
     found.option, found.value, found.refused = error.option, error.value, error.refused
     return found
+
+
+class Note(str):
+    """A warning that ends with remedies; as a text, it uses the words of Python."""
+
+    problem: str
+    remedies: tuple[Remedy, ...]
+
+    def __new__(cls, problem: str, remedies: Sequence[Remedy] = ()) -> Note:
+        """Return the note as a text."""
+        own = super().__new__(cls, AnlsError(f"{problem}.", remedies=remedies).told() if remedies else problem)
+        own.problem, own.remedies = problem, tuple(remedies)
+        return own
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """Return the parts, for another process."""
+        return self.problem, self.remedies
+
+    def told(self, words: Words) -> str:
+        """Return the note with options in the words of an interface."""
+        return AnlsError(f"{self.problem}.", remedies=self.remedies).told(words) if self.remedies else str(self)
 
 
 def short_repr(value: object) -> str:
@@ -277,6 +299,9 @@ class Rules:
     name: str
     aliases: tuple[str, ...]
     source: str
+
+    reads_lists: bool = False
+    """Whether the rules read lists from texts themselves, and get such texts as they are."""
 
     @property
     def aggregate(self) -> str:
@@ -1549,8 +1574,13 @@ def _remedy(value: object) -> str:
     if isinstance(value, bytes):
         return " It is not UTF-8: decode it first."
     if isinstance(value, Mapping):
-        return " To score documents, use the protocol anls_star."
+        key = next((key for key in value if key in _ROLES), None)
+        return f" Pass its {key!r} alone." if key else " To score documents, use the protocol anls_star."
     return ""
+
+
+# Keys of rows, which documents do not have.
+_ROLES = ("prediction", "prediction_text", "pred", "response", "answer", "answers", "text", "value", "label")
 
 
 def to_answers(value: Any, where: str) -> list[str]:
@@ -2586,6 +2616,7 @@ def signature(
     *,
     missing: Missing = "error",
     fields: FieldsLike = None,
+    parse: Sequence[str] = (),
 ) -> str:
     """Return the signature: one line that records every choice behind a score, to print beside it.
 
@@ -2596,6 +2627,7 @@ def signature(
         missing: How questions without a prediction were treated: ``"error"`` or ``"zero"``.
         fields: How the parts of trees were compared. They are recorded by the first 12 digits of the SHA-256 of their
             canonical JSON, unless none changes anything.
+        parse: The sides and columns of which texts that print lists and dicts were taken apart.
 
     Returns:
         Fields ``key:value`` joined by ``|``. A ``*`` after the name of the protocol says that its rules were changed.
@@ -2617,6 +2649,7 @@ def signature(
         recorded["fields"] = found.fingerprint()
     recorded |= {
         "aggregate": rules.aggregate,
+        **({"parse": "+".join(map(quoted_item, parse))} if parse else {}),
         "missing": check_choice("missing", missing, MISSING),
         "n": "-" if n is None else n,
         "version": __version__,
@@ -5534,6 +5567,31 @@ def sentences(n: int, found: Mapping[str, Noted]) -> list[str]:
     return notes
 
 
+_PRINTED_VALUES = {"predictions": "predictions", "references": "answers"}
+
+
+def printed_sentences(
+    name: str, n: int, *, taken: int = 0, left: int = 0, unread: int = 0, shown: str = ""
+) -> list[str]:
+    """Return the notes on n values of a side or a column, some of which are texts that print lists or dicts."""
+    what = _PRINTED_VALUES.get(name, f"values of {name}")
+    notes: list[str] = []
+    if taken:
+        are = "is a printed list or dict and was" if taken == 1 else "are printed lists or dicts and were"
+        apart = f"{taken:,} of {n:,} {what} {are} taken apart"
+        notes.append(Note(apart, [Remedy("parse", "none", "compare texts as they are")]))
+    if left:
+        are = "is a printed list or dict and was" if left == 1 else "are printed lists or dicts and were"
+        as_text = f"{left:,} of {n:,} {what} {are} compared as text, such as {shown}"
+        asked = "answers" if name == "references" else name
+        notes.append(Note(as_text, [Remedy("parse", asked, "take them apart one by one")]))
+    if unread:
+        begin = "begins" if unread == 1 else "begin"
+        such = "" if left else f", such as {shown}"
+        notes.append(f"{unread:,} of {n:,} {what} {begin} like a printed list or dict but cannot be read as one{such}")
+    return notes
+
+
 def text_notes(scored: Scored, rules: Protocol, question_ids: Sequence[str] | None = None) -> list[str]:
     """Return the warnings about questions on texts."""
     n, gains = len(scored.scores), scored.padding_gains
@@ -6413,6 +6471,300 @@ def drop_repeats(
 
 
 # ---------------------------------------------------------------------------------------------------
+# anls_eval/structure.py
+# Read lists and dicts from texts, as Python, NumPy, pandas and JSON print them. Nothing is evaluated.
+# ---------------------------------------------------------------------------------------------------
+
+Parse = str | Sequence[str] | None
+"""Whose texts are taken apart one by one: "predictions", "references" or columns; "none" takes none apart."""
+
+_MAX_CHARACTERS = 1_000_000  # a longer text is one value
+_MAX_DEPTH = 100
+
+# A string as Python's repr writes it; reading it can neither fail nor warn.
+_PRINTED_ESCAPE = r"\\(?:[\\'\"nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4})"
+_TOKEN = re.compile(
+    rf"""(?P<string>'(?:[^'\\\n\r\0]|{_PRINTED_ESCAPE})*'|"(?:[^"\\\n\r\0]|{_PRINTED_ESCAPE})*")
+    |(?P<number>[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.]))
+    |(?P<call>(?:np\.|numpy\.)?(?:array|str_|bool_?|float(?:16|32|64)|u?int(?:8|16|32|64))\()
+    |(?P<word>[A-Za-z_]\w*)
+    |(?P<mark>[\[\]{{}}():,=])
+    """,
+    re.VERBOSE,
+)
+_SPACE = re.compile(r"\s*")
+_WORDS = {"None": None, "nan": None, "NaN": None, "null": None, "True": True, "False": False}
+_LOOKS_SO = re.compile(r"\s*(?:\[\s*['\"\[{]|\{\s*['\"])")
+SQUAD_KEYS = {"text", "answer_start"}
+
+
+def parse_names(parse: Parse, columns: Iterable[str] = ()) -> frozenset[str] | None:
+    """Return the names in the option `parse`, of a side or one of the columns; empty for "none", None for None."""
+    if parse is None:
+        return None
+    given = [parse] if isinstance(parse, str) else list(parse) if isinstance(parse, Iterable) else [parse]
+    names = ["references" if name == "answers" else name for name in given]
+    known = ("predictions", "references", *columns)
+    if names == ["none"]:
+        return frozenset()
+    if not names or any(name not in known for name in names):
+        expected = f"expected none, or some of {', '.join(map(str, ('predictions', 'answers', *columns)))}"
+        raise AnlsError(expected, option="parse", value=parse)
+    return frozenset(names)
+
+
+class _NoStructureError(ValueError):
+    """The text is not wholly a list or a dict."""
+
+
+def structure_in(text: str) -> list[Any] | dict[str, Any] | None:
+    """Return the list or dict that a whole text prints; None if it is anything else, too long or too deep."""
+    bare = text.strip()
+    if bare[:1] + bare[-1:] not in ("[]", "{}") or len(bare) > _MAX_CHARACTERS:
+        return None
+    try:
+        found = json.loads(bare, object_pairs_hook=_without_repeats, parse_constant=_constant_in_structure)
+    except RecursionError:
+        return None
+    except ValueError:
+        found = _printed(bare)
+    return None if found is None or _is_too_deep(found) else found
+
+
+def looks_like_structure(text: str) -> bool:
+    """Return whether a text begins as a printed list or dict of strings does, whole or not."""
+    return _LOOKS_SO.match(text) is not None
+
+
+def answers_in(text: str) -> list[Any] | None:
+    """Return the accepted answers that a text prints as a list, or as SQuAD's struct; None for every other text."""
+    return scalars_in(without_squad_form(structure_in(text)))
+
+
+def labels_in(text: str) -> list[Any] | None:
+    """Return the labels that a text prints as a list; None for every other text."""
+    return scalars_in(structure_in(text))
+
+
+def scalars_in(found: Any) -> list[Any] | None:
+    """Return a list of texts and numbers without its missing values; None if it is not one."""
+    if not isinstance(found, list) or any(isinstance(item, (list, dict)) for item in found):
+        return None
+    return [item for item in found if item is not None]
+
+
+def without_squad_form(value: Any) -> Any:
+    """Return the texts of answers in SQuAD's form; any other value is returned unchanged."""
+    if isinstance(value, dict) and value.keys() == SQUAD_KEYS:
+        return value["text"]
+    if (
+        isinstance(value, list)
+        and value
+        and all(isinstance(item, dict) and item.keys() >= SQUAD_KEYS for item in value)
+    ):
+        return [item["text"] for item in value]
+    return value
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _NoStructureError
+    return found
+
+
+def _constant_in_structure(name: str) -> None:
+    if name != "NaN":
+        raise _NoStructureError
+
+
+def _is_too_deep(found: Any) -> bool:
+    level = [found]
+    for _ in range(_MAX_DEPTH):
+        inner = [own.values() if isinstance(own, dict) else own for own in level]
+        level = [value for values in inner for value in values if isinstance(value, (list, dict))]
+        if not level:
+            return False
+    return True
+
+
+def _printed(text: str) -> list[Any] | dict[str, Any] | None:
+    """Return what Python, NumPy or pandas printed, or None."""
+    # A lone surrogate, which Python's parser cannot encode, is the same written as an escape.
+    printed = _Printed(text.encode("utf-8", "backslashreplace").decode())
+    try:
+        found = printed.value(0)
+        return found if printed.at == len(printed.text) and isinstance(found, (list, dict)) else None
+    except (ValueError, SyntaxError):  # ValueError: also a number of too many digits
+        return None
+
+
+class _Printed:
+    """A text that is read from its start; `at` is where the next token begins."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+
+    def value(self, depth: int) -> Any:
+        """Read a value."""
+        if depth > _MAX_DEPTH:
+            raise _NoStructureError
+        kind, part = self._take()
+        if kind == "string":
+            return ast.literal_eval(part) if "\\" in part else part[1:-1]
+        if kind == "number":
+            return int(part) if part.lstrip("+-").isdigit() else float(part)
+        if kind == "word" and part in _WORDS:
+            return _WORDS[part]
+        if kind == "call":
+            return self._called(depth)
+        if part == "[":
+            return self._items("]", depth)
+        if part == "{":
+            return self._dict(depth)
+        raise _NoStructureError
+
+    def _next(self) -> re.Match[str] | None:
+        return _TOKEN.match(self.text, self.at)
+
+    def _take(self) -> tuple[str, str]:
+        """Read a token and the whitespace behind it."""
+        found = self._next()
+        if found is None or found.lastgroup is None:
+            raise _NoStructureError
+        self.at = _SPACE.match(self.text, found.end()).end()  # type: ignore[union-attr] # which matches everywhere
+        return found.lastgroup, found[0]
+
+    def _is_next(self, mark: str) -> bool:
+        return self.text.startswith(mark, self.at)
+
+    def _skip(self, mark: str) -> bool:
+        """Read this mark if it comes next."""
+        if not self._is_next(mark):
+            return False
+        self._take()
+        return True
+
+    def _items(self, end: str, depth: int) -> list[Any]:
+        """Read values up to `end`, which have commas between them, or whitespace as NumPy prints them."""
+        found: list[Any] = []
+        while not self._skip(end):
+            found.append(self.value(depth + 1))
+            has_gap = self.text[self.at - 1].isspace()
+            if not (self._skip(",") or has_gap or self._is_next(end)):
+                raise _NoStructureError
+        return found
+
+    def _dict(self, depth: int) -> dict[str, Any]:
+        pairs = []
+        while not self._skip("}"):
+            kind, part = self._take()
+            if kind not in ("string", "number") or not self._skip(":"):
+                raise _NoStructureError
+            pairs.append((str(ast.literal_eval(part)), self.value(depth + 1)))
+            if not (self._skip(",") or self._is_next("}")):
+                raise _NoStructureError
+        return _without_repeats(pairs)
+
+    def _called(self, depth: int) -> Any:
+        """Read the rest of ``array([...], dtype=...)`` or of a NumPy scalar."""
+        found = self.value(depth + 1)
+        while self._skip(","):
+            if self._is_next(")"):
+                break
+            self._option()
+        if not self._skip(")"):
+            raise _NoStructureError
+        return found
+
+    def _option(self) -> None:
+        """Read ``dtype=object``, ``dtype='<U5'`` or ``shape=(0,)``, which say nothing about the values."""
+        if self._take()[0] != "word" or not self._skip("="):
+            raise _NoStructureError
+        if self._skip("("):
+            self._items(")", _MAX_DEPTH - 1)
+        elif self._take()[0] not in ("string", "word"):
+            raise _NoStructureError
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/questions/printed.py
+# Take apart the answers and trees of aligned questions that are texts which print lists or dicts.
+# ---------------------------------------------------------------------------------------------------
+
+def taken_apart(aligned: Aligned, rules: Protocol, parse: Parse) -> tuple[Aligned, list[str], list[str]]:
+    """Return the questions with the sides in `parse` taken apart, the sides of which some was, and the notes."""
+    names = parse_names(parse)
+    if not rules.tree and "predictions" in (names or ()):
+        raise AnlsError(f"protocol {rules.name!r} compares predictions as they are", option="parse", value=parse)
+    taken, notes = [], []
+    for side in ("predictions", "references") if rules.tree else ("references",):
+        column = aligned.texts if side == "predictions" else aligned.answers
+        read = _PrintedRows(column, side, rules)
+        if read.found and side in (names or ()):
+            column = read.replaced()
+            aligned = aligned._replace(texts=column) if side == "predictions" else aligned._replace(answers=column)
+            taken.append(side)
+            notes += printed_sentences(side, len(column), taken=len(read.found))
+        elif read.found and names is None:
+            notes += printed_sentences(side, len(column), left=len(read.found), shown=read.shown)
+    return aligned, taken, notes
+
+
+class _PrintedRows:
+    """The rows of a stored column that print a list or a dict: what is `found` in them, by row, and the first text."""
+
+    def __init__(self, column: pa.Array, side: str, rules: Protocol) -> None:
+        self._column, self._side, self._rules = column, side, rules
+        self.found: dict[int, Any] = {}
+        self.shown = ""
+        read: Callable[[str], Any] = structure_in if rules.tree else answers_in
+        for row in self._candidates():
+            text = json.loads(column[row].as_py()) if rules.tree else _text_of(column[row : row + 1])
+            structure = read(text)
+            if structure is not None:
+                self.found[row] = structure
+                self.shown = self.shown or short_repr(text)
+
+    def _candidates(self) -> list[int]:
+        """Return the rows of a single text that begins with a bracket."""
+        if self._rules.tree:
+            return list(map(int, np.flatnonzero(_begins(self._column, b'"[', b'"{'))))
+        begin = np.flatnonzero(_begins(self._column.flatten(), b"[", b"{"))
+        if not len(begin):
+            return []
+        lengths = as_ints(pc.list_value_length(self._column))
+        rows = np.repeat(np.arange(len(lengths)), lengths)[begin]
+        return list(map(int, rows[lengths[rows] == 1]))
+
+    def replaced(self) -> pa.Array:
+        """Return the column with what was found."""
+
+        def where(at: int) -> str:
+            return f"{self._side}[{rows[at]}]"
+
+        rows, values = list(self.found), list(self.found.values())
+        if self._rules.tree:
+            new = stored_trees(values, self._side, where, self._rules)
+        else:
+            new = stored_texts(values, where, self._side)
+        positions = np.arange(len(self._column))
+        positions[rows] = len(self._column) + np.arange(len(rows))
+        return pa.concat_arrays([self._column, new]).take(number_array(positions))
+
+
+def _begins(values: pa.Array, *starts: bytes) -> Any:
+    """Return which values begin with one of these bytes."""
+    one, other = (pc.starts_with(values, start) for start in starts)
+    return as_bools(pc.fill_null(pc.or_(one, other), False))
+
+
+def _text_of(row: pa.Array) -> str:
+    text: str = as_list(decode_texts(row.flatten(), TEXTS))[0]
+    return text
+
+
+# ---------------------------------------------------------------------------------------------------
 # anls_eval/questions/rows.py
 # Read rows of predictions and references, with or without a question_id, into stored columns.
 # ---------------------------------------------------------------------------------------------------
@@ -6687,6 +7039,7 @@ class ANLS(evaluate.Metric):
         detailed: bool = False,
         missing: Missing = "error",
         unknown: Unknown = "error",
+        parse: Parse = None,
         protocol: None = None,
         answer_types: Any = None,
         options: Mapping[str, object] | None = None,
@@ -6705,6 +7058,9 @@ class ANLS(evaluate.Metric):
                 trees ``key_scores``; and the ``signature``.
             missing: How to treat a question without a prediction: ``"error"``, or ``"zero"`` to score it 0.
             unknown: How to treat a prediction without a question: ``"error"``, or ``"ignore"``.
+            parse: Whose texts are taken apart where they print a list or a dict, as Python, NumPy and pandas do:
+                ``"answers"``, for trees also ``"predictions"``, or a list of both. By default none is, and a warning
+                counts those that could be; ``"none"`` without the warning.
             protocol: Refused: the protocol is chosen when the metric is loaded.
             answer_types: The answer type of each question, in the order of the references, for a leaderboard that
                 needs them.
@@ -6757,18 +7113,23 @@ class ANLS(evaluate.Metric):
             n = len(aligned.answers)
             notes: list[str] = []
             result: dict[str, Any]
+            taken: list[str] = []
             if self._board is not None:
                 result = _board_result(aligned, self._board, answer_types, options)
                 details = {"question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids)}
             else:
+                aligned, taken, printed = taken_apart(aligned, rules, parse)
                 if rules.tree:
-                    scores, details, notes = _scored_trees(aligned, rules, detailed, resolved)
+                    scores, details, found = _scored_trees(aligned, rules, detailed, resolved)
                 else:
-                    scores, details, notes = _scored_texts(aligned, rules, detailed)
+                    scores, details, found = _scored_texts(aligned, rules, detailed)
+                notes = printed + found
                 result = {"anls_star_score" if rules.tree else "anls_score": math.fsum(scores) / n}
             if detailed:
                 result |= {"n": n, "missing": len(aligned.missing), "unknown": aligned.unknown, **details}
-                result["signature"] = signature(self._board or rules, n=n, missing=missing, fields=resolved)
+                result["signature"] = signature(
+                    self._board or rules, n=n, missing=missing, parse=taken, fields=resolved
+                )
             for note in aligned.notes + notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
         except BaseException:

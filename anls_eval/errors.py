@@ -78,6 +78,27 @@ def located(where: str, error: Exception) -> AnlsError:
     return found
 
 
+class Note(str):
+    """A warning that ends with remedies; as a text, it uses the words of Python."""
+
+    problem: str
+    remedies: tuple[Remedy, ...]
+
+    def __new__(cls, problem: str, remedies: Sequence[Remedy] = ()) -> Note:
+        """Return the note as a text."""
+        own = super().__new__(cls, AnlsError(f"{problem}.", remedies=remedies).told() if remedies else problem)
+        own.problem, own.remedies = problem, tuple(remedies)
+        return own
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """Return the parts, for another process."""
+        return self.problem, self.remedies
+
+    def told(self, words: Words) -> str:
+        """Return the note with options in the words of an interface."""
+        return AnlsError(f"{self.problem}.", remedies=self.remedies).told(words) if self.remedies else str(self)
+
+
 def short_repr(value: object) -> str:
     """Return a value as Python writes it, cut short for a message, or its type where Python cannot write it."""
     try:

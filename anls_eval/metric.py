@@ -25,6 +25,7 @@ from anls_eval.inputs.values import NOT_GIVEN
 from anls_eval.notes import text_notes, tree_notes
 from anls_eval.questions.columns import STORED, STORED_TREES, TEXT_TYPES, Side, id_list, is_same_tree, stored_table
 from anls_eval.questions.pairing import Aligned, align_questions
+from anls_eval.questions.printed import taken_apart
 from anls_eval.questions.rows import is_row, read_batch
 from anls_eval.registry import (
     MISSING,
@@ -38,6 +39,7 @@ from anls_eval.registry import (
 )
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.table import PROTOCOLS
+from anls_eval.structure import Parse
 from anls_eval.text.measure import score_columns
 from anls_eval.tree.as_json import tree_as_json
 from anls_eval.tree.scores import score_trees
@@ -211,6 +213,7 @@ class ANLS(evaluate.Metric):
         detailed: bool = False,
         missing: Missing = "error",
         unknown: Unknown = "error",
+        parse: Parse = None,
         protocol: None = None,
         answer_types: Any = None,
         options: Mapping[str, object] | None = None,
@@ -229,6 +232,9 @@ class ANLS(evaluate.Metric):
                 trees ``key_scores``; and the ``signature``.
             missing: How to treat a question without a prediction: ``"error"``, or ``"zero"`` to score it 0.
             unknown: How to treat a prediction without a question: ``"error"``, or ``"ignore"``.
+            parse: Whose texts are taken apart where they print a list or a dict, as Python, NumPy and pandas do:
+                ``"answers"``, for trees also ``"predictions"``, or a list of both. By default none is, and a warning
+                counts those that could be; ``"none"`` without the warning.
             protocol: Refused: the protocol is chosen when the metric is loaded.
             answer_types: The answer type of each question, in the order of the references, for a leaderboard that
                 needs them.
@@ -281,18 +287,23 @@ class ANLS(evaluate.Metric):
             n = len(aligned.answers)
             notes: list[str] = []
             result: dict[str, Any]
+            taken: list[str] = []
             if self._board is not None:
                 result = _board_result(aligned, self._board, answer_types, options)
                 details = {"question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids)}
             else:
+                aligned, taken, printed = taken_apart(aligned, rules, parse)
                 if rules.tree:
-                    scores, details, notes = _scored_trees(aligned, rules, detailed, resolved)
+                    scores, details, found = _scored_trees(aligned, rules, detailed, resolved)
                 else:
-                    scores, details, notes = _scored_texts(aligned, rules, detailed)
+                    scores, details, found = _scored_texts(aligned, rules, detailed)
+                notes = printed + found
                 result = {"anls_star_score" if rules.tree else "anls_score": math.fsum(scores) / n}
             if detailed:
                 result |= {"n": n, "missing": len(aligned.missing), "unknown": aligned.unknown, **details}
-                result["signature"] = signature(self._board or rules, n=n, missing=missing, fields=resolved)
+                result["signature"] = signature(
+                    self._board or rules, n=n, missing=missing, parse=taken, fields=resolved
+                )
             for note in aligned.notes + notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
         except BaseException:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from anls_eval.errors import Note, Remedy
 from anls_eval.fields.fields import Fields
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.rules.protocol import Protocol
@@ -64,6 +65,31 @@ def sentences(n: int, found: Mapping[str, Noted]) -> list[str]:
             is_named = n > 1 or what.startswith("alternatives")  # whose names say where in the tree
             chosen = re.sub(r"{(.*?)\|(.*?)}", r"\1" if count == 1 else r"\2", sentence)
             notes.append(f"{count} of {n} {chosen.replace('()', f' ({names})' if is_named else '')}")
+    return notes
+
+
+_PRINTED_VALUES = {"predictions": "predictions", "references": "answers"}
+
+
+def printed_sentences(
+    name: str, n: int, *, taken: int = 0, left: int = 0, unread: int = 0, shown: str = ""
+) -> list[str]:
+    """Return the notes on n values of a side or a column, some of which are texts that print lists or dicts."""
+    what = _PRINTED_VALUES.get(name, f"values of {name}")
+    notes: list[str] = []
+    if taken:
+        are = "is a printed list or dict and was" if taken == 1 else "are printed lists or dicts and were"
+        apart = f"{taken:,} of {n:,} {what} {are} taken apart"
+        notes.append(Note(apart, [Remedy("parse", "none", "compare texts as they are")]))
+    if left:
+        are = "is a printed list or dict and was" if left == 1 else "are printed lists or dicts and were"
+        as_text = f"{left:,} of {n:,} {what} {are} compared as text, such as {shown}"
+        asked = "answers" if name == "references" else name
+        notes.append(Note(as_text, [Remedy("parse", asked, "take them apart one by one")]))
+    if unread:
+        begin = "begins" if unread == 1 else "begin"
+        such = "" if left else f", such as {shown}"
+        notes.append(f"{unread:,} of {n:,} {what} {begin} like a printed list or dict but cannot be read as one{such}")
     return notes
 
 

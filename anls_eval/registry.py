@@ -7,11 +7,12 @@ import dataclasses
 import numbers
 import unicodedata
 import urllib.parse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from anls_eval.errors import AnlsError, check_choice, short_repr
 from anls_eval.fields.fields import Fields, FieldsLike, as_fields
-from anls_eval.rules.protocol import Protocol, Rules, Threshold, parse_number
+from anls_eval.rules.protocol import Protocol, Rules, Threshold, parse_number, quoted_item
 from anls_eval.rules.table import PROTOCOLS, PROTOCOLS_BY_NAME_OR_ALIAS, name_key
 from anls_eval.types import Missing
 from anls_eval.version import __version__
@@ -122,6 +123,7 @@ def signature(
     *,
     missing: Missing = "error",
     fields: FieldsLike = None,
+    parse: Sequence[str] = (),
 ) -> str:
     """Return the signature: one line that records every choice behind a score, to print beside it.
 
@@ -132,6 +134,7 @@ def signature(
         missing: How questions without a prediction were treated: ``"error"`` or ``"zero"``.
         fields: How the parts of trees were compared. They are recorded by the first 12 digits of the SHA-256 of their
             canonical JSON, unless none changes anything.
+        parse: The sides and columns of which texts that print lists and dicts were taken apart.
 
     Returns:
         Fields ``key:value`` joined by ``|``. A ``*`` after the name of the protocol says that its rules were changed.
@@ -153,6 +156,7 @@ def signature(
         recorded["fields"] = found.fingerprint()
     recorded |= {
         "aggregate": rules.aggregate,
+        **({"parse": "+".join(map(quoted_item, parse))} if parse else {}),
         "missing": check_choice("missing", missing, MISSING),
         "n": "-" if n is None else n,
         "version": __version__,

@@ -15,7 +15,9 @@ from anls_eval.check.problem import KINDS, SEVERITIES, CheckReport, Problem, sev
 from anls_eval.check.rows import References, Rows, read_references, read_rows
 from anls_eval.errors import AnlsError, Remedy, short_repr
 from anls_eval.files import FormatError
+from anls_eval.files.files import DETECTED, How
 from anls_eval.files.source import ABSENT
+from anls_eval.structure import Parse
 
 MAX_SHOWN = 20
 """How many problems of one code a report holds by default; all are counted."""
@@ -27,6 +29,10 @@ def check_submission(
     *,
     format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
+    parse: Parse = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    filter: str | None = None,  # noqa: A002
     most: int | None = MAX_SHOWN,
 ) -> CheckReport:
     r"""Find every problem of a submission: in its file, its ids and its answers.
@@ -40,6 +46,10 @@ def check_submission(
             than the accepted ones are not looked for.
         format: A name in `anls_eval.files.FORMATS`. Detected by default.
         columns: Columns of both files by role, as for `open_predictions`.
+        parse: As in `score_submission`, for the accepted answers.
+        encoding: See `open_predictions`.
+        separator: See `open_predictions`.
+        filter: See `open_predictions`.
         most: Maximum number of problems of one code in the report; None for all.
 
     Returns:
@@ -62,8 +72,11 @@ def check_submission(
         [0] 7 answer-list ['Lima'] True
         [1] 8 answer-blanks ' Oslo' True
     """
-    references = None if references_path is None else read_references(references_path, format, columns or {})
-    return examine(os.fspath(predictions_path), references, format, columns or {}, most)[0]
+    how = How(encoding, separator, filter)
+    references = None
+    if references_path is not None:
+        references = read_references(references_path, format, columns or {}, parse, how)
+    return examine(os.fspath(predictions_path), references, format, columns or {}, most, how)[0]
 
 
 @dataclass(frozen=True)
@@ -82,10 +95,11 @@ def examine(
     format_name: str | None,
     columns: Mapping[str, str],
     most: int | None = MAX_SHOWN,
+    how: How = DETECTED,
 ) -> tuple[CheckReport, Fixes | None]:
     """Check as `check_submission`, and return the fixes too, unless the file cannot be read."""
     try:
-        rows = read_rows(path, format_name, columns)
+        rows = read_rows(path, format_name, columns, how)
     except FormatError as error:
         remedy = KINDS["unreadable"].remedy
         problem = Problem("unreadable", "refused", None, error.place, None, str(error), remedy, certain=False)
@@ -155,6 +169,7 @@ class _Search:
 
     def _of_file(self) -> Iterator[Problem]:
         rows, portal = self.rows, self.rows.portal
+        yield from self._of_printed()
         if not rows.answers:
             yield self._problem("no-rows", None, "the file has columns but no rows")
         if portal is None:
@@ -171,6 +186,17 @@ class _Search:
             for key, wanted in ((rows.id_key, portal.question_id), (rows.answer_key, portal.answer)):
                 if key not in (None, wanted):
                     yield self._problem("wrong-key", None, f"{key!r}; expected {wanted!r}", certain=True)
+
+    def _of_printed(self) -> Iterator[Problem]:
+        if self.references is None:
+            return
+        if self.references.without_answers:
+            yield self._problem("no-answers", None, self.references.without_answers)
+        printed = self.references.printed
+        for code, count in (("answers-printed", printed.left), ("answers-unread", printed.unread)):
+            if count:
+                found = f"{count:,} of {printed.values:,} accepted answers, such as {printed.shown}"
+                yield self._problem(code, None, found)
 
     def _of_ids(self) -> list[Problem]:
         rows, known = self.rows, self._known

@@ -16,9 +16,11 @@ from anls_eval.check.problem import CheckReport
 from anls_eval.check.rows import Rows, read_references
 from anls_eval.errors import short_repr
 from anls_eval.files import FormatError
+from anls_eval.files.files import How
 from anls_eval.files.reading import whole_rows
 from anls_eval.files.write import whole_file
 from anls_eval.inputs.values import type_with_article
+from anls_eval.structure import Parse
 
 
 def fix_submission(
@@ -28,12 +30,19 @@ def fix_submission(
     *,
     format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
+    parse: Parse = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    filter: str | None = None,  # noqa: A002
     most: int | None = MAX_SHOWN,
 ) -> CheckReport:
     """Write a submission with all safe fixes applied, and return the check of it: what is left to fix by hand."""
     path, out = os.fspath(predictions_path), Path(out_path)
-    references = None if references_path is None else read_references(references_path, format, columns or {})
-    report, fixes = examine(path, references, format, columns or {})
+    how = How(encoding, separator, filter)
+    references = None
+    if references_path is not None:
+        references = read_references(references_path, format, columns or {}, parse, how)
+    report, fixes = examine(path, references, format, columns or {}, how=how)
     if fixes is None:
         raise FormatError(path, f"cannot be fixed: {report.problems[0].found}")
     rows = fixes.rows

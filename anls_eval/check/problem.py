@@ -56,6 +56,13 @@ KINDS = {
     "answer-long": _scored("Give only the answer: one that is more than twice as long scores 0 at threshold 0.5."),
     "answer-refusal": _scored("Answer the question: none of its accepted answers is a refusal."),
     "answer-mojibake": _scored("Read the text as UTF-8; it was read as Windows-1252."),
+    "no-answers": Kind(
+        "note", "note", "Only ids and form were checked: a test split has no answers. Elsewhere, name their column."
+    ),
+    "answers-printed": _scored(
+        "Write the accepted answers as lists, or have them taken apart with the option parse: answers."
+    ),
+    "answers-unread": _scored("The accepted answers begin like a printed list and cannot be read as one. Write lists."),
     "confidence": Kind("note", "note", "Give each row one confidence from 0 to 1. ANLS itself does not need it."),
 }
 """Each kind of problem by its code."""

@@ -11,12 +11,14 @@ from typing import Any
 
 from anls_eval.arrow import as_list
 from anls_eval.files import FormatError, open_references
-from anls_eval.files.columns import LAYOUTS, Found, find_columns
+from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, NoColumnError, find_columns
 from anls_eval.files.detection import open_source
-from anls_eval.files.files import find_file
+from anls_eval.files.files import DETECTED, How, find_file, lines_of
 from anls_eval.files.many import is_several
+from anls_eval.files.printed import Holds, Printed
+from anls_eval.files.reading import VALUES
 from anls_eval.files.source import ABSENT, Source
-from anls_eval.files.values import list_in_text
+from anls_eval.structure import Parse, answers_in, parse_names
 
 _ANSWER_KEYS = ("answer", "prediction", "prediction_text", "pred", "response", "answers")
 
@@ -83,19 +85,47 @@ class References:
     """What the submission is compared with."""
 
     ids: list[str] | None
-    answers: list[tuple[str, ...] | None]  # the accepted ones; None for a tree, which ANLS* scores
+    answers: list[Any]  # tuples of the accepted ones; None for a tree, which ANLS* scores; ABSENT where none is known
+    without_answers: str  # why there are no answers, as in test splits; empty where there are some
+    printed: Printed  # what was done with texts that print lists
 
 
-def read_references(path: str | os.PathLike[str], format_name: str | None, columns: Mapping[str, str]) -> References:
+def read_references(
+    path: str | os.PathLike[str],
+    format_name: str | None,
+    columns: Mapping[str, str],
+    parse: Parse = None,
+    how: How = DETECTED,
+) -> References:
     """Read the references of a submission."""
+    asked = parse_names(parse)
+    each = None if asked is None or (asked and "references" not in asked) else bool(asked)
     given = {role: name for role, name in columns.items() if role != "prediction"}
-    reader = open_references(path, format=format_name, columns=given)
+    without_answers = ""
+    try:
+        reader = open_references(path, format=format_name, columns=given, **dataclasses.asdict(how))
+    except NoColumnError:
+        if "answers" in given:
+            raise
+        without_answers = f"{os.fspath(path)} has no column of accepted answers"
+        whole_row = {**given, "answers": EVERYTHING}
+        reader = open_references(path, format=format_name, columns=whole_row, **dataclasses.asdict(how))
+    reader = reader.holding({VALUES: Holds("texts", each)})
     ids: list[str] = []
-    answers: list[tuple[str, ...] | None] = []
+    answers: list[Any] = []
+    printed = Printed()
     for batch in reader.batches():
         ids += [] if batch.question_ids is None else as_list(batch.question_ids)
         answers += map(_accepted, as_list(batch.values))
-    return References(ids if "question_id" in reader.detected.columns else None, answers)
+    for part in reader.parts:
+        printed.add(part.printed[VALUES])
+    if not without_answers and all(part.is_blank for part in reader.parts):
+        without_answers = (
+            f"the column {reader.detected.columns['answers']!r} of {os.fspath(path)} is blank in every row"
+        )
+    if without_answers:
+        answers = [ABSENT] * len(answers)
+    return References(ids if "question_id" in reader.detected.columns else None, answers, without_answers, printed)
 
 
 def _accepted(reference: Any) -> tuple[str, ...] | None:
@@ -107,13 +137,13 @@ def _accepted(reference: Any) -> tuple[str, ...] | None:
     return tuple([str(part) for part in parts if part is not None])
 
 
-def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) -> Rows:
+def read_rows(path: str, format_name: str | None, columns: Mapping[str, str], how: How = DETECTED) -> Rows:
     """Read all rows of a submission without checking them; rows that cannot be read have no values."""
     if is_several(path, format_name):
         what = "a folder" if Path(path).is_dir() else "a pattern"
         raise FormatError(path, f"this is {what}; expected one file. Check each file on its own.")
     faults: dict[str, FormatError] = {}
-    source, compression = open_source(path, format_name, None, faults)
+    source, compression = open_source(path, format_name, None, faults, how)
     layout = source.layout or (format_name if format_name in LAYOUTS else None)
     given = {role: name for role, name in columns.items() if role != "answers"}
     found = _columns(source, layout, given, path)
@@ -142,7 +172,7 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
         starts.append(len(answers))
         places.append(block.place)
         if portal and portal.lists and source.in_cells:
-            values = [list_in_text(value) if isinstance(value, str) else value for value in values]
+            values = [_list_or_text(value) for value in values]
             values = [[value] if isinstance(value, str) else value for value in values]
         answers += values
         confidences += [value for name in confidence for value in as_list(block.columns[name])]
@@ -153,7 +183,7 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
     return Rows(
         source=source,
         compression=compression,
-        is_json_list=source.container == "json" and _is_list(path),
+        is_json_list=source.container == "json" and _is_list(path, how),
         portal=portal,
         format=found.layout.name if found.layout.name in LAYOUTS else source.container,
         id_key=found.question_id[0] if len(found.question_id) == 1 else None,
@@ -168,6 +198,11 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str]) ->
     )
 
 
+def _list_or_text(value: Any) -> Any:
+    found = answers_in(value) if isinstance(value, str) else None
+    return value if found is None else found
+
+
 def _columns(source: Source, layout: str | None, given: Mapping[str, str], path: str) -> Found:
     """Return the columns, with ``answers`` for the predictions if the file has no other name for them."""
     try:
@@ -179,6 +214,6 @@ def _columns(source: Source, layout: str | None, given: Mapping[str, str], path:
         return find_columns(source.names, "prediction", layout=layout, given=given, by=(), path=path)
 
 
-def _is_list(path: str) -> bool:
-    with find_file(path, None).open() as stream:
-        return stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+def _is_list(path: str, how: How) -> bool:
+    first = next((line for _, line in lines_of(find_file(path, None, how=how)) if not line.isspace()), "")
+    return first.lstrip().startswith("[")

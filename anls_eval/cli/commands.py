@@ -20,15 +20,19 @@ from anls_eval.cli.common import (
     By,
     ClusterBy,
     Columns,
+    Encoding,
     FieldsOption,
+    Filter,
     Format,
     Missing,
     OptionalReferences,
+    Parse,
     Predictions,
     Protocol,
     Quiet,
     References,
     Seed,
+    Separator,
     Threshold,
     Unknown,
     check_html,
@@ -36,11 +40,13 @@ from anls_eval.cli.common import (
     column_roles,
     err,
     fields_of,
+    how_to_read,
     is_same,
     one_or_list,
     open_both,
     open_side,
     out,
+    parsed,
     print_json,
     print_table,
     progress,
@@ -50,7 +56,7 @@ from anls_eval.cli.common import (
 )
 from anls_eval.cli.decisions import gate
 from anls_eval.cli.fields import fields as fields_command
-from anls_eval.cli.words import Commands, in_options, whole_number
+from anls_eval.cli.words import Commands, in_options, note_in_options, whole_number
 from anls_eval.errors import AnlsError
 from anls_eval.version import __version__
 
@@ -207,6 +213,7 @@ def score(
     fields: FieldsOption = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
+    parse: Parse = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -231,6 +238,9 @@ def score(
     ] = False,
     format_name: Format = None,
     columns: Columns = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    filter_name: Filter = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -264,11 +274,12 @@ def score(
             "FOLDER to get the score of each question"
         )
 
+    how = how_to_read(encoding, separator, filter_name)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "by": by or [], "seed": seed}
-    asked |= {"missing": missing, "unknown": unknown, "fields": read_fields_option(fields)}
+    asked |= {"missing": missing, "unknown": unknown, "parse": parsed(parse), "fields": read_fields_option(fields)}
     dataset: dict[str, Any] = {}
     if not with_dask:
-        sides = open_both(predictions, references, format_name, columns, quiet or as_json)
+        sides = open_both(predictions, references, format_name, columns, how, quiet or as_json)
         asked |= {"cluster_by": cluster_by, "per_question": per_question}
         with progress(sides[1].rows, quiet) as advance:
             if report is None:
@@ -279,7 +290,7 @@ def score(
                 system = read_system(*sides, **asked, confidence=confidence, on_progress=advance)
                 result = system.scored.submission
     else:
-        asked |= {"format": format_name, "columns": column_roles(columns)}
+        asked |= {"format": format_name, "columns": column_roles(columns), **how}
         asked |= {"out": out_folder, "resume": resume, "skip_bad": skip_bad}
         asked |= {"workers": workers, "client": scheduler}
         found = _score_dataset(predictions, references, quiet, asked)
@@ -297,7 +308,8 @@ def score(
         if push is not None:
             say(f"uploaded: {hub.push_eval_result(path, push)}", err)
     if as_json:
-        print_json(dataset or result.to_dict())
+        plain = dataset or result.to_dict()
+        print_json(plain | {"notes": list(map(note_in_options, result.notes))})
     else:
         from anls_eval.cli import tables
 
@@ -342,8 +354,12 @@ def compare(
     fields: FieldsOption = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
+    parse: Parse = None,
     format_name: Format = None,
     columns: Columns = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    filter_name: Filter = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -357,12 +373,19 @@ def compare(
     check_html(report)
     if report is not None and len(systems) > 2:
         raise ValueError(f"--report compares two systems, but {len(systems)} were given; pick two")
+    how = how_to_read(encoding, separator, filter_name)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
-    asked |= {"missing": missing, "unknown": unknown, "by": by or [], "fields": read_fields_option(fields)}
+    asked |= {
+        "missing": missing,
+        "unknown": unknown,
+        "by": by or [],
+        "parse": parsed(parse),
+        "fields": read_fields_option(fields),
+    }
     found = score_systems(
         systems,
-        open_side("references", references, format_name, columns, quiet or as_json),
-        open_system=lambda path: open_side("predictions", [path], format_name, columns, quiet or as_json),
+        open_side("references", references, format_name, columns, how, quiet or as_json),
+        open_system=lambda path: open_side("predictions", [path], format_name, columns, how, quiet or as_json),
         measure=report is not None,
         **asked,
     )
@@ -406,8 +429,12 @@ def leaderboard(
     fields: FieldsOption = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
+    parse: Parse = None,
     format_name: Format = None,
     columns: Columns = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    filter_name: Filter = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -420,12 +447,13 @@ def leaderboard(
     check_output(out_file, *paths, *references)
     if out_file is not None:
         leaderboard_format(out_file)
+    how = how_to_read(encoding, separator, filter_name)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
-    asked |= {"missing": missing, "unknown": unknown, "fields": read_fields_option(fields)}
+    asked |= {"missing": missing, "unknown": unknown, "parse": parsed(parse), "fields": read_fields_option(fields)}
     found = score_systems(
         paths,
-        open_side("references", references, format_name, columns, quiet=True),
-        open_system=lambda path: open_side("predictions", [path], format_name, columns, quiet=True),
+        open_side("references", references, format_name, columns, how, quiet=True),
+        open_system=lambda path: open_side("predictions", [path], format_name, columns, how, quiet=True),
         skip=True,
         **asked,
     )
@@ -467,8 +495,12 @@ def diagnose(
     reported: Annotated[
         str, typer.Option("--reported", help="The reported score as written, from 0 to 1 or 0 to 100.")
     ],
+    parse: Parse = None,
     format_name: Format = None,
     columns: Columns = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    filter_name: Filter = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -477,7 +509,9 @@ def diagnose(
     from anls_eval.cli import tables
     from anls_eval.submission.score import read_questions
 
-    questions = read_questions(*open_both(predictions, references, format_name, columns, quiet or as_json))
+    how = how_to_read(encoding, separator, filter_name)
+    sides = open_both(predictions, references, format_name, columns, how, quiet or as_json)
+    questions = read_questions(*sides, parse=parsed(parse))
     show_notes(questions.notes)
     found = find_causes(questions.predictions, questions.answers, reported, question_ids=questions.question_ids)
     if as_json:
@@ -493,8 +527,12 @@ def check(
         str | None,
         typer.Option("--references", "-r", help="The accepted answers; with them, more can be found."),
     ] = None,
+    parse: Parse = None,
     format_name: Format = None,
     columns: Columns = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    filter_name: Filter = None,
     fix: Annotated[
         Path | None, typer.Option(help="Write the submission with all safe fixes applied: .json, .jsonl or .csv.")
     ] = None,
@@ -509,6 +547,7 @@ def check(
     from anls_eval.check.rows import read_rows
     from anls_eval.cli import tables
     from anls_eval.files import FormatError
+    from anls_eval.files.files import How
 
     check_output(fix, predictions, references)
     asked: dict[str, Any] = {
@@ -516,11 +555,13 @@ def check(
         "columns": column_roles(columns),
         "most": None if as_json else MAX_SHOWN,
     }
+    asked |= {"parse": parsed(parse), **how_to_read(encoding, separator, filter_name)}
     report = left = check_submission(predictions, references, **asked)
     shown = fields_of(report)
     if not report.is_readable:
         try:
-            read_rows(predictions, format_name, asked["columns"])  # for the error itself, which the report quotes
+            # For the error itself, which the report quotes.
+            read_rows(predictions, format_name, asked["columns"], How(**how_to_read(encoding, separator, filter_name)))
         except FormatError as error:
             if not as_json:
                 raise

@@ -16,7 +16,8 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from anls_eval.cli.words import whole_number
+from anls_eval.cli.words import note_in_options, whole_number
+from anls_eval.errors import AnlsError, Remedy
 from anls_eval.text.visible import escaped, escaped_json
 
 if TYPE_CHECKING:
@@ -67,6 +68,21 @@ FieldsOption = Annotated[
         "pydantic model as MODULE:Model. See docs/fields.md.",
     ),
 ]
+Parse = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parse",
+        help="Whose texts to take apart where they print a list or dict: predictions, answers, columns of --by, with "
+        "commas between them; or none. By default, the cells of tables, and columns in which every text can be.",
+    ),
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="The encoding of text that is not UTF-8 and has no byte order mark, such as cp1252.")
+]
+Separator = Annotated[
+    str | None, typer.Option(help="What separates the cells of a table of text; found in its header by default.")
+]
+Filter = Annotated[str | None, typer.Option("--filter", help="The filter of lm-eval to read, in a log with several.")]
 Missing = Annotated[str, typer.Option(help="Questions without a prediction: error, or zero to score them 0.")]
 Unknown = Annotated[str, typer.Option(help="Predictions without a question: error, or ignore.")]
 By = Annotated[list[str] | None, typer.Option("--by", help="A column to break the score down by.")]
@@ -89,7 +105,7 @@ def read_fields_option(text: str | None) -> Fields | None:
 def show_notes(notes: Iterable[Warning | str]) -> None:
     """Print notes to stderr."""
     for note in notes:
-        say(f"note: {note}", err)
+        say(f"note: {note_in_options(note)}", err)
 
 
 def say(text: str, console: Console = out) -> None:
@@ -155,25 +171,40 @@ def open_both(
     references: list[str] | None,
     format_name: str | None,
     columns: list[str] | None,
+    how: dict[str, str | None],
     quiet: bool,
 ) -> tuple[Reader, Reader]:
     """Open both sides of a submission; without references, the prediction files contain them."""
-    of_predictions = open_side("predictions", predictions, format_name, columns, quiet, alone=not references)
+    from anls_eval.files.errors import listed
+    from anls_eval.files.source import KEY, VALUE
+
+    of_predictions = open_side("predictions", predictions, format_name, columns, how, quiet, alone=not references)
     if not references and not of_predictions.detected.has_references:
-        raise ValueError(f"{of_predictions.detected.path} has no accepted answers; name the file that has them with -r")
+        names = of_predictions.names
+        named = "" if set(names) <= {KEY, VALUE} else f" The columns are: {listed(names)}."
+        raise AnlsError(
+            f"{of_predictions.detected.path} has no accepted answers; name the file that has them with -r.{named}",
+            remedies=[Remedy("columns", {"answers": "NAME"}, "name the column that has them")] if named else [],
+        )
     paths = references or predictions
-    return of_predictions, open_side("references", paths, format_name, columns, quiet, alone=not references)
+    return of_predictions, open_side("references", paths, format_name, columns, how, quiet, alone=not references)
 
 
 def open_side(
-    side: str, paths: list[str], format_name: str | None, columns: list[str] | None, quiet: bool, alone: bool = False
+    side: str,
+    paths: list[str],
+    format_name: str | None,
+    columns: list[str] | None,
+    how: dict[str, Any],
+    quiet: bool,
+    alone: bool = False,
 ) -> Reader:
     """Open one side and show how it is read; files that come `alone` have the column of the other side, too."""
     from anls_eval.files import open_predictions, open_references
 
     open_files, other = (open_predictions, "answers") if side == "predictions" else (open_references, "prediction")
     roles = {role: name for role, name in column_roles(columns).items() if alone or role != other}
-    reader = open_files(one_or_list(paths), format=format_name, columns=roles)
+    reader = open_files(one_or_list(paths), format=format_name, columns=roles, **how)
     if not quiet:
         own = reader.detected
         read_as = ", ".join(f"{role}={name}" for role, name in own.columns.items())
@@ -181,6 +212,17 @@ def open_side(
         files = f" ({len(reader.parts)} files)" if len(reader.parts) > 1 else ""
         say(f"{own.path}{files}: {own.format}{compression}; {read_as}", err)
     return reader
+
+
+def how_to_read(encoding: str | None, separator: str | None, filter_name: str | None) -> dict[str, str | None]:
+    """Return how the files are to be read, as the openers take it."""
+    tab = separator in ("\\t", "tab")  # which is hard to type
+    return {"encoding": encoding, "separator": "\t" if tab else separator, "filter": filter_name}
+
+
+def parsed(parse: list[str] | None) -> list[str] | None:
+    """Return the names in --parse."""
+    return None if parse is None else [name.strip() for own in parse for name in own.split(",")]
 
 
 def one_or_list(paths: list[str]) -> str | list[str]:

@@ -12,19 +12,25 @@ from anls_eval.cli.common import (
     AsJson,
     ClusterBy,
     Columns,
+    Encoding,
     FieldsOption,
+    Filter,
     Format,
     Missing,
+    Parse,
     Predictions,
     Protocol,
     Quiet,
     References,
+    Separator,
     Threshold,
     Unknown,
     check_output,
     err,
+    how_to_read,
     open_side,
     out,
+    parsed,
     print_json,
     print_table,
     read_fields_option,
@@ -72,6 +78,10 @@ def gate(
     unknown: Unknown = "error",
     format_name: Format = None,
     columns: Columns = None,
+    parse: Parse = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    filter_name: Filter = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -89,9 +99,11 @@ def gate(
         )
     for path in (save_baseline, markdown, junit):
         check_output(path, *predictions, *references)
-    read: dict[str, Any] = {"format_name": format_name, "columns": columns, "quiet": quiet or as_json}
+    how = how_to_read(encoding, separator, filter_name)
+    read: dict[str, Any] = {"format_name": format_name, "columns": columns, "how": how, "quiet": quiet or as_json}
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "missing": missing, "unknown": unknown}
     asked["fields"] = read_fields_option(fields)
+    asked["parse"] = parsed(parse)
     of_references = open_side("references", references, **read)
     kept = [*(by or ()), *([] if cluster_by is None else [cluster_by])]
     new = score_questions(open_side("predictions", predictions, **read), of_references, columns=kept, **asked)

@@ -10,19 +10,25 @@ import typer
 from anls_eval.cli.common import (
     AsJson,
     Columns,
+    Encoding,
     FieldsOption,
+    Filter,
     Format,
     Missing,
     OptionalReferences,
+    Parse,
     Predictions,
     Quiet,
     Seed,
+    Separator,
     Threshold,
     Unknown,
     check_html,
     check_output,
+    how_to_read,
     open_both,
     out,
+    parsed,
     print_json,
     print_table,
     read_fields_option,
@@ -54,6 +60,10 @@ def fields(
     unknown: Unknown = "error",
     format_name: Format = None,
     columns: Columns = None,
+    parse: Parse = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    filter_name: Filter = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -69,8 +79,9 @@ def fields(
     least = read_threshold(match_at)
     check_output(report_file, *predictions, *(references or ()))
     check_html(report_file)
-    asked: dict[str, Any] = {"protocol": rules, "missing": missing, "unknown": unknown}
-    sides = open_both(predictions, references, format_name, columns, quiet or as_json)
+    asked: dict[str, Any] = {"protocol": rules, "missing": missing, "unknown": unknown, "parse": parsed(parse)}
+    how = how_to_read(encoding, separator, filter_name)
+    sides = open_both(predictions, references, format_name, columns, how, quiet or as_json)
     questions = read_questions(*sides, **asked)
     given, expected, ids = questions.predictions, questions.answers, questions.question_ids
     report, notes = account_for_leaves(given, expected, rules, resolved, least, ids, seed=seed)

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from anls_eval.errors import Explained
+from anls_eval.errors import Explained, Note
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of click, or of a Typer that has click inside
 
@@ -16,6 +16,12 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of click, or of 
 def in_options(error: BaseException | None) -> str:
     """Return the message of an error with its options as the command line takes them."""
     return error.told(_words) if isinstance(error, Explained) else str(error or "")
+
+
+def note_in_options(note: object) -> str:
+    """Return a note with its options as the command line takes them."""
+    given = note.args[0] if isinstance(note, Warning) and note.args else note
+    return given.told(_words) if isinstance(given, Note) else str(given)
 
 
 def _words(option: str, value: object) -> str | None:

@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from anls_eval.cluster.buckets import BucketSide, write_buckets
 from anls_eval.files import Detected, Reader, open_predictions, open_references, write_rows
+from anls_eval.files.files import DETECTED, How
 from anls_eval.files.many import check_roles, open_documents
 from anls_eval.files.write import whole_file
 from anls_eval.questions.stream import come_twice
-from anls_eval.submission.passes import SIDES, Options, Pass, Sides, sides_of
+from anls_eval.submission.passes import SIDES, Options, Pass, Sides, printed_totals, sides_of
 from anls_eval.submission.score import in_a_stream_or_whole
 from anls_eval.submission.totals import Totals
 
@@ -33,6 +34,7 @@ class Job:
     options: Options
     format: str | None  # of all files; None to detect it
     columns: tuple[Mapping[str, str], Mapping[str, str]]  # by role
+    how: How = DETECTED
     documents: tuple[bool, bool] = (False, False)  # whether the files hold one document each
     read_by: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # the columns to group by
     first: tuple[Detected, Detected] | None = None  # of each side, the first file, whose roles the others must have
@@ -52,15 +54,15 @@ class Job:
         number = SIDES.index(side)
         columns, by = self.columns[number], self.read_by[number]
         if self.documents[number]:
-            reader = open_documents(piece.paths, VALUES[number], columns=columns, by=by)
+            reader = open_documents(piece.paths, VALUES[number], columns=columns, by=by, how=self.how)
         else:
             opener = (open_predictions, open_references)[number]
-            reader = opener(piece.paths[0], format=self.format, columns=columns, by=by)
+            reader = opener(piece.paths[0], format=self.format, columns=columns, by=by, **dataclasses.asdict(self.how))
         if self.first is not None:
             check_roles(self.first[number], reader.detected)
         if piece.rows is not None:
             reader = reader.within(*piece.rows)
-        return self.options.scorer().open_references(reader) if side == "references" else reader
+        return self.options.opened(reader, side)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,7 +219,9 @@ def shuffle_piece(file: ShuffledPiece, job: Job) -> None:
     if not (path.exists() and totals_of(file, job)):
         reader = job.open(file.side, file.piece)
         write_buckets(path, reader, file.side, job.options.scorer(), job.options.by, file.buckets)
-        _finish(file, job, Totals(notes=dict.fromkeys(reader.detected.notes)))
+        totals = Totals(notes=dict.fromkeys(reader.detected.notes))
+        totals.add(printed_totals(reader, file.side))
+        _finish(file, job, totals)
 
 
 def has_repeats(names: Sequence[str], share: tuple[int, int], job: Job) -> bool:

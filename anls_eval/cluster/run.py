@@ -50,6 +50,7 @@ from anls_eval.cluster.parts import (
 from anls_eval.errors import AnlsError, Explained, Remedy, located
 from anls_eval.files import FormatError, Reader
 from anls_eval.files.errors import SHOWN, FilesError
+from anls_eval.files.files import How
 from anls_eval.files.many import Paths, are_documents, document_id, file_paths
 from anls_eval.files.write import whole_file
 from anls_eval.questions.stream import FINGERPRINTS
@@ -123,6 +124,9 @@ def score_dataset(
     client: Client | str | None = None,
     format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    filter: str | None = None,  # noqa: A002
     resume: bool = False,
     skip_bad: bool = False,
     on_progress: Callable[[int], None] | None = None,
@@ -146,6 +150,9 @@ def score_dataset(
         workers: Number of processes to start on this machine for this call. Defaults to one per processor.
         client: Client of a running cluster, or the address of its scheduler, instead of `workers`.
         format: As in `anls_eval.open_predictions`, for all files.
+        encoding: See `anls_eval.open_predictions`.
+        separator: See `anls_eval.open_predictions`.
+        filter: See `anls_eval.open_predictions`.
         columns: As in `anls_eval.open_predictions`. ``answers`` is ignored for the predictions and ``prediction`` for
             the references, unless they are the same files.
         resume: Whether to continue an earlier run in `out`: finished parts whose files have not changed are kept.
@@ -188,13 +195,13 @@ def score_dataset(
     if resume and out is None:
         raise ValueError("resume=True needs out, the folder of the earlier run")
     files = part_paths(predictions, format), part_paths(predictions if references is None else references, format)
-    roles = columns or {}
+    roles, how = columns or {}, How(encoding, separator, filter)
     of_predictions, of_references = (
         {role: name for role, name in roles.items() if references is None or role != other}
         for other in ("answers", "prediction")
     )
     with contextlib.ExitStack() as folder:
-        job = Job(Path(), out is not None, asked, format, (of_predictions, of_references))
+        job = Job(Path(), out is not None, asked, format, (of_predictions, of_references), how)
         job, has_ids = _looked_at(job, files, (predictions, references))
         check_file_counts(len(files[0]), len(files[1]), without_ids=not has_ids)
         job = dataclasses.replace(job, out=_folder(out, client, folder))
@@ -215,6 +222,7 @@ def score_dataset(
             raise InterruptedRunError(kept, remedies=[_RESUME]) from None
         _tidy(job, found.parts)
         totals = Totals(notes=dict.fromkeys(found.notes))
+        totals.add(found.read)
         for part in found.parts:
             own = totals_of(part, job)
             if own is None:
@@ -352,7 +360,7 @@ def _looked_at(job: Job, files: _Files, given: tuple[Paths, Paths | None]) -> tu
     """Return the job with what the first file of each side is like, and whether both sides have question_ids."""
     predictions, references = given[0], given[0] if given[1] is None else given[1]
     of_documents = [
-        are_documents(own, paths, value, job.format, columns)
+        are_documents(own, paths, value, job.format, columns, how=job.how)
         for own, paths, value, columns in zip((predictions, references), files, VALUES, job.columns, strict=True)
     ]
     job = dataclasses.replace(job, documents=(of_documents[0], of_documents[1]))
@@ -404,6 +412,7 @@ def _identity(job: Job, pieces: Sequence[Piece], buckets: int = 0) -> str:
     """Return a hash of the options and of the state of the files, which changes if either does."""
     rules = job.options.scorer().signature(0, "error")
     choices = [FINGERPRINTS, rules, job.options.by, job.read_by, job.format, job.columns, buckets]
+    choices += [dataclasses.astuple(job.how), job.options.parse]
     states = [(piece.rows, list(map(_state, piece.paths))) for piece in pieces]
     return _hash([choices, job.keep_rows, job.documents, states])
 
@@ -427,6 +436,7 @@ class _Found(NamedTuple):
     resumed: int
     bad: dict[str, str]
     notes: Sequence[str]
+    read: Totals = Totals()  # what reading the files counted, where the parts did not
 
 
 def _pairs(job: Job, files: _Files) -> list[_Pair] | None:
@@ -547,11 +557,13 @@ def _shuffled(engine: _Engine, files: _Files, pairs: Sequence[_Pair] | None, ski
     resumed, unscored = engine.score(parts)
     if unscored:
         raise next(iter(unscored.values()))  # an error of the ids, not of a part
-    notes = dict.fromkeys(note for file in good for note in (totals_of(file, job) or Totals()).notes)
+    read = Totals()
+    for file in good:
+        read.add(totals_of(file, job) or Totals())
     for path in job.rows.iterdir():
         if path.suffix != ".json":
             path.unlink()
-    return _Found(parts, resumed, bad, [*notes, *_bad_notes(bad, len(all_files))])
+    return _Found(parts, resumed, bad, [*read.notes, *_bad_notes(bad, len(all_files))], read)
 
 
 def _left_out(errors: Mapping[Any, Exception], job: Job, skip_bad: bool) -> dict[str, str]:

@@ -11,6 +11,18 @@ from anls_eval.files.source import KEY, VALUE
 IDS = ("questionId", "question_id", "id", "qid")
 _PREDICTIONS = ("prediction", "prediction_text", "pred", "response")
 _ANSWERS = ("answers", "gold", "reference")
+# Less usual: LLaMA-Factory writes predict and label, ms-swift response and labels, Qwen-VL and InternVL answer and
+# annotation, Donut predictions and ground_truths.
+_MORE_PREDICTIONS = (
+    "predict", "predictions", "preds", "predicted_answer", "pred_answer", "model_answer", "model_response",
+    "model_output", "generated_text", "generated_answer", "responses",
+)  # fmt: skip
+_MORE_ANSWERS = (
+    "gt_answers", "gt_answer", "gts", "gt", "ground_truth", "ground_truths", "references", "gold_answers",
+    "gold_answer", "golden_answers", "reference_answer", "reference_answers", "correct_answer", "annotation",
+)  # fmt: skip
+_LAST_PREDICTIONS = ("output", "outputs", "generation", "completion")
+_LAST_ANSWERS = ("labels", "label", "targets", "target", "solution", "solutions")  # which also name other things
 _EITHER = ("answer",)  # what submissions call the prediction, and some references the answer
 _DOCUMENTS = ("docId", "doc_id", "docid", "document", "ucsf_document_id", "image", "image_local_name")
 
@@ -33,8 +45,8 @@ class Layout:
     name: str
     known_by: tuple[str, ...] = ()  # a file with all of these columns has this layout
     question_id: Groups = (IDS,)
-    prediction: Groups = (_PREDICTIONS, _EITHER)
-    answers: Groups = (_ANSWERS, _EITHER)
+    prediction: Groups = (_PREDICTIONS, _MORE_PREDICTIONS, _EITHER, _LAST_PREDICTIONS)
+    answers: Groups = (_ANSWERS, _MORE_ANSWERS, _EITHER, _LAST_ANSWERS)
     more_answers: str | None = None  # column with further accepted answers, where the answer is not a list
     document: tuple[str, ...] = _DOCUMENTS
     id_parts: tuple[str, ...] = ()  # columns that together identify a question, where there is no id
@@ -69,7 +81,10 @@ _TABLES = Layout(
     document=("docId", "docid", "document"),  # its column image holds the picture itself
     in_cells=True,  # even where the table is written as JSON
 )
+# One row for each annotation of a document: anls_eval.files.json_text.rows_of makes them.
+_DUE = Layout("due", ("due_values",), prediction=(("due_values",),), answers=(("due_values",),))
 _LAYOUTS = (
+    _DUE,
     dataclasses.replace(_SAMPLES, name="lmms_eval", known_by=(*_SAMPLES.known_by, "input")),
     _SAMPLES,
     Layout("dude", ("answers_variants",), prediction=(_PREDICTIONS, _EITHER), more_answers="answers_variants"),
@@ -91,6 +106,7 @@ LAYOUTS = {
     "squad": "SQuAD: data, paragraphs, qas; predictions as an object from id to text",
     "lm_eval": "samples_*.jsonl of lm-eval: doc, target, filtered_resps",
     "lmms_eval": "*_samples_*.jsonl of lmms-eval: input, target, filtered_resps",
+    "due": "document.jsonl of the DUE benchmark: a document on each line, with its annotations",
     "vlmevalkit": "tables of VLMEvalKit: index, question, answer, prediction",
 }
 """The layouts that `format` can name, with a description."""
@@ -194,19 +210,30 @@ def _named(wanted: str, names: Sequence[str], path: str, role: str) -> str:
     return found[0]
 
 
+class NoColumnError(FormatError):
+    """A file has no column for a role that it needs one for."""
+
+
+def names_of_role(side: str) -> frozenset[str]:
+    """Return the names that only the predictions, or only the accepted answers, have."""
+    groups = _PLAIN.prediction if side == "prediction" else _PLAIN.answers
+    return frozenset(name for group in groups if group is not _EITHER for name in group)
+
+
+_SHOWN_NAMES = 8
 _WHAT = {"prediction": "the predictions", "answers": "the accepted answers", "question_id": "the question ids"}
 
 
 def _only(found: list[str], names: Sequence[str], path: str, role: str, groups: Groups, hint: str = "") -> str:
     if len(found) == 1:
         return found[0]
-    usual = ", ".join(dict.fromkeys(name for group in groups for name in group))
+    usual = ", ".join(list(dict.fromkeys(name for group in groups for name in group))[:_SHOWN_NAMES])
     problem = (
         f"{len(found)} columns could hold {_WHAT[role]}: {listed(found)}" if found else f"no column holds {_WHAT[role]}"
     )
-    if len(names) == 1 and ";" in names[0]:
-        hint += " The header seems to be separated by semicolons: use commas or tabs."
-    raise FormatError(
+    if role == "answers" and not found:
+        hint += " The questions of a test split have no answers to score against; a check needs only their ids."
+    raise (FormatError if found else NoColumnError)(
         path,
         f"{problem}. Expected one column of {usual}; the columns are: {listed(names)}.{hint}",
         remedies=[Remedy("columns", {role: "NAME"}, "name the right one")],

@@ -8,7 +8,7 @@ from pathlib import Path
 from anls_eval.files.arrow_files import open_arrow, open_dataset, open_hub, open_parquet
 from anls_eval.files.columns import LAYOUTS
 from anls_eval.files.errors import FormatError
-from anls_eval.files.files import File, exists, find_file, lines_of
+from anls_eval.files.files import DETECTED, File, How, encoding_of, exists, find_file, lines_of
 from anls_eval.files.json_files import open_json
 from anls_eval.files.json_lines import open_json_lines
 from anls_eval.files.source import Source
@@ -17,8 +17,8 @@ from anls_eval.files.tables import open_csv, open_xlsx
 _FILES: dict[str, Callable[[File], Source]] = {
     "json": open_json,
     "jsonl": open_json_lines,
-    "csv": lambda file: open_csv(file, ","),
-    "tsv": lambda file: open_csv(file, "\t"),
+    "csv": lambda file: open_csv(file, ",", ";\t|"),
+    "tsv": lambda file: open_csv(file, "\t", ";,|"),
     "xlsx": open_xlsx,
     "parquet": open_parquet,
     "arrow": open_arrow,
@@ -27,7 +27,7 @@ _FILES: dict[str, Callable[[File], Source]] = {
 FORMATS = {
     "json": "a list of rows, an object around one, an object from id to value, or a list of values without ids",
     "jsonl": "JSON Lines: a row, or a value without id, on each line",
-    "csv": "a table separated by commas, whose first line names the columns",
+    "csv": "a table separated by commas, semicolons or another character, whose first line names the columns",
     "tsv": "a table separated by tabs, whose first line names the columns",
     "xlsx": "the first sheet of a spreadsheet, whose first row names the columns",
     "parquet": "Parquet",
@@ -52,11 +52,14 @@ _NOT_READ: dict[bytes | tuple[bytes, ...], str] = {
     b"<": "HTML or XML, perhaps an error page instead of the file. Download it again",
 }
 _LINES = (".jsonl", ".ndjson")
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def open_source(
-    path: str, format_name: str | None, max_bytes: int | None, faults: dict[str, FormatError] | None = None
+    path: str,
+    format_name: str | None,
+    max_bytes: int | None,
+    faults: dict[str, FormatError] | None = None,
+    how: How = DETECTED,
 ) -> tuple[Source, str | None]:
     """Open a file or dataset, and return it with its compression; `faults` collects unreadable rows by place."""
     if format_name is not None and format_name not in FORMATS:
@@ -66,7 +69,7 @@ def open_source(
     folder = path if exists(path) else path.rpartition(":")[0]
     if format_name == "dataset" or (folder and exists(folder) and Path(folder).is_dir()):
         return open_dataset(path), None
-    file = find_file(path, max_bytes, faults)
+    file = find_file(path, max_bytes, faults, how)
     container = format_name if format_name in _FILES else _container(file)
     return _FILES[container](file), file.compression
 
@@ -81,19 +84,20 @@ def _container(file: File) -> str:
     if start.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
     if start.startswith(b"PK\x03\x04"):
-        return "xlsx"  # or another zip file, which its reader refuses
+        return "xlsx"
     kind = next((kind for magic, kind in _NOT_READ.items() if start.startswith(magic)), None)
-    if kind is None and b"\0" in start and not start.startswith(_UTF16):
+    if kind is None and b"\0" in start and encoding_of(file, start) is None:
         kind = "neither text nor a known binary format"
     if kind is not None:
         raise FormatError(file.path, f"{kind}. It begins with {start[:8]!r}; supported: {', '.join(FORMATS)}.")
     filled = (line.strip() for _, line in lines_of(file) if not line.isspace())
     first, second = [*islice(filled, 2), "", ""][:2]
     if first.startswith(("{", "[")):
-        # Objects that begin on two lines are rows, even where the first is malformed.
+        # Objects on two lines are rows, even where the first is malformed; in a list, a comma ends the second.
         if not second:
             return "jsonl" if file.name.endswith(_LINES) else "json"
-        return "jsonl" if first[0] == second[0] == "{" or _is_complete(first) else "json"
+        are_rows = first[0] == second[0] == "{" and (file.name.endswith(_LINES) or not second.endswith((",", "]}")))
+        return "jsonl" if are_rows or _is_complete(first) else "json"
     if file.name.endswith((".json", *_LINES)):
         return "jsonl" if second else "json"
     if file.name.endswith((".tsv", ".tab")):

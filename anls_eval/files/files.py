@@ -1,17 +1,23 @@
-"""Read a file: decompressed, within a limit, and decoded as UTF-8."""
+"""Read a file: decompressed, within a limit, and decoded as UTF-8 or as its byte order mark says."""
 
+import codecs
 import contextlib
 import dataclasses
 import io
+import lzma
 import os
+import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from anls_eval.files.errors import FormatError
+from anls_eval.errors import AnlsError, Remedy
+from anls_eval.files.errors import FormatError, listed
 
+_ZIP = b"PK\x03\x04"
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _BUFFER = 1 << 20
 _PLAUSIBLE = 1 << 28  # bytes that any compressed file may expand to
@@ -19,19 +25,45 @@ _DENSEST = 100  # times its size that a larger one may expand to; answers and id
 
 
 @dataclasses.dataclass(frozen=True)
+class How:
+    """What the user says of how files are to be read, where it is not detected."""
+
+    encoding: str | None = None  # of texts; None for UTF-8, or what a byte order mark says
+    separator: str | None = None  # between the cells of a table of text
+    filter: str | None = None  # of lm-eval, whose rows are read from a sample log with several
+
+    def __post_init__(self) -> None:
+        if self.encoding is not None:
+            try:
+                "".encode(self.encoding)
+            except (LookupError, ValueError, TypeError):
+                expected = "expected the name of a text encoding in Python, such as cp1252, latin-1 or utf-16"
+                raise AnlsError(expected, option="encoding", value=self.encoding) from None
+        if self.separator is not None and (len(self.separator) != 1 or self.separator in '\r\n"'):
+            expected = 'expected one character, such as ";" or a tab'
+            raise AnlsError(expected, option="separator", value=self.separator)
+
+
+DETECTED = How()
+"""Everything is detected."""
+
+
+@dataclasses.dataclass(frozen=True)
 class File:
     """A regular file that is decompressed while it is read."""
 
     path: str
-    compression: str | None  # "gzip", "zstd" or None
+    compression: str | None  # "gzip", "zstd", "zip" or None
     max_bytes: int | None  # after decompression
     # If given, collects the rows that cannot be read by their place; they are read as rows without values.
     faults: dict[str, FormatError] | None = None
+    how: How = DETECTED
+    member: str = ""  # the name of the file in a zip file
 
     @property
     def name(self) -> str:
         """The name of the file in lower case, without the suffix of its compression."""
-        name = Path(self.path).name.lower()
+        name = Path(self.member or self.path).name.lower()
         return name.removesuffix(".gz").removesuffix(".zst") if self.compression else name
 
     def open(self) -> BinaryIO:
@@ -78,7 +110,9 @@ def exists(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def find_file(path: str, max_bytes: int | None, faults: dict[str, FormatError] | None = None) -> File:
+def find_file(
+    path: str, max_bytes: int | None, faults: dict[str, FormatError] | None = None, how: How = DETECTED
+) -> File:
     """Return the file at a path, whose first bytes tell its compression."""
     if exists(path) and not Path(path).is_file():
         raise FormatError(path, "not a regular file, which can be read twice. Save the data to a file first.")
@@ -89,7 +123,30 @@ def find_file(path: str, max_bytes: int | None, faults: dict[str, FormatError] |
         reason = error.strerror if isinstance(error, OSError) else error
         raise FormatError(path, f"cannot be opened: {reason}. Check the path.") from None
     compression = next((name for magic, name in _COMPRESSIONS.items() if start.startswith(magic)), None)
-    return File(path, compression, max_bytes, faults)
+    member = _member(path) if start == _ZIP else ""
+    return File(path, "zip" if member else compression, max_bytes, faults, how, member)
+
+
+def _member(path: str) -> str:
+    """Return the name of the only data file in a zip file; empty for a spreadsheet, which is a zip file of its own."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            parts = archive.infolist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        reason = str(error) or type(error).__name__
+        raise FormatError(path, f"not a readable zip file or spreadsheet: {reason}. Write it again.") from None
+    names = [part.filename for part in parts if not part.is_dir()]
+    if "[Content_Types].xml" in names:
+        return ""
+    data = [name for name in names if not name.startswith("__MACOSX/") and not Path(name).name.startswith(".")]
+    if not data:
+        raise FormatError(path, "the zip file holds no file. Expected one data file in it.")
+    if len(data) > 1:
+        raise FormatError(path, f"the zip file holds several files: {listed(data)}. Unpack it and pass one of them.")
+    return data[0]
+
+
+_ZIP_FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, lzma.LZMAError)
 
 
 class _Decompressed(io.RawIOBase):
@@ -97,7 +154,16 @@ class _Decompressed(io.RawIOBase):
 
     def __init__(self, file: File) -> None:
         self._file, self._size = file, 0
-        self._stream = pa.input_stream(file.path, compression=file.compression)
+        self._archive: zipfile.ZipFile | None = None
+        self._stream: Any
+        try:
+            if file.member:
+                self._archive = zipfile.ZipFile(file.path)
+                self._stream = self._archive.open(file.member)
+            else:
+                self._stream = pa.input_stream(file.path, compression=file.compression)
+        except (OSError, ValueError, pa.ArrowException, *_ZIP_FAULTS) as error:
+            raise self._fault(error) from None
 
     def readable(self) -> bool:
         return True
@@ -105,12 +171,8 @@ class _Decompressed(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             data = self._stream.read(len(buffer))
-        except (OSError, pa.ArrowException) as error:
-            raise FormatError(
-                self._file.path,
-                f"cannot be read further: {error}. The file is truncated or damaged: download or compress it again.",
-                f"after {self._size:,} bytes",
-            ) from None
+        except (OSError, ValueError, pa.ArrowException, *_ZIP_FAULTS) as error:
+            raise self._fault(error) from None
         self._size += len(data)
         if self._file.compression:
             self._file.check_expansion(self._size)
@@ -119,52 +181,116 @@ class _Decompressed(io.RawIOBase):
         buffer[: len(data)] = data
         return len(data)
 
+    def _fault(self, error: Exception) -> FormatError:
+        reason = str(error) or type(error).__name__
+        damaged = "The file is truncated or damaged: download or compress it again."
+        if isinstance(error, (RuntimeError, NotImplementedError)):  # a password, or a compression
+            damaged = "Unpack it, and pass the file in it."
+        return FormatError(
+            self._file.path, f"cannot be read further: {reason}. {damaged}", f"after {self._size:,} bytes"
+        )
+
     def close(self) -> None:
-        with contextlib.suppress(OSError, pa.ArrowException):  # the end of a damaged stream
+        with contextlib.suppress(OSError, ValueError, pa.ArrowException, *_ZIP_FAULTS):  # the end of a damaged stream
             self._stream.close()
+            if self._archive is not None:
+                self._archive.close()
         super().close()
 
 
 _BOM = b"\xef\xbb\xbf"
+_MARKS = {  # the longer ones first
+    b"\xff\xfe\0\0": "utf-32",
+    b"\0\0\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+
+
+def encoding_of(file: File, start: bytes) -> str | None:
+    """Return the encoding that was given, or that the byte order mark at the start names; None for UTF-8."""
+    if file.how.encoding is not None and codecs.lookup(file.how.encoding).name != "utf-8":
+        return file.how.encoding
+    return next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
 
 
 def text_of(file: File) -> str:
     """Return the whole text of a file, without a byte order mark."""
     with file.open() as stream:
         data = stream.read()
+    encoding = encoding_of(file, data[:4])
     try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
+        return data.decode(encoding or "utf-8-sig").removeprefix("\ufeff")
+    except UnicodeError as error:
+        if encoding is not None:
+            raise _wrong_encoding(file, encoding, error) from None
         return "".join(line for _, line in lines_of(file))  # raises the error, with its line
+
+
+def _wrong_encoding(file: File, encoding: str, error: UnicodeError) -> FormatError:
+    reason = error.reason if isinstance(error, UnicodeDecodeError) else error
+    found = f"not {encoding}: {reason}. Name the encoding that the file was written in, or save it as UTF-8."
+    return FormatError(file.path, found)
 
 
 def lines_of(file: File) -> Iterator[tuple[int, str]]:
     """Yield each line with its number, from 1, and its line end."""
     offset = 0
     with file.open() as stream:
-        for number, line in enumerate(stream, 1):
+        start = cast(io.BufferedReader, stream).peek(_LOOKED_AT)[:_LOOKED_AT]
+        encoding = encoding_of(file, start)
+        if encoding is not None:
+            yield from _decoded_lines(file, stream, encoding)
+            return
+        # The line ends of old Macs, which some spreadsheets still write.
+        lines = _lines_by_return(stream) if b"\r" in start and b"\n" not in start else stream
+        for number, line in enumerate(lines, 1):
             try:
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
-                start = error.start + len(_BOM) * (number == 1 and line.startswith(_BOM))
+                first = error.start + len(_BOM) * (number == 1 and line.startswith(_BOM))
                 is_cut = error.reason == "unexpected end of data"
-                raise _encoding_error(file, line, start, number, is_cut, offset) from None
+                raise _encoding_error(file, line, first, number, is_cut, offset) from None
             offset += len(line)
+
+
+_LOOKED_AT = 4096  # bytes whose line ends are those of the file
+
+
+def _decoded_lines(file: File, stream: BinaryIO, encoding: str) -> Iterator[tuple[int, str]]:
+    lines = io.TextIOWrapper(stream, encoding, newline="")
+    try:
+        for number, line in enumerate(lines, 1):
+            yield number, line.removeprefix("\ufeff") if number == 1 else line
+    except UnicodeError as error:
+        raise _wrong_encoding(file, encoding, error) from None
+
+
+def _lines_by_return(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield lines that end with a carriage return alone."""
+    held = b""
+    while block := stream.read(_BUFFER):
+        *lines, held = (held + block).split(b"\r")
+        for line in lines:
+            yield line + b"\r"
+    if held:
+        yield held
 
 
 def _encoding_error(file: File, data: bytes, start: int, line: int, is_cut: bool, offset: int) -> FormatError:
     """Return the error for a line, at `offset` in the file, that is not UTF-8 from `start` on, with a likely cause."""
     around = data[max(0, start - 10) : start + 10]
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        guess, remedy = "the byte order mark of UTF-16", 'Save it as UTF-8, in Python with .decode("utf-16")'
-    elif is_cut:
+    remedies = []
+    if is_cut:
         guess, remedy = "the end of a file that was truncated inside a character", "Download it again"
     else:
         shown = around.decode("cp1252", "replace")
         guess = f"Windows-1252 or Latin-1, in which the text around it is {shown!r}"
-        remedy = 'Save it as UTF-8, in Python with .decode("cp1252")'
+        remedy = "Save it as UTF-8"
+        remedies = [Remedy("encoding", "cp1252", "read it so")]
     return FormatError(
         file.path,
         f"not UTF-8: the byte 0x{data[start]:02x} is not allowed here. It looks like {guess}. {remedy}.",
         f"line {line}, byte {offset + start:,}",
+        remedies,
     )

@@ -1,16 +1,18 @@
 """JSON documents: a list of rows, an object around one, SQuAD's nesting, and objects that map ids to values."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from anls_eval.errors import short_repr
-from anls_eval.files.columns import IDS
+from anls_eval.files.columns import IDS, names_of_role
 from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.files import File, find_file, text_of
-from anls_eval.files.json_text import parse, unfolded
+from anls_eval.files.json_text import OneFilter, parse, rows_of, unfolded
 from anls_eval.files.source import KEY, VALUE, Block, Source, by_columns, from_row
 from anls_eval.inputs.values import type_with_article
+
+_FOLDED_IDS = {name.casefold() for name in IDS}
 
 
 def open_json(file: File) -> Source:
@@ -28,6 +30,15 @@ def open_json(file: File) -> Source:
 def open_object(document: dict[str, Any], file: File) -> Source:
     """Return a source of the rows of an object."""
     path = file.path
+    if isinstance(document.get("results"), dict) and not _OF_RESULTS.isdisjoint(document):
+        raise FormatError(
+            path,
+            "the results of lm-eval or lmms-eval, which hold averages and no answers. Expected the samples file, which "
+            "they write with --log_samples: samples_*.jsonl, or *_samples_*.jsonl of lmms-eval.",
+        )
+    of_roles = _by_roles(document, file)
+    if of_roles is not None:
+        return of_roles
     lists = [key for key, value in document.items() if _is_list_of_rows(value)]
     if len(lists) == 1 or ("data" in lists):
         key = lists[0] if len(lists) == 1 else "data"
@@ -59,6 +70,64 @@ def open_object(document: dict[str, Any], file: File) -> Source:
     return _source((KEY, VALUE), len(keys), columns, lambda row: f"key {short_repr(keys[row])}", layout="values")
 
 
+_OF_RESULTS = {"configs", "config", "versions", "n-shot", "group_subtasks", "config_general"}
+
+
+def _by_roles(document: dict[str, Any], file: File) -> Source | None:
+    """Return a source of an object whose keys, or the keys of its values, name both sides; None for any other."""
+    predictions, answers = names_of_role("prediction"), names_of_role("answers")
+
+    def has_both(keys: Iterable[str]) -> bool:
+        names = {key.casefold() for key in keys}
+        return not (names.isdisjoint(predictions) or names.isdisjoint(answers))
+
+    values = list(document.values())
+    if has_both(document):
+        named = {key: value for key, value in document.items() if key.casefold() in predictions | answers}
+        if all(isinstance(value, list) for value in named.values()):
+            return _of_columns(_equally_long(document, named, file))
+        if all(isinstance(value, dict) for value in named.values()):  # as pandas' to_json writes columns
+            return _of_columns(_by_index(document, file))
+        return _open_list([document], "", file)
+    if values and all(isinstance(value, dict) for value in values):
+        is_table = not {key.casefold() for key in document}.isdisjoint(predictions | answers | _FOLDED_IDS | {"answer"})
+        if is_table and len(document) > 1 and all(value.keys() == values[0].keys() for value in values):
+            return _of_columns(_by_index(document, file))
+        if all(has_both(value) for value in values):
+            return _of_rows([{"question_id": key, **value} for key, value in document.items()], from_row(0))
+    return None
+
+
+def _equally_long(document: dict[str, Any], named: dict[str, list[Any]], file: File) -> dict[str, list[Any]]:
+    """Return the lists of an object that are as long as those of the predictions and answers."""
+    lengths = {key: len(value) for key, value in named.items()}
+    if len(set(lengths.values())) > 1:
+        found = " and ".join(f"{length:,} in {key!r}" for key, length in lengths.items())
+        raise FormatError(file.path, f"lists of different lengths: {found}. Expected an item for each question.")
+    n = next(iter(lengths.values()))
+    if not n:
+        raise FormatError(file.path, "the lists are empty. Expected an item for each question.")
+    return {key: value for key, value in document.items() if isinstance(value, list) and len(value) == n}
+
+
+def _by_index(document: dict[str, Any], file: File) -> dict[str, list[Any]]:
+    """Return the columns of a table that is written column by column, each an object from index to value."""
+    columns = {key: value for key, value in document.items() if isinstance(value, dict)}
+    first, index = next(iter(columns.items()))
+    other = next((key for key, value in columns.items() if value.keys() != index.keys()), None)
+    if other is not None or not index:
+        problem = f"{other!r} has another index than {first!r}" if index else f"{first!r} has no rows"
+        raise FormatError(file.path, f'{problem}. Write a list of rows, in pandas with to_json(orient="records").')
+    return {key: [value[at] for at in index] for key, value in columns.items()}
+
+
+def _of_columns(columns: dict[str, list[Any]]) -> Source:
+    count = len(next(iter(columns.values())))
+    return _source(
+        tuple(columns), count, lambda wanted, rows: {name: columns[name][rows] for name in wanted}, from_row(0)
+    )
+
+
 def _is_list_of_rows(value: Any) -> bool:
     """Return whether this is a list of rows inside an object, rather than a tree or the answers to one question."""
     if not isinstance(value, list) or not value or not isinstance(value[0], dict):
@@ -75,11 +144,17 @@ def _open_list(rows: list[Any], key: str, file: File) -> Source:
 
     if not any(isinstance(row, dict) for row in rows):
         return _source((VALUE,), len(rows), lambda _, part: {VALUE: rows[part]}, place, layout="values")
-    for number, row in enumerate(rows):
+    one_filter = OneFilter(file, lambda: rows)
+    numbered = [
+        (number, row) for number, value in enumerate(rows) for row in rows_of(value) if one_filter.passes(value)
+    ]
+    one_filter.finish()
+    for number, row in numbered:
         if not isinstance(row, dict):
             problem = f"{short_repr(row)} among objects. Expected only objects, or none."
             file.refuse_row(place(number), FormatError(file.path, problem, place(number)))
-    return _of_rows([unfolded(row) if isinstance(row, dict) else {} for row in rows], place)
+    found = [unfolded(row) if isinstance(row, dict) else {} for _, row in numbered]
+    return _of_rows(found, lambda row: place(numbered[row][0]))
 
 
 def _open_squad(articles: list[Any], path: str) -> Source:

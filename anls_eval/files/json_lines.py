@@ -7,7 +7,7 @@ from typing import Any
 from anls_eval.errors import short_repr
 from anls_eval.files.errors import FormatError
 from anls_eval.files.files import File, lines_of
-from anls_eval.files.json_text import parse, parse_lines, unfolded
+from anls_eval.files.json_text import OneFilter, parse, parse_lines, rows_of, unfolded
 from anls_eval.files.source import ABSENT, VALUE, Block, Source, by_columns, in_blocks, on_lines
 
 _LOOKED_AT = 100  # rows whose keys are the columns
@@ -16,7 +16,7 @@ _LINES_AT_ONCE, _CHARACTERS_AT_ONCE = 1_000, 1 << 20
 
 def open_json_lines(file: File) -> Source:
     """Open a file with one JSON value per line; empty lines are skipped."""
-    first = [value for _, value in islice(_values(file), _LOOKED_AT)]
+    first = [value for _, value in islice(_each_row(file), _LOOKED_AT)]
     if not first:
         raise FormatError(file.path, "the file is empty. Expected a JSON object on each line.")
     of_objects = isinstance(first[0], dict)
@@ -66,10 +66,20 @@ def _one_by_one(file: File, lines: list[tuple[int, str]]) -> Iterator[Any]:
 
 
 def _rows(file: File, of_objects: bool) -> Iterator[tuple[int, Any]]:
-    for number, value in _values(file):
+    one_filter = OneFilter(file, lambda: (value for _, value in _values(file)))
+    for number, value in _each_row(file):
+        if not one_filter.passes(value):
+            continue
         if isinstance(value, dict) != of_objects:
             place, expected = f"line {number}", "an object" if of_objects else "a value that is not an object"
             problem = f"{short_repr(value)}, unlike the first line. Expected {expected}."
             file.refuse_row(place, FormatError(file.path, problem, place))
             value = {} if of_objects else ABSENT
         yield number, unfolded(value) if of_objects else value
+    one_filter.finish()
+
+
+def _each_row(file: File) -> Iterator[tuple[int, Any]]:
+    for number, value in _values(file):
+        for row in rows_of(value):
+            yield number, row

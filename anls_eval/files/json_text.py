@@ -2,10 +2,12 @@
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from anls_eval.files.errors import FormatError, repeated
+from anls_eval.errors import Remedy
+from anls_eval.files.errors import FormatError, listed, repeated
+from anls_eval.files.files import File
 
 
 class _RepeatedKeyError(ValueError):
@@ -54,6 +56,60 @@ def parse_lines(lines: Sequence[str]) -> list[Any] | None:
         return None
     values, marks = parsed[::2], parsed[1::2]
     return values if len(values) == len(lines) and marks.count(mark) == len(marks) else None
+
+
+def rows_of(record: Any) -> list[Any]:
+    """Return the rows in a JSON value: one for each annotation of a document of DUE, else the value itself."""
+    # due-benchmark/baselines: a line of document.jsonl holds a document's name and its annotations, each with an id, a
+    # key and values, which can have variants.
+    annotations = record.get("annotations") if isinstance(record, dict) and "name" in record else None
+    if not isinstance(annotations, list) or not all(isinstance(own, dict) and "values" in own for own in annotations):
+        return [record]
+    name = str(record["name"])
+    common = {key: value for key, value in record.items() if key != "annotations"} | {"document": name}
+    return [
+        {
+            **common,
+            "question_id": f"{name}: {own.get('id', own.get('key', number))}",
+            "key": own.get("key"),
+            "due_values": own["values"],
+        }
+        for number, own in enumerate(annotations)
+    ]
+
+
+class OneFilter:
+    """Lets the rows of one filter of lm-eval pass, the one that was asked for, and every row of any other file."""
+
+    def __init__(self, file: File, every: Callable[[], Iterable[Any]]) -> None:
+        # `every` reads all rows once more, for an error that lists the filters.
+        self._file, self._every = file, every
+        self._asked = file.how.filter
+        self._first: Any = None
+        self._is_logged = self._passed = False
+
+    def passes(self, record: Any) -> bool:
+        """Return whether a row is read."""
+        if not isinstance(record, dict) or "filter" not in record or "filtered_resps" not in record:
+            return True
+        own, self._is_logged = record["filter"], True
+        if self._asked is not None:
+            self._passed = self._passed or own == self._asked
+            return bool(own == self._asked)
+        self._first = own if self._first is None else self._first
+        if own != self._first:
+            raise self._error("the log has a row for each of several filters")
+        return True
+
+    def finish(self) -> None:
+        """Raise a FormatError if no row had the filter that was asked for."""
+        if self._is_logged and self._asked is not None and not self._passed:
+            raise self._error(f"no row has the filter {self._asked!r}")
+
+    def _error(self, problem: str) -> FormatError:
+        names = dict.fromkeys(str(own["filter"]) for own in self._every() if isinstance(own, dict) and "filter" in own)
+        remedies = [Remedy("filter", next(reversed(names)), "read the rows of one")]
+        return FormatError(self._file.path, f"{problem}: {listed(names)}.", remedies=remedies)
 
 
 def unfolded(record: dict[str, Any]) -> dict[str, Any]:

@@ -13,9 +13,10 @@ from anls_eval.errors import AnlsError, Remedy, short_repr
 from anls_eval.files.columns import find_columns
 from anls_eval.files.detection import open_source
 from anls_eval.files.errors import FormatError, repeated
-from anls_eval.files.files import File, exists, find_file, text_of
+from anls_eval.files.files import DETECTED, File, How, exists, find_file, text_of
 from anls_eval.files.json_files import open_object
 from anls_eval.files.json_text import parse
+from anls_eval.files.printed import Holds
 from anls_eval.files.reading import Batch, Detected, Reader, reader_of
 from anls_eval.files.source import KEY, VALUE, Block, Source, in_blocks
 from anls_eval.inputs.values import type_with_article
@@ -36,11 +37,15 @@ def open_predictions(
     columns: Mapping[str, str] | None = None,
     by: Iterable[str] = (),
     max_bytes: int | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    filter: str | None = None,  # noqa: A002
 ) -> Reader:
     r"""Open predictions: a file, or several files that are parts of one submission.
 
-    The format and the columns are detected; both can be given. Gzip and zstd are read directly; text is UTF-8, with or
-    without a byte order mark. Parquet, Arrow, CSV and JSON Lines are read in constant memory.
+    The format and the columns are detected; both can be given. Gzip, zstd and zip files with one file are read
+    directly; text is UTF-8, or UTF-16 or UTF-32 with a byte order mark.
+    Parquet, Arrow, CSV and JSON Lines are read in constant memory.
 
     - The prediction is the column ``prediction``, ``prediction_text``, ``pred`` or ``response``, else ``answer``, never
       ``answers``, except in DUDE's submissions. Predictions in the cells of a table stay text; elsewhere they are what
@@ -63,6 +68,10 @@ def open_predictions(
             side: ``"predictions.question_id"``, ``"references.question_id"``.
         by: Further columns to read, for groups.
         max_bytes: Maximum size of each file after decompression, in bytes.
+        encoding: The encoding of text, by Python's name, such as ``"cp1252"``. By default UTF-8, or the UTF-16 or
+            UTF-32 that a byte order mark says.
+        separator: What separates the cells of a table of text. By default it is found in the header.
+        filter: The filter of lm-eval whose rows are read, for a sample log with several.
 
     Returns:
         A reader that has looked at the start of each file.
@@ -81,7 +90,8 @@ def open_predictions(
         >>> [(batch.question_ids, batch.values) for batch in reader.batches()]
         [(['007'], ['Lima'])]
     """
-    return _open(path, "prediction", format, columns or {}, by, max_bytes)
+    how = How(encoding, separator, filter)
+    return _open(path, "prediction", format, columns or {}, by, max_bytes, how)
 
 
 def open_references(
@@ -91,6 +101,9 @@ def open_references(
     columns: Mapping[str, str] | None = None,
     by: Iterable[str] = (),
     max_bytes: int | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    filter: str | None = None,  # noqa: A002
 ) -> Reader:
     """Open references: a file, or several files that are parts of one data set.
 
@@ -113,7 +126,8 @@ def open_references(
         >>> [(batch.question_ids, batch.values, batch.columns) for batch in reader.batches()]
         [(['7'], [['Lima']], {'document': [3]})]
     """
-    return _open(path, "answers", format, columns or {}, by, max_bytes)
+    how = How(encoding, separator, filter)
+    return _open(path, "answers", format, columns or {}, by, max_bytes, how)
 
 
 def _open(
@@ -123,26 +137,27 @@ def _open(
     columns: Mapping[str, str],
     by: Iterable[str],
     max_bytes: int | None,
+    how: How,
 ) -> Reader:
     by = (by,) if isinstance(by, str) else tuple(by)
     paths = file_paths(given, format_name)
     label = given if isinstance(given, (str, os.PathLike)) and len(paths) > 1 else paths_label(paths)
-    if are_documents(given, paths, side, format_name, columns, max_bytes):
-        return open_documents(paths, side, columns=columns, by=by, max_bytes=max_bytes, label=os.fspath(label))
+    if are_documents(given, paths, side, format_name, columns, max_bytes, how):
+        return open_documents(paths, side, columns=columns, by=by, max_bytes=max_bytes, label=os.fspath(label), how=how)
     readers = []
     for path in paths:
-        source, compression = open_source(path, format_name, max_bytes)
+        source, compression = open_source(path, format_name, max_bytes, how=how)
         if len(paths) > 1 and source.container == "json":  # which holds all of its rows
-            source = _reopened(source, path, format_name, max_bytes)
+            source = _reopened(source, path, format_name, max_bytes, how)
         readers.append(reader_of(source, path, side, format_name, columns, by, compression))
     return readers[0] if len(readers) == 1 else PartsReader(os.fspath(label), readers)
 
 
-def _reopened(source: Source, path: str, format_name: str | None, max_bytes: int | None) -> Source:
+def _reopened(source: Source, path: str, format_name: str | None, max_bytes: int | None, how: How) -> Source:
     """Return the source without its rows in memory; the file is opened again for each reading."""
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
-        return open_source(path, format_name, max_bytes)[0].read(wanted, size)
+        return open_source(path, format_name, max_bytes, how=how)[0].read(wanted, size)
 
     return dataclasses.replace(source, read=read)
 
@@ -185,6 +200,10 @@ class PartsReader(Reader):
                     part.detected.path, f"no column {name!r}, which {other} has. Expected it in every file."
                 )
         return PartsReader(self.detected.path, [part.also(by) for part in self._parts])
+
+    def holding(self, holds: Mapping[str, Holds]) -> Reader:
+        """Return a reader of values and further columns that can hold lists and dicts."""
+        return PartsReader(self.detected.path, [part.holding(holds) for part in self._parts])
 
     def without_variants(self) -> Reader:
         """Return a reader without further accepted answers, as in DUDE's script."""
@@ -280,6 +299,7 @@ def are_documents(
     format_name: str | None,
     columns: Mapping[str, str],
     max_bytes: int | None = None,
+    how: How = DETECTED,
 ) -> bool:
     """Return whether each file holds one document, rather than a part of one object from id to value."""
     if not is_several(given, format_name) or format_name not in (None, "json") or side in columns:
@@ -292,7 +312,7 @@ def are_documents(
         if 2 * len(strays) > len(paths):
             return False
         try:
-            file = find_file(path, max_bytes)
+            file = find_file(path, max_bytes, how=how)
             text = text_of(file)
             if text.lstrip().startswith("["):
                 strays[path] = "holds a list"
@@ -332,10 +352,11 @@ def open_documents(
     by: Sequence[str] = (),
     max_bytes: int | None = None,
     label: str | None = None,
+    how: How = DETECTED,
 ) -> Reader:
     """Open files that hold one document each, as the rows of one side."""
-    _refuse_same_names(paths, max_bytes)
-    of_path = {KEY: document_id, VALUE: lambda path: _document(path, max_bytes)}
+    _refuse_same_names(paths, max_bytes, how)
+    of_path = {KEY: document_id, VALUE: lambda path: _document(path, max_bytes, how)}
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         for block in in_blocks(iter(paths), min(size, 256)):  # documents are larger than answers
@@ -352,12 +373,12 @@ def document_id(path: str) -> str:
     return _ENDINGS.sub("", Path(path).name)
 
 
-def _refuse_same_names(paths: Sequence[str], max_bytes: int | None) -> None:
+def _refuse_same_names(paths: Sequence[str], max_bytes: int | None, how: How) -> None:
     """Raise a FormatError that names two files with one id, such as a.json and a.json.gz, and different content."""
     first: dict[str, str] = {}
     for path in paths:
         other = first.setdefault(document_id(path), path)
-        if other != path and _document(other, max_bytes) != _document(path, max_bytes):
+        if other != path and _document(other, max_bytes, how) != _document(path, max_bytes, how):
             raise FormatError(
                 path,
                 f"its id {document_id(path)!r}, the name without the ending, is also that of {other}, which has "
@@ -365,8 +386,8 @@ def _refuse_same_names(paths: Sequence[str], max_bytes: int | None) -> None:
             )
 
 
-def _document(path: str, max_bytes: int | None) -> dict[str, Any]:
-    value = parse(text_of(find_file(path, max_bytes)), path)
+def _document(path: str, max_bytes: int | None, how: How) -> dict[str, Any]:
+    value = parse(text_of(find_file(path, max_bytes, how=how)), path)
     if not isinstance(value, dict):
         raise FormatError(path, f"{type_with_article(value)}; expected one JSON object, as in the other files.")
     return value

@@ -8,8 +8,20 @@ from typing import Any
 from anls_eval.arrow import as_list
 from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, find_columns
 from anls_eval.files.errors import FormatError, listed
+from anls_eval.files.printed import Holds, Printed, are_all_printed
 from anls_eval.files.source import ABSENT, Block, Source
-from anls_eval.files.values import answer_lists, id_texts, present, text_or_list, with_more
+from anls_eval.files.values import (
+    answer_lists,
+    due_answers,
+    due_predictions,
+    id_texts,
+    present,
+    text_or_list,
+    with_more,
+)
+
+VALUES = ""
+"""The key of the predictions or answers among the columns that can hold lists and dicts."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,10 +55,18 @@ class Batch:
 class Reader:
     """One side of a file: its `detected` format, the `names` of its columns, and its `rows` if it states them."""
 
-    def __init__(self, detected: Detected, source: Source, found: Found, side: str) -> None:
+    printed: dict[str, Printed]
+    """What the last reading took apart: in the values, under "", and in further columns by name."""
+
+    def __init__(
+        self, detected: Detected, source: Source, found: Found, side: str, holds: Mapping[str, Holds] | None = None
+    ) -> None:
         self.detected = detected
         self.rows, self.names = source.rows, source.names
         self._source, self._found, self._side = source, found, side
+        self.is_blank = False  # whether all answers of the last reading were blank texts
+        self._holds = {VALUES: Holds("texts")} if holds is None and side == "answers" else dict(holds or {})
+        self.printed = {}
 
     @property
     def parts(self) -> tuple["Reader", ...]:
@@ -56,13 +76,17 @@ class Reader:
     def also(self, by: Iterable[str]) -> "Reader":
         """Return a reader of this file that also reads further columns."""
         found = dataclasses.replace(self._found, extra=self._found.extra | {name: name for name in by})
-        return Reader(self.detected, self._source, found, self._side)
+        return Reader(self.detected, self._source, found, self._side, self._holds)
+
+    def holding(self, holds: Mapping[str, Holds]) -> "Reader":
+        """Return a reader of this file whose values, under "", and further columns can hold lists and dicts."""
+        return Reader(self.detected, self._source, self._found, self._side, holds)
 
     def within(self, start: int, stop: int) -> "Reader":
         """Return a reader of the rows from `start` to before `stop`, of a source that has `Source.cuts`."""
         if self._source.within is None:
             raise ValueError(f"{self.detected.path}: rows of {self._source.container} cannot be read by themselves")
-        return Reader(self.detected, self._source.within(start, stop), self._found, self._side)
+        return Reader(self.detected, self._source.within(start, stop), self._found, self._side, self._holds)
 
     @property
     def cuts(self) -> tuple[int, ...]:
@@ -72,7 +96,7 @@ class Reader:
     def without_variants(self) -> "Reader":
         """Return a reader of this file without further accepted answers, as in DUDE's script."""
         found = dataclasses.replace(self._found, more_answers=None)
-        return Reader(dataclasses.replace(self.detected, notes=()), self._source, found, self._side)
+        return Reader(dataclasses.replace(self.detected, notes=()), self._source, found, self._side, self._holds)
 
     def batches(self, size: int = 16_384) -> Iterator[Batch]:
         """Yield the rows from the start, at most `size` at a time; each batch is read when it is requested."""
@@ -85,9 +109,16 @@ class Reader:
             wanted = list(self._source.names)
         seen: Counter[str] = Counter()
         first_row = self._source.first_row
+        self.printed = {name: Printed() for name in self._holds}
+        self.is_blank = self._side == "answers"
+        each: dict[str, bool] = {}
         for block in self._source.read(list(dict.fromkeys(wanted)), size):
+            each = each or {name: self._takes_each(name, block, size) for name in self._holds}
             extra = {called: _without_gaps(block.columns[name]) for called, name in found.extra.items()}
-            batch = Batch(first_row, self._ids(block, seen), self._values(block), extra, block.place)
+            for name in each.keys() & extra.keys():
+                extra[name] = self.printed[name].take_apart(extra[name], self._holds[name].kind, each[name])
+            batch = Batch(first_row, self._ids(block, seen), self._values(block, each.get(VALUES)), extra, block.place)
+            self.is_blank = self.is_blank and _are_blank(batch.values)
             yield batch
             first_row += len(batch)
         if first_row == self._source.first_row:
@@ -107,20 +138,52 @@ class Reader:
             joined.append(text if seen[text] == 1 else f"{text} ({seen[text]})")
         return joined
 
-    def _values(self, block: Block) -> Any:
+    def _takes_each(self, name: str, first: Block, size: int) -> bool:
+        """Return whether each text of a column is taken apart that can be: in cells, or where all of them can be."""
+        own = self._holds[name]
+        if own.each is not None:
+            return own.each
+        is_value = name == VALUES
+        of_layout = self._found.layout.in_cells if is_value and self._side == "answers" else None
+        if self._source.in_cells if of_layout is None else of_layout:
+            return True
+        column = self._found.value if is_value else self._found.extra.get(name, EVERYTHING)
+        if column == EVERYTHING or are_all_printed(first.columns[column], own.kind) is False:
+            return False
+        found = [are_all_printed(block.columns[column], own.kind) for block in self._source.read([column], size)]
+        return False not in found and True in found
+
+    def _values(self, block: Block, each: bool | None) -> Any:
         found, path = self._found, self.detected.path
         if found.value == EVERYTHING:
             return whole_rows(block, found.question_id)
         column = present(block.columns[found.value], found.value, self._side, path, block.place)
-        if self._side == "prediction":
-            return column if isinstance(column, list) else text_or_list(column)
-        in_cells = self._source.in_cells if found.layout.in_cells is None else found.layout.in_cells
-        column = answer_lists(column, in_cells)
-        if found.more_answers is None:
+        is_prediction = self._side == "prediction"
+        if found.layout.name == "due":
+            return due_predictions(column) if is_prediction else due_answers(column)
+        if is_prediction:
+            column = column if isinstance(column, list) else text_or_list(column)
+        else:
+            column = answer_lists(column)
+        if each is not None:
+            kind = self._holds[VALUES].kind
+            # A tree that is a list is one document: with ids, a list of answers holds alternatives.
+            wrap = kind == "trees" and not is_prediction and bool(found.question_id)
+            column = self.printed[VALUES].take_apart(column, kind, each, wrap)
+        if found.more_answers is None or is_prediction:
             return column
-        more = answer_lists(block.columns[found.more_answers], in_cells)
+        more = answer_lists(block.columns[found.more_answers])
+        if each:
+            more = Printed().take_apart(more, "texts", each)
         answer_type = found.extra.get("answer_type")
         return with_more(column, more, None if answer_type is None else block.columns[answer_type])
+
+
+def _are_blank(values: Any) -> bool:
+    """Return whether every value is a text without characters but whitespace, or missing."""
+    if not isinstance(values, list):
+        values = values.to_pylist() if len(values) and _are_blank([values[0].as_py()]) else [values]
+    return all(value is None or (isinstance(value, str) and not value.strip()) for value in values)
 
 
 def whole_rows(block: Block, left_out: Iterable[str] = ()) -> list[dict[str, Any]]:

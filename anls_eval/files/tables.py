@@ -2,6 +2,7 @@
 
 import csv
 import itertools
+import re
 import sys
 import warnings
 import zipfile
@@ -16,33 +17,51 @@ from anls_eval.files.source import ABSENT, Block, Source, in_blocks, on_lines
 _Rows = Iterator[tuple[int, Sequence[Any]]]  # the number of the line that a row ends on, and its fields
 
 
-def open_csv(file: File, delimiter: str) -> Source:
+def open_csv(file: File, usual: str, others: str) -> Source:
     """Open a table of text whose first line names the columns; types are not guessed, and empty lines are skipped."""
-    header = next(_text_rows(file, delimiter), None)
+    delimiter, skipped = _separator(file, usual, others)
+    header = next(_text_rows(file, delimiter, skipped), None)
     names = _checked_header(header[1] if header else [], file.path)
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
-        rows = _text_rows(file, delimiter)
+        rows = _text_rows(file, delimiter, skipped)
         next(rows)
         return _blocks(_of_width(rows, len(names), file), names, wanted, size, "line")
 
     return Source("tsv" if delimiter == "\t" else "csv", names, None, read, in_cells=True)
 
 
-def _text_rows(file: File, delimiter: str) -> _Rows:
+def _separator(file: File, usual: str, others: str) -> tuple[str, int]:
+    """Return what separates the cells, the usual character if the header has it, and how many lines to skip."""
+    first = next((line for _, line in lines_of(file) if not line.isspace()), "")
+    named = _SEPARATOR_LINE.fullmatch(first.strip("\r\n"))  # as Excel writes and reads it
+    if named:
+        return file.how.separator or named[1], 1
+    if file.how.separator is not None:
+        return file.how.separator, 0
+    plain = _QUOTED.sub("", first)
+    return usual if usual in plain else max((usual, *others), key=plain.count), 0
+
+
+_SEPARATOR_LINE = re.compile(r"(?i)sep=(.)")
+_QUOTED = re.compile(r'"[^"]*"')
+
+
+def _text_rows(file: File, delimiter: str, skipped: int = 0) -> _Rows:
     # The limit is one for the whole process; the pictures in VLMEvalKit's tables are over the usual one.
     csv.field_size_limit(max(csv.field_size_limit(), min(sys.maxsize, 2**31 - 1)))
-    reader = csv.reader((line for _, line in lines_of(file)), delimiter=delimiter, strict=True)
+    lines = itertools.islice((line for _, line in lines_of(file)), skipped, None)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         for row in reader:
             if row:
-                yield reader.line_num, row
+                yield reader.line_num + skipped, row
     except csv.Error as error:
         raise FormatError(
             file.path,
             f"not a row of a table: {error}. Quote a field that contains quotes, and double the quotes inside. If the "
             "file ends here, it was truncated.",
-            f"line {reader.line_num}",
+            f"line {reader.line_num + skipped}",
         ) from None
 
 
@@ -81,6 +100,7 @@ def open_xlsx(file: File) -> Source:
     header = [cell for _, row in itertools.islice(_sheet_rows(file), 1) for cell in row]
     while header and header[-1] is None:
         header.pop()
+    header = [_unescaped(cell) if isinstance(cell, str) else cell for cell in header]
     names = _checked_header(header, file.path)
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
@@ -124,10 +144,20 @@ def _sheet_rows(file: File) -> _Rows:
             ) from None
 
 
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")  # ECMA-376, part 1, 22.9.2.19: what XML cannot hold
+
+
+def _unescaped(text: str) -> str:
+    plain = _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)), text)
+    return plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if plain != text else text
+
+
 def _cell(value: Any, path: str, place: str) -> Any:
     if value is None:
         return ""
-    if isinstance(value, (str, int, float)):
+    if isinstance(value, str):
+        return _unescaped(value) if "_x" in value else value
+    if isinstance(value, (int, float)):
         return value
     raise FormatError(
         path,

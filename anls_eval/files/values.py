@@ -1,8 +1,5 @@
-"""Read the values of columns: ids as exact text, and answers as lists, also from the text of a list in a cell."""
+"""Read the values of columns: ids as exact text, and answers as lists."""
 
-import ast
-import json
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +10,7 @@ from anls_eval.arrow import as_list, is_text
 from anls_eval.errors import short_repr
 from anls_eval.files.errors import FormatError
 from anls_eval.files.source import ABSENT, Column
-
-_SQUAD = {"text", "answer_start"}
+from anls_eval.structure import SQUAD_KEYS, without_squad_form
 
 Place = Callable[[int], str]
 
@@ -60,18 +56,36 @@ def present(column: Column, name: str, what: str, path: str, place: Place) -> Co
     return column
 
 
-def answer_lists(column: Column, in_cells: bool) -> Column:
-    """Return the accepted answers, unwrapped from SQuAD's form and, in cells, parsed from the text of a list."""
+def answer_lists(column: Column) -> Column:
+    """Return the accepted answers, unwrapped from SQuAD's form."""
     if isinstance(column, pa.Array):
         kind = column.type
-        if pa.types.is_struct(kind) and {field.name for field in kind} == _SQUAD:
-            return answer_lists(pc.struct_field(column, "text"), in_cells)
-        column = column.to_pylist() if in_cells else text_or_list(column)
-    if isinstance(column, pa.Array):
-        return column
-    if in_cells:
-        return [list_in_text(value) if isinstance(value, str) else value for value in column]
-    return [_without_squad_form(value) for value in column]
+        if pa.types.is_struct(kind) and {field.name for field in kind} == SQUAD_KEYS:
+            return answer_lists(pc.struct_field(column, "text"))
+        column = text_or_list(column)
+    return column if isinstance(column, pa.Array) else list(map(without_squad_form, column))
+
+
+def due_predictions(column: Column) -> list[Any]:
+    """Return the value that each annotation of DUE has as a prediction; None if it has none, a list if several."""
+    values = [[own.get("value") for own in _due_values(annotation)] for annotation in as_list(column)]
+    return [own[0] if len(own) == 1 else own or None for own in values]
+
+
+def due_answers(column: Column) -> list[list[Any]]:
+    """Return the values of each annotation of DUE with their variants."""
+    found = [[text for own in _due_values(annotation) for text in _variants(own)] for annotation in as_list(column)]
+    return [list(dict.fromkeys(own)) for own in found]
+
+
+def _due_values(annotation: Any) -> list[dict[str, Any]]:
+    return [own for own in annotation if isinstance(own, dict)] if isinstance(annotation, list) else []
+
+
+def _variants(value: dict[str, Any]) -> list[Any]:
+    variants = value.get("value_variants")
+    found = [value.get("value"), *(variants if isinstance(variants, list) else [])]
+    return [own for own in found if isinstance(own, (str, int, float))]
 
 
 def text_or_list(column: pa.Array) -> Column:
@@ -80,35 +94,6 @@ def text_or_list(column: pa.Array) -> Column:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         kind = kind.value_type
     return column if is_text(kind) else column.to_pylist()
-
-
-def _without_squad_form(value: Any) -> Any:
-    if isinstance(value, dict) and value.keys() == _SQUAD:
-        return value["text"]
-    if isinstance(value, list) and value and all(isinstance(item, dict) and item.keys() >= _SQUAD for item in value):
-        return [item["text"] for item in value]
-    return value
-
-
-_LONGEST_LIST = 1_000_000  # characters; a longer text is one answer
-# A string as Python's repr writes it; evaluating it can neither fail nor warn.
-_ESCAPE = r"\\(?:[\\'\"nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4})"
-_STRING = rf"'(?:[^'\\\n\r\0]|{_ESCAPE})*'|\"(?:[^\"\\\n\r\0]|{_ESCAPE})*\""
-_LIST = re.compile(rf"\[\s*(?:(?:{_STRING})(?:\s*,\s*|\s+|\s*(?=\])))*\]")
-
-
-def list_in_text(text: str) -> str | list[str]:
-    """Return the list of strings that a text contains as JSON, Python or NumPy writes it; otherwise the text."""
-    bare = text.strip()
-    if not (bare.startswith("[") and bare.endswith("]")) or len(bare) > _LONGEST_LIST:
-        return text
-    try:
-        value = json.loads(bare)
-    except (ValueError, RecursionError):
-        # A lone surrogate, which Python's parser cannot encode, is the same written as an escape.
-        bare = bare.encode("utf-8", "backslashreplace").decode()
-        return [ast.literal_eval(item) for item in re.findall(_STRING, bare)] if _LIST.fullmatch(bare) else text
-    return value if all(isinstance(item, str) for item in value) else text
 
 
 def with_more(answers: Column, more: Column, answer_types: Column | None) -> list[Any]:

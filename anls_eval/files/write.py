@@ -52,6 +52,12 @@ def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.Record
         )
 
 
+def keeps_lists(path: str | os.PathLike[str]) -> bool:
+    """Return whether the format of a file to write can hold lists, unlike CSV."""
+    path = Path(path)
+    return (path.with_suffix("") if path.suffix in _COMPRESSIONS else path).suffix != ".csv"
+
+
 @contextlib.contextmanager
 def whole_file(path: Path, keep_interrupted: bool = False) -> Iterator[Path]:
     """Yield a temporary name to write a file under; it is renamed at the end, or removed after an error."""

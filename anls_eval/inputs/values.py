@@ -80,8 +80,13 @@ def _remedy(value: object) -> str:
     if isinstance(value, bytes):
         return " It is not UTF-8: decode it first."
     if isinstance(value, Mapping):
-        return " To score documents, use the protocol anls_star."
+        key = next((key for key in value if key in _ROLES), None)
+        return f" Pass its {key!r} alone." if key else " To score documents, use the protocol anls_star."
     return ""
+
+
+# Keys of rows, which documents do not have.
+_ROLES = ("prediction", "prediction_text", "pred", "response", "answer", "answers", "text", "value", "label")
 
 
 def to_answers(value: Any, where: str) -> list[str]:

@@ -33,6 +33,7 @@ class Leaderboard(Rules):
     correct_from: float | None = None  # minimum score that counts as correct; None if the accuracy is the mean
     source: str
     aliases: tuple[str, ...] = ()
+    reads_lists: bool = False
 
     @property
     def answer_types(self) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ class Benchmark(Rules):
     question_options: tuple[str, ...] = ()  # a list has one value for each of n questions
     required_options: tuple[str, ...] = ()
     drops_unpaired: bool = False  # as zip does: surplus predictions or references do not count
+    reads_lists: bool = False
     depends_on_ties: bool = False  # the solver's choice between equally good assignments can change the figures
     source: str
     aliases: tuple[str, ...] = ()

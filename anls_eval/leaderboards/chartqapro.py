@@ -170,6 +170,7 @@ _benchmark = functools.partial(
     Benchmark,
     family="ChartQA",
     unit="question",
+    reads_lists=True,
     figures_of=_figures,
     headline="Overall",
     averages=True,

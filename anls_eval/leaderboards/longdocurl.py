@@ -158,6 +158,7 @@ _benchmark = functools.partial(
     Benchmark,
     family="LongDocURL",
     unit="question",
+    reads_lists=True,
     headline="accuracy",
     averages=True,
     answer_types=_TYPES,

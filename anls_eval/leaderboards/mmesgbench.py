@@ -111,6 +111,7 @@ def _mmesgbench(name: str, description: str, source: str, compare: Callable[[str
         },
         similarity=_indel_similarity,
         reports=("mean", "accuracy", "f1"),
+        reads_lists=True,
         correct_from=0.5,
         source=source,
     )

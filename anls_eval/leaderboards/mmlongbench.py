@@ -128,6 +128,7 @@ MMLONGBENCH = Leaderboard(
     },
     similarity=by_protocol(PROTOCOLS["longdocurl"]),
     reports=("mean", "accuracy", "f1"),
+    reads_lists=True,
     source="mayubo2333/MMLongBench-Doc, eval/eval_score.py. The original fails on two empty lists, which score 1 here, "
     "and on a predicted list that cannot be parsed, which is one text here.",
     aliases=("mmlongbench_doc",),

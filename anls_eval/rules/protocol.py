@@ -61,6 +61,9 @@ class Rules:
     aliases: tuple[str, ...]
     source: str
 
+    reads_lists: bool = False
+    """Whether the rules read lists from texts themselves, and get such texts as they are."""
+
     @property
     def aggregate(self) -> str:
         """How the scores of questions become that of a data set."""

@@ -25,16 +25,26 @@ from anls_eval.arrow import (
     text_array,
     text_list_array,
 )
-from anls_eval.errors import AnlsError, check_choice
+from anls_eval.errors import AnlsError, Remedy, check_choice
 from anls_eval.fields.fields import FieldsLike, as_fields
-from anls_eval.files import Batch, Reader
+from anls_eval.files import Batch, FormatError, Reader
+from anls_eval.files.printed import Holds
+from anls_eval.files.reading import VALUES
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.questions.columns import id_list, stored_ids
 from anls_eval.questions.pairing import first_ids
 from anls_eval.questions.stream import Alignment, without_repeats
 from anls_eval.registry import MISSING, UNKNOWN
 from anls_eval.rules.protocol import Protocol, Threshold
-from anls_eval.submission.scorers import Scorer, TextScorer, escaped_surrogates, make_scorer, text_column
+from anls_eval.structure import Parse, parse_names
+from anls_eval.submission.scorers import (
+    BenchmarkScorer,
+    Scorer,
+    TextScorer,
+    escaped_surrogates,
+    make_scorer,
+    text_column,
+)
 from anls_eval.submission.totals import Totals
 from anls_eval.types import Missing, Unknown
 
@@ -54,6 +64,10 @@ class Side:
     def tables(self) -> Iterator[pa.Table]:
         """Read the rows from the start."""
         raise NotImplementedError
+
+    def printed(self) -> Totals:
+        """Return what the rows that have been read hold of printed lists and dicts."""
+        return Totals()
 
     def in_file(self, row: int) -> str:
         """Name the file of a row that has been read, for a message; empty if there is only one file."""
@@ -77,6 +91,7 @@ class OptionWords(TypedDict, total=False):
     cluster_by: str | None
     seed: int
     fields: FieldsLike
+    parse: Parse
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -91,6 +106,7 @@ class Options:
     cluster_by: str | None = None
     seed: int = 0
     fields: FieldsLike = None
+    parse: Parse = None
     columns: Sequence[str] = ()  # to keep, without grouping the score by them
 
     def __post_init__(self) -> None:
@@ -100,10 +116,36 @@ class Options:
             raise AnlsError(f'by is a str; expected a list of column names: by=["{self.by}"].')
         check_choice("missing", self.missing, MISSING)
         check_choice("unknown", self.unknown, UNKNOWN)
+        never = [side for side in parse_names(self.parse, self.by) or () if side in SIDES and not self._kind(side)]
+        if never:
+            why = "reads lists from texts itself" if never == ["references"] else "compares predictions as they are"
+            raise AnlsError(f"protocol {self.scorer().rules.name!r} {why}", option="parse", value=self.parse)
 
     def scorer(self) -> Scorer:
         """Return a scorer of the protocol."""
         return make_scorer(self.protocol, self.threshold, self.fields)
+
+    def opened(self, reader: Reader, side: str) -> Reader:
+        """Return a reader of one side that reads what the rules need, with its texts taken apart as asked."""
+        reader = self.scorer().open_references(reader) if side == "references" else reader
+        asked = parse_names(self.parse, self.by)
+        kind = self._kind(side)
+        kinds = {VALUES: kind} if kind else {}
+        kinds |= dict.fromkeys(self.by, "labels")
+
+        def each(name: str) -> bool | None:
+            return None if asked is None else True if (name or side) in asked else None if asked else False
+
+        return reader.holding({name: Holds(own, each(name)) for name, own in kinds.items()})
+
+    def _kind(self, side: str) -> str:
+        """Return what the values of a side can hold, of `anls_eval.files.printed.READERS`; empty for nothing."""
+        scorer = self.scorer()
+        if scorer.metric == "anls_star_score":
+            return "trees"
+        if isinstance(scorer, BenchmarkScorer) and scorer.rules.unit == "document":
+            return "documents"
+        return "texts" if side == "references" and not scorer.rules.reads_lists else ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,7 +167,7 @@ class Pass:
         # As a `whole`, sides can drop repeated ids. `keep` keeps all questions, not only their documents if named.
         self.scorer, self.totals = options.scorer(), Totals(notes=dict.fromkeys((*sides[0].notes, *sides[1].notes)))
         self.measures = measure and isinstance(self.scorer, TextScorer)
-        self._options, self._keep = options, keep
+        self._options, self._keep, self._sides = options, keep, sides
         self.kept: list[ScoredRows] = []
         predictions, references = (
             self._whole(rows, side) if whole else rows.tables() for rows, side in zip(sides, SIDES, strict=True)
@@ -150,6 +192,8 @@ class Pass:
         yield from self._alignment
         self.totals.note("missing", *first_ids(self._alignment.missing))
         self.totals.note("unknown", *first_ids(self._alignment.unknown))
+        for side in self._sides:
+            self.totals.add(side.printed())
 
     def scored(self, detailed: bool, on_progress: Callable[[int], None] | None = None) -> Iterator[ScoredRows]:
         """Score block by block; if `detailed`, with what `Scorer.columns` takes."""
@@ -174,16 +218,21 @@ class Pass:
                 on_progress(self.totals.n)
             yield questions, scores, found
 
-    def rows(self, detailed: bool, on_progress: Callable[[int], None] | None = None) -> Iterator[pa.RecordBatch]:
-        """Score block by block, and yield the rows for a file."""
+    def rows(
+        self, detailed: bool, on_progress: Callable[[int], None] | None = None, lists: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """Score block by block, and yield the rows for a file; with `lists`, groups that are lists stay lists."""
+        of_lists: dict[str, bool] = {}  # decided by the first block, since a column has one type
         for questions, scores, found in self.scored(detailed, on_progress):
             details = self.scorer.columns(questions, found) if detailed else {}
             ids = decode_texts(questions["question_id"].combine_chunks(), TEXTS)
             columns = {"question_id": text_column(ids), **details, "score": number_array(scores)}
             for name in self._options.by:
-                labels = questions[BY + name].to_pylist()
-                shown = [None if not own else own[0] if len(own) == 1 else json.dumps(own) for own in labels]
-                columns[BY + name if name in columns else name] = text_array(shown)
+                labels = questions[BY + name].combine_chunks()
+                is_several = lists and bool(np.any(as_ints(pc.list_value_length(labels)) > 1))
+                of_lists.setdefault(name, is_several)
+                column = BY + name if name in columns else name
+                columns[column] = labels if of_lists[name] else _one_text_each(labels)
             yield pa.record_batch(columns)
 
     @property
@@ -202,6 +251,7 @@ class FileSide(Side):
 
     def __init__(self, reader: Reader, side: str, scorer: Scorer, names: Sequence[str]) -> None:
         super().__init__([part.detected.path for part in reader.parts], reader.detected.notes)
+        self._parts, self._side = reader.parts, side
         self.other: FileSide | None = None
         self._tables = [functools.partial(stored_rows, part, side, scorer, names) for part in reader.parts]
 
@@ -217,6 +267,36 @@ class FileSide(Side):
             self.rows.append(n)
             if not has_ids and self.other is not None:
                 _check_lengths(self, self.other)
+        if self._parts and all(part.is_blank for part in self._parts):
+            column = self._parts[0].detected.columns["answers"]
+            raise FormatError(
+                self.files[0],
+                f"the column {column!r} is blank in every row: there are no answers to score against.",
+                remedies=[Remedy("columns", {"answers": "NAME"}, "name the column that has them")],
+            )
+
+    def printed(self) -> Totals:
+        """Return what the rows that have been read hold of printed lists and dicts."""
+        totals = Totals()
+        for part in self._parts:
+            totals.add(printed_totals(part, self._side))
+        return totals
+
+
+PRINTED = "printed "
+"""Before what was done with texts that print lists and dicts, in the counts of a totals."""
+
+
+def printed_totals(reader: Reader, side: str) -> Totals:
+    """Return the counts of texts that print lists and dicts in a file that has been read."""
+    totals = Totals()
+    for name, own in reader.printed.items():
+        where = f"{BY}{name}" if name else side
+        shown = [own.shown] if own.shown else []
+        for what in ("values", "taken", "left", "unread"):
+            if own.taken or own.left or own.unread:
+                totals.note(f"{PRINTED}{what} {where}", getattr(own, what), shown)
+    return totals
 
 
 def _check_lengths(own: FileSide, other: FileSide) -> None:
@@ -300,6 +380,11 @@ def _check_documents(questions: pa.Table, name: str) -> None:
             [id_] = id_list(questions["question_id"][row : row + 1].combine_chunks())
             found = "several values" if own else "no value"
             raise ValueError(f"question_id {id_!r} has {found} in {name!r}; expected the document that it is about")
+
+
+def _one_text_each(labels: pa.Array) -> pa.Array:
+    """Return each label as a text, several as a JSON list."""
+    return text_array([None if not own else own[0] if len(own) == 1 else json.dumps(own) for own in labels.to_pylist()])
 
 
 def _grouped(labels: pa.Array, scores: Any) -> Iterator[tuple[tuple[str, ...], dict[float, int]]]:

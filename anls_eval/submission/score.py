@@ -20,6 +20,8 @@ from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.files import Reader, open_predictions, open_references, write_rows
 from anls_eval.files.many import Paths
 from anls_eval.files.source import KEY, VALUE
+from anls_eval.files.write import keeps_lists
+from anls_eval.notes import printed_sentences
 from anls_eval.questions.pairing import unmatched_ids
 from anls_eval.questions.stream import RepeatedIdError
 from anls_eval.rules.protocol import Protocol, Threshold
@@ -27,7 +29,8 @@ from anls_eval.statistics import Interval, confidence_interval
 from anls_eval.statistics.groups import GroupedScores
 from anls_eval.statistics.resampling import cluster_codes
 from anls_eval.statistics.tally import Tally
-from anls_eval.submission.passes import BY, NO_VALUE, SIDES, Options, OptionWords, Pass, sides_of
+from anls_eval.structure import Parse, parse_names
+from anls_eval.submission.passes import BY, NO_VALUE, PRINTED, SIDES, Options, OptionWords, Pass, sides_of
 from anls_eval.submission.totals import Totals
 from anls_eval.text.measure import Measured
 from anls_eval.types import Missing, Unknown
@@ -154,6 +157,7 @@ def score_submission(
     cluster_by: str | None = None,
     seed: int = 0,
     fields: FieldsLike = None,
+    parse: Parse = None,
     per_question: str | os.PathLike[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> SubmissionScore:
@@ -174,6 +178,9 @@ def score_submission(
             the interval then comes from resampled documents, and the scores are held in memory.
         seed: Random seed for the interval.
         fields: For trees, how their parts are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
+        parse: Whose texts are taken apart where they print a list or a dict: ``"predictions"``, ``"answers"`` and
+            columns of `by`, or ``"none"``. Without it, texts in the cells of tables are taken apart, and a column of
+            any other file if each of its values can be. Predictions are only taken apart for trees.
         per_question: A file to write with one row for each question: .parquet, .csv or .jsonl.
         on_progress: Called with the number of questions scored so far.
 
@@ -202,6 +209,7 @@ def score_submission(
         cluster_by=cluster_by,
         seed=seed,
         fields=fields,
+        parse=parse,
     )
     predictions = predictions if isinstance(predictions, Reader) else open_predictions(predictions)
     references = references if isinstance(references, Reader) else open_references(references)
@@ -225,7 +233,7 @@ def _scored(
     def score(whole: bool) -> tuple[SubmissionScore, Pass]:
         run = Pass(sides_of(readers, options), options, whole, keep=keep, measure=measure)
         if per_question is not None:
-            write_rows(per_question, run.rows(True, on_progress))
+            write_rows(per_question, run.rows(True, on_progress, lists=keeps_lists(per_question)))
         else:
             for _ in run.scored(False, on_progress):
                 pass
@@ -259,12 +267,14 @@ def read_questions(
     protocol: str | Protocol = "standard",
     missing: Missing = "zero",
     unknown: Unknown = "ignore",
+    parse: Parse = None,
 ) -> Questions:
     """Read a submission and align it by id, with notes about missing and unknown ids."""
-    options = Options(protocol=protocol, missing=missing, unknown=unknown)
+    options = Options(protocol=protocol, missing=missing, unknown=unknown, parse=parse)
 
     def read(whole: bool) -> Questions:
-        run = Pass(sides_of((predictions, references), options), options, whole)
+        opened = options.opened(predictions, SIDES[0]), options.opened(references, SIDES[1])
+        run = Pass(sides_of(opened, options), options, whole)
         table = pa.concat_tables(run.questions()).combine_chunks()
         notes = (*run.totals.notes, *_notes(run.totals, table.num_rows, options))
         return Questions(_id_texts(table), *run.scorer.read(table), notes)
@@ -333,7 +343,8 @@ def in_a_stream_or_whole(read: Callable[[bool], _Result]) -> _Result:
 
 def sides_with(predictions: Reader, references: Reader, options: Options) -> tuple[Reader, Reader]:
     """Return readers of both sides, each of which reads the columns of the options that it has."""
-    references = options.scorer().open_references(references)
+    references = options.opened(references, SIDES[1])
+    predictions = options.opened(predictions, SIDES[0])
     of_references = [name for name in options.names if name in references.names]
     of_predictions = [name for name in options.names if name not in references.names and name in predictions.names]
     absent = [name for name in options.names if name not in of_references + of_predictions]
@@ -394,7 +405,7 @@ def sum_up(
         missing=totals.counts["missing"],
         unknown=totals.counts["unknown"],
         unanswered=totals.counts["unanswered"] + totals.counts["unanswered document"],
-        signature=scorer.signature(totals.n, options.missing),
+        signature=scorer.signature(totals.n, options.missing, _taken_apart(totals, options)),
         tally=totals.scores,
         figures=scorer.figures(totals),
         by=groups,
@@ -447,9 +458,29 @@ def _notes(totals: Totals, n: int, options: Options) -> list[str]:
         for name in options.by
         if (count := totals.counts[NO_VALUE + name])
     ]
+    printed = [note for name in _names_of(options) for note in _printed_notes(totals, name, options)]
     unmatched = totals.noted("missing"), totals.noted("unknown")
     ids = unmatched_ids(*unmatched, n, options.missing, options.unknown, in_files=True)
-    return [*repeated, *ids, *without_value]
+    return [*printed, *repeated, *ids, *without_value]
+
+
+def _names_of(options: Options) -> list[str]:
+    """Return the sides and columns in which texts are taken apart, as totals name them."""
+    return [*SIDES, *(BY + name for name in options.by)]
+
+
+def _taken_apart(totals: Totals, options: Options) -> list[str]:
+    """Return the sides and columns of which texts were taken apart."""
+    return [name.removeprefix(BY) for name in _names_of(options) if totals.counts[f"{PRINTED}taken {name}"]]
+
+
+def _printed_notes(totals: Totals, name: str, options: Options) -> list[str]:
+    """Return the notes on the texts of a side or of a column that print lists and dicts."""
+    counts = {what: totals.counts[f"{PRINTED}{what} {name}"] for what in ("taken", "left", "unread")}
+    n, shown = totals.noted(f"{PRINTED}values {name}")
+    if parse_names(options.parse, options.by) == frozenset():  # the user knows
+        counts["left"] = 0
+    return printed_sentences(name.removeprefix(BY), n, **counts, shown="".join(shown[:1]))
 
 
 def _id_texts(table: pa.Table) -> list[str]:

@@ -102,9 +102,9 @@ class Scorer:
         """Return the warnings to show to the user."""
         return []
 
-    def signature(self, n: int, missing: Missing) -> str:
+    def signature(self, n: int, missing: Missing, parse: Sequence[str] = ()) -> str:
         """Return the signature of the score."""
-        return signature(self.rules, n=n, missing=missing, fields=self.fields)
+        return signature(self.rules, n=n, missing=missing, parse=parse, fields=self.fields)
 
     def mean(self, totals: Totals) -> float:
         """Return the score of a submission."""

@@ -62,8 +62,9 @@ def _plain(text: str) -> str:
 def compare_wording(left: str, right: str) -> str:
     """Return ``"same"`` for texts that differ in formatting only, ``"contained"``, or ``"different"``."""
     # Formatting is case, compatible characters, punctuation, articles, a currency that only one text names, thousands
-    # signs, decimal commas, zeros that do not change a number, and the way a date is written. Spaces between words, a
-    # percent sign, a minus before the first number and every other symbol count, and so does spelling.
+    # signs, decimal commas, zeros that do not change a number, "percent" for its sign, parentheses for a minus, and
+    # the way a date is written. Spaces between words, a percent sign, a minus before the first number and every other
+    # symbol count, and so does spelling.
     texts = _folded(left), _folded(right)
     readings = _readings(texts[0]), _readings(texts[1])
     if readings[0] & readings[1]:
@@ -85,6 +86,8 @@ _POINT, _MINUS = "٫", "−"  # stand for those of numbers, while all other punc
 
 _CODES = {"usd": "$", "eur": "€", "gbp": "£", "inr": "₹", "rs": "₹"}
 _CODE = re.compile(r"\b(?:us(?=\$)|(?:usd|eur|gbp|inr|rs)\b\.?(?=\s*\d)|(?<=\d)\s*(?:usd|eur|gbp|inr|rs)\b)")
+_PERCENT = re.compile(r"(?<=\d)\s*(?:percent|per cent|pct\.?)(?!\w)")
+_IN_PARENTHESES = re.compile(r"\s*\(\s*([^\w\s()]?\s*[\d.,']*\d\s*%?)\s*\)\s*")
 _ARTICLE = re.compile(r"(?<![\w.])(?:an?|the)\s+(?=[\w\"'“‘])")  # "Vitamin A" and "A. Smith" have none
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,])(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+),\d{1,2}(?![\w,]|\.\d)")
 _NUMBER = re.compile(
@@ -120,7 +123,12 @@ _UNPUNCTUATED = _Unpunctuated()
 
 def _readings(text: str) -> set[str]:
     """Return the text as plain words and numbers, with and without a decimal comma and in-word punctuation."""
-    texts = {text, _DECIMAL_COMMA.sub(lambda number: number[0].replace(".", "").replace(",", "."), text)}
+    text = _PERCENT.sub("%", text)
+    negative = _IN_PARENTHESES.fullmatch(text)  # as accountants write a number below 0
+    given = {text, f"-{negative[1]}"} if negative else {text}
+    texts = given | {
+        _DECIMAL_COMMA.sub(lambda number: number[0].replace(".", "").replace(",", "."), own) for own in given
+    }
     plain = {_SIGN.sub(rf"\1{_MINUS}", _CODE.sub(" ", _ARTICLE.sub("", each))) for each in texts}
     numbered = {_NUMBER.sub(_plain_number, each) for each in plain}
     return {_words(each) for each in numbered | {_INSIDE_WORD.sub("", each) for each in numbered}} - {""}
@@ -129,6 +137,10 @@ def _readings(text: str) -> set[str]:
 def _words(text: str) -> str:
     words = " ".join(text.translate(_UNPUNCTUATED).split())
     return _INITIALS.sub(lambda initials: initials[0].replace(" ", ""), words)
+
+
+def _with_point(number: re.Match[str]) -> str:
+    return number[0].replace(".", "").replace(",", ".")
 
 
 def _plain_number(number: re.Match[str]) -> str:

@@ -12,7 +12,16 @@ from fuzz.targets import TARGETS, prepare
 
 from anls_eval.registry import get_protocol
 
-INPUTS = {"commands": 40, "reports": 15, "tables": 40, "checks": 60, "readers": 150, "space": 60, "datasets": 30}
+INPUTS = {
+    "commands": 40,
+    "reports": 15,
+    "tables": 40,
+    "checks": 60,
+    "readers": 150,
+    "ways": 100,
+    "space": 60,
+    "datasets": 30,
+}
 
 
 @pytest.mark.filterwarnings("default")

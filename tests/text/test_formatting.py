@@ -11,6 +11,10 @@ from hypothesis import strategies as st
 from anls_eval.text.formatting import REFUSALS, compare_wording, is_refusal, is_unanswerable
 
 SAME = [
+    ("27 percent", "27%"),
+    ("27 per cent", "27 %"),
+    ("(12.5)", "-12.5"),
+    ("($1,234)", "-$1234"),
     # case and punctuation
     ("Inter-office correspondence.", "INTER-OFFICE CORRESPONDENCE"),
     ('"Things to do Today"', "Things to do Today"),

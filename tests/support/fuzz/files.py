@@ -4,6 +4,7 @@ import functools
 import gzip
 import io
 import json
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -62,8 +63,39 @@ def pairs() -> dict[str, tuple[bytes, bytes]]:
     )
     found["trees"] = _lines(trees[0]), _lines(trees[1])
     found["gzip"] = gzip.compress(found["rrc"][0]), gzip.compress(found["jsonl"][1])
+    found["utf-16"] = found["rrc"][0].decode().encode("utf-16"), found["csv"][1].decode().encode("utf-32")
+    found["zip"] = _zipped("a.json", found["rrc"][0]), _zipped("b.csv", found["csv"][1])
+    predictions, references = (side.replace(b"\n", b"\r") for side in found["csv"])
+    found["returns"] = predictions, references
+    printed = [{**row, "answers": str(row["answers"])} for row in gold]
+    found["printed"] = found["rrc"][0], _lines(printed)
+    both = {"prediction": [row["answer"] for row in run], "references": [row["answers"] for row in gold]}
+    found["two lists"] = _json(both), _json(both)
+    by_index = {name: dict(enumerate(own)) for name, own in both.items()}
+    found["pandas"] = _json(by_index), _json(by_index)
+    by_id = {g["questionId"]: {"pred": p["answer"], "gold": g["answers"]} for g, p in zip(gold, run, strict=True)}
+    found["by id"] = _json(by_id), _json(by_id)
+    logged = [{**row, "filter": name} for name in ("none", "get-answer") for row in samples]
+    found["filters"] = _lines(logged), _lines(logged)
+    found["due"] = (
+        _lines([_due(p["questionId"], [p["answer"]]) for p in run]),
+        _lines([_due(g["questionId"], g["answers"]) for g in gold]),
+    )
     found["zstd"] = tuple(pa.compress(side, codec="zstd", asbytes=True) for side in found["csv"])
     return found
+
+
+def _zipped(name: str, content: bytes) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+        archive.writestr(f"__MACOSX/._{name}", b"")
+    return stream.getvalue()
+
+
+def _due(name: object, answers: list[str]) -> dict[str, Any]:
+    values = [{"value": answers[0], "value_variants": answers}]
+    return {"name": str(name), "annotations": [{"id": "0", "key": "q", "values": values}]}
 
 
 @functools.cache

@@ -35,6 +35,7 @@ def refusal(error: BaseException) -> str:
         "ValueError",
         "TypeError",
         "FormatError",
+        "NoColumnError",
         "RepeatedIdError",
         "BadPartsError",
         "AnlsError",

@@ -44,6 +44,7 @@ from anls_eval.report.render import render
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import anls_score, anls_scores, anls_star_score, explain
+from anls_eval.structure import answers_in, structure_in
 from anls_eval.submission.score import score_submission
 from anls_eval.submission.scorers import make_scorer
 from fuzz import draws, files
@@ -68,6 +69,41 @@ def readers(random: Random, folder: Path) -> str:
                 assert ids is None or (len(ids) == len(batch) and all(isinstance(str(own), str) for own in ids))
             outcome = "read"
         assert all(message.startswith(str(path)) for message in messages), messages
+    return outcome
+
+
+def printed(random: Random, folder: Path) -> str:
+    """Texts that print a list or a dict, damaged: structure that comes back, or None."""
+    tree = draws.json_value(random)
+    write = random.choice((repr, json.dumps, _numpy_prints))
+    text = write(tree)
+    if random.random() < 0.7:
+        text = draws.mutated(random, text.encode("utf-8", "replace")).decode("utf-8", "replace")
+    found = structure_in(text)
+    answers = answers_in(text)
+    assert found is None or isinstance(found, (list, dict))
+    assert answers is None or not any(isinstance(own, (list, dict)) for own in answers)
+    return "text" if found is None else "read"
+
+
+def _numpy_prints(tree: Any) -> str:
+    return f"[{' '.join(map(repr, tree))}]" if isinstance(tree, list) else f"{{'a': array({tree!r}, dtype=object)}}"
+
+
+def ways(random: Random, folder: Path) -> str:
+    """Every reader with an encoding, a separator and a filter."""
+    path = _damaged_file(random, folder, "file", whole=0.5)
+    how: dict[str, Any] = {
+        "encoding": random.choice((None, None, "cp1252", "utf-16", "utf-8", "utf-7", "rot13", draws.text(random))),
+        "separator": random.choice((None, ";", "|", "\t", draws.text(random))),
+        "filter": random.choice((None, "none", "get-answer", draws.text(random))),
+    }
+    outcome = "refused"
+    for open_side in open_predictions, open_references:
+        with refusals():
+            for batch in open_side(path, **how).batches():
+                assert len(batch.values) == len(batch) > 0
+            outcome = "read"
     return outcome
 
 
@@ -717,8 +753,8 @@ def _cli(random: Random, folder: Path, *arguments: str) -> str:
 TARGETS: dict[str, Target] = {
     own.__name__: own
     for own in (
-        texts, values, trees, json_trees, metric, boards, signatures, options, readers, documents, tables, checks,
-        written, reports, commands, space, datasets,
+        texts, values, trees, json_trees, metric, boards, signatures, options, readers, ways, printed, documents,
+        tables, checks, written, reports, commands, space, datasets,
     )
 }  # fmt: skip
 """Every target by its name."""
