@@ -1097,8 +1097,12 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
 }
 
 
-def field_from_dict(options: object, where: str) -> Field:
-    """Return the field with these options; the message of an error begins with its place."""
+def as_field(options: object, where: str) -> Field:
+    """Return a field, or that with these options; the message of an error begins with its place."""
+    if isinstance(options, Field):
+        return options
+    if type(options).__name__ == "Field" and hasattr(options, "named"):
+        options = options.named()  # made by another copy of this class: anls.py has its own
     if not isinstance(options, dict):
         raise AnlsError("expected a Field, or a dict of its options", where=where)
     try:
@@ -2396,7 +2400,7 @@ def fields_of_schema(root: object) -> dict[str, Field]:
         if "compare" not in options and not place.is_given:
             options |= _compare_of(place, root)
         if options or place.path:
-            found[path_text(place.path)] = field_from_dict(options, path_text(place.path))
+            found[path_text(place.path)] = as_field(options, path_text(place.path))
         is_given = place.is_given or "compare" in options
         below = _below(place, root)
         places += [_Place(part, (*place.path, step), place.references, is_given) for step, part in reversed(below)]
@@ -2704,7 +2708,7 @@ def as_fields(fields: FieldsLike) -> Fields | None:
     if fields is None or isinstance(fields, Fields):
         return fields
     if isinstance(fields, Mapping):
-        return Fields(fields)
+        return Fields(fields, from_schema=getattr(fields, "from_schema", False))
     raise AnlsError("expected a Fields, or a dict with a Field for each path", option="fields", value=fields)
 
 
@@ -2717,7 +2721,7 @@ def _parsed(fields: Mapping[str, Field | Mapping[str, object]]) -> dict[FieldPat
         path = parse_path(text)
         if path in found:
             raise AnlsError("the path is given twice; keep one", option="path", value=text)
-        found[path] = field if isinstance(field, Field) else field_from_dict(field, text)
+        found[path] = as_field(field, text)
     return found
 
 
@@ -2990,7 +2994,7 @@ def read_fields(fields: FieldsLike, rules: Protocol | Leaderboard | Benchmark) -
     if found is not None and not getattr(rules, "tree", ""):
         names = ", ".join(repr(name) for name, row in PROTOCOLS.items() if row.tree)
         problem = f"fields are parts of trees, which protocol {rules.name!r} does not score. Use one of {names}"
-        raise AnlsError(problem, option="fields", value=found.to_dict())
+        raise AnlsError(problem)
     return found
 
 
@@ -5877,22 +5881,33 @@ def count_steps(found: Mapping[int, tuple[str, ...]]) -> Counter[str]:
 _SEARCHED = 1_000  # references in which the nearest path is looked for
 
 
-def unmatched_fields(references: Sequence[Any], fields: Fields, rules: Protocol) -> list[str]:
-    """Return a warning for each path that matches nothing in any reference, with the nearest one there."""
-    if fields.from_schema:
-        return []
-    missing = {id(_rules_along(path, fields, rules)[-1]): path_text(path) for path in map(parse_path, fields)}
-    for reference in references:
+class Unmatched(NamedTuple):
+    """Fields that match nothing in some references."""
+
+    fields: list[str]  # their paths
+    seen: list[str]  # paths of the first references, of which the nearest is named
+
+
+def unmatched_fields(references: Sequence[Any], fields: Fields, rules: Protocol, paths: Iterable[str]) -> Unmatched:
+    """Return which of some fields match nothing in any of the references."""
+    missing = {id(_rules_along(parse_path(path), fields, rules)[-1]): path for path in paths}
+    for reference in references if missing else ():
         for _, rule in _places(reference, fields.rules(rules)):
             missing.pop(id(rule), None)
             if not missing:
-                return []
-    seen = {path for reference in references[:_SEARCHED] for path, _ in _places(reference, fields.rules(rules))}
-    texts = sorted(map(path_text, seen))
+                return Unmatched([], [])
+    seen: set[FieldPath] = set()
+    for reference in references[:_SEARCHED] if missing else ():
+        seen.update(path for path, _ in _places(reference, fields.rules(rules)))
+    return Unmatched(list(missing.values()), sorted(map(path_text, seen)))
+
+
+def unmatched_sentences(unmatched: Unmatched) -> list[str]:
+    """Return a warning for each field that matches nothing in any reference, with the nearest path there."""
     return [
         f"the field {path} matches nothing in any reference"
-        + (f"; the nearest path there is {nearest_path(path, texts)}" if texts else "")
-        for path in missing.values()
+        + (f"; the nearest path there is {nearest_path(path, unmatched.seen)}" if unmatched.seen else "")
+        for path in unmatched.fields
     ]
 
 
@@ -6114,14 +6129,21 @@ def field_notes(
     references: Sequence[Any], rules: Protocol, fields: Fields, question_ids: Sequence[str] | None = None
 ) -> list[str]:
     """Return the warnings about fields that the references do not have."""
-    notes = unmatched_fields(references, fields, rules)
+    paths = () if fields.from_schema else fields  # a schema may name more than the documents have
+    notes = unmatched_sentences(unmatched_fields(references, fields, rules, paths))
     for path, rows in rows_without_key(references, fields, rules).items():
-        count, names = noted_rows(dict.fromkeys(rows, ""), question_ids)
-        where = f" ({names})" if len(references) > 1 else ""
-        have = f"{count} of {len(references)} references{where} {'has' if count == 1 else 'have'}"
-        names = ", ".join(fields[path].named()["key"])
-        notes.append(f"{have} elements of {path} without the key {names}: they match only elements that lack it, too")
+        found = noted_rows(dict.fromkeys(rows, ""), question_ids)
+        notes.append(without_key_sentence(len(references), found, path, fields))
     return notes
+
+
+def without_key_sentence(n: int, found: Noted, path: str, fields: Fields) -> str:
+    """Return the warning that some of n references have elements of a list without its key."""
+    count, names = found
+    where = f" ({names})" if n > 1 else ""
+    have = f"{count} of {n} references{where} {'has' if count == 1 else 'have'}"
+    key = ", ".join(fields[path].named()["key"])
+    return f"{have} elements of {path} without the key {key}: they match only elements that lack it, too"
 
 
 def tree_rows_to_note(
@@ -7532,6 +7554,7 @@ class ANLS(evaluate.Metric):
         protocol: None = None,
         answer_types: Any = None,
         options: Mapping[str, object] | None = None,
+        fields: FieldsLike = None,
     ) -> dict[str, Any] | None:
         """Score all predictions that were added before and those passed here.
 
@@ -7556,6 +7579,8 @@ class ANLS(evaluate.Metric):
             answer_types: The answer type of each question, in the order of the references, for a leaderboard that
                 needs them.
             options: What a benchmark knows beside the answers, as in `anls_eval.leaderboard_figures`.
+            fields: For trees, how their parts are compared and weighed: an `anls_eval.Fields`, or a dict with a dict of
+                options for each path.
 
         Returns:
             ``{"anls_score": x}``, or ``{"anls_star_score": x}`` for trees, with x from 0 to 1; for a leaderboard or
@@ -7582,6 +7607,7 @@ class ANLS(evaluate.Metric):
         rules = resolve_rules(self.protocol, threshold, of_trees=None, extract=None if self._board else extract)
         check_choice("missing", missing, MISSING)
         check_choice("unknown", unknown, UNKNOWN)
+        resolved = read_fields(fields, rules if self._board is None else get_rules(self._board))
         self._join_pending()
         before, added = len(self), (list(self._tables), self._with_ids)
         if predictions is not None or references is not None:
@@ -7607,13 +7633,16 @@ class ANLS(evaluate.Metric):
                 details = {"question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids)}
             else:
                 aligned, taken, printed = taken_apart(aligned, rules, parse)
-                scores, details, found = (_scored_trees if rules.tree else _scored_texts)(aligned, rules, detailed)
+                if rules.tree:
+                    scores, details, found = _scored_trees(aligned, rules, detailed, resolved)
+                else:
+                    scores, details, found = _scored_texts(aligned, rules, detailed)
                 notes = printed + found
                 result = {"anls_star_score" if rules.tree else "anls_score": math.fsum(scores) / n}
             if detailed:
                 result |= {"n": n, "missing": len(aligned.missing), "unknown": aligned.unknown, **details}
                 result["signature"] = signature(
-                    self._board or rules, n=n, missing=missing, parse=taken, extract=extract
+                    self._board or rules, n=n, missing=missing, parse=taken, extract=extract, fields=resolved
                 )
             for note in aligned.notes + notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
@@ -7739,7 +7768,7 @@ def _board_result(
     return dict(leaderboard_figures(sides[0], references, **words))
 
 
-def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
+def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool, fields: Fields | None) -> _Scored:
     absent = set(aligned.missing)
     stored = zip(aligned.texts.to_pylist(), aligned.answers.to_pylist(), strict=True)
     try:
@@ -7753,21 +7782,24 @@ def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
     own_ids = ids and [ids[row] for row in rows]
     scores, closest, keys = [0.0] * len(pairs), [None] * len(pairs), []
     if not detailed:
-        found, searched = score_trees(predictions, references, rules)
+        found, searched = score_trees(predictions, references, rules, fields)
         for row, score in zip(rows, found.tolist(), strict=True):
             scores[row] = score
-        return scores, {}, tree_notes(predictions, references, rules, own_ids, searched)
+        return scores, {}, tree_notes(predictions, references, rules, own_ids, searched, fields)
     for row, prediction, reference in zip(rows, predictions, references, strict=True):
-        tree = ExplainedTree(prediction, reference, rules)
+        try:
+            tree = ExplainedTree(prediction, reference, rules, fields)
+        except AnlsError as error:  # a reference that its field cannot read
+            raise located(f"row {row}" if ids is None else f"question_id {ids[row]!r}", error) from None
         scores[row], closest[row] = tree.score, tree_as_json(tree.closest_reference())
         keys.append(tree.key_scores())
     details: dict[str, Any] = {"scores": scores, "question_ids": ids, "closest_references": closest}
     details["key_scores"] = key_scores_as_json(keys, with_counts=True)
     if rules.extract:
         changed = map(operator.ne, given, predictions)
-        without = score_trees(given, references, rules)[0].tolist()
+        without = score_trees(given, references, rules, fields)[0].tolist()
         details["extraction"] = _extraction(rules, changed, [*without, *[0.0] * len(absent)])
-    return scores, details, tree_notes(predictions, references, rules, own_ids)
+    return scores, details, tree_notes(predictions, references, rules, own_ids, fields=fields)
 
 
 def _extraction(rules: Protocol, changed: Iterable[bool], scores_without: list[float]) -> dict[str, Any]:

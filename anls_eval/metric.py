@@ -17,11 +17,12 @@ import evaluate
 import pyarrow as pa
 
 from anls_eval.arrow import as_list, decode_texts
-from anls_eval.errors import AnlsError, check_choice
+from anls_eval.errors import AnlsError, check_choice, located
 from anls_eval.explanation.result import key_scores_as_json
 from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.extract.hints import count_steps, extract_note
 from anls_eval.extract.steps import extracted
+from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.inputs.columns import extracted_texts
 from anls_eval.inputs.values import NOT_GIVEN
 from anls_eval.notes import marked_rows, noted_rows, text_notes, tree_notes
@@ -29,7 +30,16 @@ from anls_eval.questions.columns import STORED, STORED_TREES, TEXT_TYPES, Side, 
 from anls_eval.questions.pairing import Aligned, align_questions
 from anls_eval.questions.printed import taken_apart
 from anls_eval.questions.rows import is_row, read_batch
-from anls_eval.registry import MISSING, UNKNOWN, find_board_name, get_protocol, resolve_rules, signature
+from anls_eval.registry import (
+    MISSING,
+    UNKNOWN,
+    find_board_name,
+    get_protocol,
+    get_rules,
+    read_fields,
+    resolve_rules,
+    signature,
+)
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.structure import Parse
@@ -211,6 +221,7 @@ class ANLS(evaluate.Metric):
         protocol: None = None,
         answer_types: Any = None,
         options: Mapping[str, object] | None = None,
+        fields: FieldsLike = None,
     ) -> dict[str, Any] | None:
         """Score all predictions that were added before and those passed here.
 
@@ -235,6 +246,8 @@ class ANLS(evaluate.Metric):
             answer_types: The answer type of each question, in the order of the references, for a leaderboard that
                 needs them.
             options: What a benchmark knows beside the answers, as in `anls_eval.leaderboard_figures`.
+            fields: For trees, how their parts are compared and weighed: an `anls_eval.Fields`, or a dict with a dict of
+                options for each path.
 
         Returns:
             ``{"anls_score": x}``, or ``{"anls_star_score": x}`` for trees, with x from 0 to 1; for a leaderboard or
@@ -261,6 +274,7 @@ class ANLS(evaluate.Metric):
         rules = resolve_rules(self.protocol, threshold, of_trees=None, extract=None if self._board else extract)
         check_choice("missing", missing, MISSING)
         check_choice("unknown", unknown, UNKNOWN)
+        resolved = read_fields(fields, rules if self._board is None else get_rules(self._board))
         self._join_pending()
         before, added = len(self), (list(self._tables), self._with_ids)
         if predictions is not None or references is not None:
@@ -286,13 +300,16 @@ class ANLS(evaluate.Metric):
                 details = {"question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids)}
             else:
                 aligned, taken, printed = taken_apart(aligned, rules, parse)
-                scores, details, found = (_scored_trees if rules.tree else _scored_texts)(aligned, rules, detailed)
+                if rules.tree:
+                    scores, details, found = _scored_trees(aligned, rules, detailed, resolved)
+                else:
+                    scores, details, found = _scored_texts(aligned, rules, detailed)
                 notes = printed + found
                 result = {"anls_star_score" if rules.tree else "anls_score": math.fsum(scores) / n}
             if detailed:
                 result |= {"n": n, "missing": len(aligned.missing), "unknown": aligned.unknown, **details}
                 result["signature"] = signature(
-                    self._board or rules, n=n, missing=missing, parse=taken, extract=extract
+                    self._board or rules, n=n, missing=missing, parse=taken, extract=extract, fields=resolved
                 )
             for note in aligned.notes + notes:
                 warnings.warn(note, UserWarning, stacklevel=2)
@@ -418,7 +435,7 @@ def _board_result(
     return dict(leaderboard_figures(sides[0], references, **words))
 
 
-def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
+def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool, fields: Fields | None) -> _Scored:
     absent = set(aligned.missing)
     stored = zip(aligned.texts.to_pylist(), aligned.answers.to_pylist(), strict=True)
     try:
@@ -432,21 +449,24 @@ def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
     own_ids = ids and [ids[row] for row in rows]
     scores, closest, keys = [0.0] * len(pairs), [None] * len(pairs), []
     if not detailed:
-        found, searched = score_trees(predictions, references, rules)
+        found, searched = score_trees(predictions, references, rules, fields)
         for row, score in zip(rows, found.tolist(), strict=True):
             scores[row] = score
-        return scores, {}, tree_notes(predictions, references, rules, own_ids, searched)
+        return scores, {}, tree_notes(predictions, references, rules, own_ids, searched, fields)
     for row, prediction, reference in zip(rows, predictions, references, strict=True):
-        tree = ExplainedTree(prediction, reference, rules)
+        try:
+            tree = ExplainedTree(prediction, reference, rules, fields)
+        except AnlsError as error:  # a reference that its field cannot read
+            raise located(f"row {row}" if ids is None else f"question_id {ids[row]!r}", error) from None
         scores[row], closest[row] = tree.score, tree_as_json(tree.closest_reference())
         keys.append(tree.key_scores())
     details: dict[str, Any] = {"scores": scores, "question_ids": ids, "closest_references": closest}
     details["key_scores"] = key_scores_as_json(keys, with_counts=True)
     if rules.extract:
         changed = map(operator.ne, given, predictions)
-        without = score_trees(given, references, rules)[0].tolist()
+        without = score_trees(given, references, rules, fields)[0].tolist()
         details["extraction"] = _extraction(rules, changed, [*without, *[0.0] * len(absent)])
-    return scores, details, tree_notes(predictions, references, rules, own_ids)
+    return scores, details, tree_notes(predictions, references, rules, own_ids, fields=fields)
 
 
 def _extraction(rules: Protocol, changed: Iterable[bool], scores_without: list[float]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from anls_eval.inputs.values import is_missing_value
 from anls_eval.rules.protocol import Protocol
 from anls_eval.text.measure import Scored, padding_gain_of_one
 from anls_eval.text.similarity import reaches_threshold
-from anls_eval.tree.coverage import rows_without_key, unmatched_fields
+from anls_eval.tree.coverage import rows_without_key, unmatched_fields, unmatched_sentences
 from anls_eval.tree.nodes import DICT, KINDS, LIKE_ONE_OF, LIST, NONE, ONE_OF, path_part
 from anls_eval.tree.single import is_list_of_options
 
@@ -168,14 +168,21 @@ def field_notes(
     references: Sequence[Any], rules: Protocol, fields: Fields, question_ids: Sequence[str] | None = None
 ) -> list[str]:
     """Return the warnings about fields that the references do not have."""
-    notes = unmatched_fields(references, fields, rules)
+    paths = () if fields.from_schema else fields  # a schema may name more than the documents have
+    notes = unmatched_sentences(unmatched_fields(references, fields, rules, paths))
     for path, rows in rows_without_key(references, fields, rules).items():
-        count, names = noted_rows(dict.fromkeys(rows, ""), question_ids)
-        where = f" ({names})" if len(references) > 1 else ""
-        have = f"{count} of {len(references)} references{where} {'has' if count == 1 else 'have'}"
-        names = ", ".join(fields[path].named()["key"])
-        notes.append(f"{have} elements of {path} without the key {names}: they match only elements that lack it, too")
+        found = noted_rows(dict.fromkeys(rows, ""), question_ids)
+        notes.append(without_key_sentence(len(references), found, path, fields))
     return notes
+
+
+def without_key_sentence(n: int, found: Noted, path: str, fields: Fields) -> str:
+    """Return the warning that some of n references have elements of a list without its key."""
+    count, names = found
+    where = f" ({names})" if n > 1 else ""
+    have = f"{count} of {n} references{where} {'has' if count == 1 else 'have'}"
+    key = ", ".join(fields[path].named()["key"])
+    return f"{have} elements of {path} without the key {key}: they match only elements that lack it, too"
 
 
 def tree_rows_to_note(

@@ -117,7 +117,7 @@ def read_fields(fields: FieldsLike, rules: Protocol | Leaderboard | Benchmark) -
     if found is not None and not getattr(rules, "tree", ""):
         names = ", ".join(repr(name) for name, row in PROTOCOLS.items() if row.tree)
         problem = f"fields are parts of trees, which protocol {rules.name!r} does not score. Use one of {names}"
-        raise AnlsError(problem, option="fields", value=found.to_dict())
+        raise AnlsError(problem)
     return found
 
 

@@ -5,20 +5,27 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from anls_eval.arrow import Floats, as_list
+from anls_eval.errors import AnlsError, located
 from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.inputs.columns import check_same_length, read_column
 from anls_eval.notes import tree_notes
 from anls_eval.registry import read_fields, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold, read_threshold
 from anls_eval.statistics.intervals import Interval, check_options, interval_of_ratio
-from anls_eval.tree.accounting import ABSENT, EMPTY, OUTCOMES, Accounts, Numbers
+from anls_eval.tree.accounting import ABSENT, EMPTY, OUTCOMES, Accounts, FailedLeaf, Numbers
+from anls_eval.tree.nodes import plain_value
 from anls_eval.tree.scores import add_documents
+from anls_eval.tree.single import compare_trees
 from anls_eval.types import Tree
+
+_MAX_SHOWN = 5  # failures of a field, and documents of a failure
 
 _MakeInterval = Callable[[Floats, Floats], Interval | None]  # of the sum of parts / the sum of wholes, by document
 
@@ -58,6 +65,27 @@ class LeafCounts:
 
 
 @dataclasses.dataclass(frozen=True)
+class LeafFailure:
+    """A leaf that is wrong, missing or invented, with others of its field whose sides are the same.
+
+    Attributes:
+        outcome: ``"wrong"``, ``"missing"`` or ``"invented"``.
+        reference: The text of the reference; None for an invented leaf.
+        prediction: The text of the prediction; None for a missing leaf.
+        count: How many leaves of the field have these two texts.
+        lost: The points that they lost together, with weights.
+        rows: The first documents with one of them, at most 5.
+    """
+
+    outcome: str
+    reference: str | None
+    prediction: str | None
+    count: int
+    lost: float
+    rows: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class FieldCounts(LeafCounts):
     """What became of the leaves of one field.
 
@@ -69,6 +97,8 @@ class FieldCounts(LeafCounts):
         fabrication_rate: Documents with an invented leaf here, of those without a leaf of the reference here; None if
             there are none of these.
         interval: The interval of `f1`, by resampling documents; None where `f1` is.
+        confusions: The most frequent pairs of texts of wrong leaves, at most 5.
+        worst: The failures that lost most, at most 5.
     """
 
     path: str
@@ -77,6 +107,8 @@ class FieldCounts(LeafCounts):
     documents: int
     fabrication_rate: float | None
     interval: Interval | None
+    confusions: tuple[LeafFailure, ...]
+    worst: tuple[LeafFailure, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,6 +141,7 @@ class FieldReport:
         lost: Lost points, with weights: the sum over the fields.
         match_at: Minimum similarity of a leaf that is right.
         signature: The line that `anls_eval.signature` returns.
+        fields: How the parts of the trees were compared and weighed.
     """
 
     n: int
@@ -120,10 +153,12 @@ class FieldReport:
     lost: float
     match_at: float
     signature: str
+    fields: Fields
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as plain JSON values, with the ratios."""
-        found = dataclasses.asdict(self)
+        found = dataclasses.asdict(dataclasses.replace(self, fields=Fields({})))
+        found["fields"] = self.fields.to_dict()
         found["micro"] |= _ratios_of(self.micro)
         for row, counts in zip(found["by_field"], self.by_field, strict=True):
             row |= _ratios_of(counts)
@@ -189,11 +224,32 @@ def field_report(
     least = read_threshold(match_at)
     given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
     check_same_length(given, expected, "references")
-    accounts = Accounts(given, expected, rules, resolved, least)
-    add_documents(accounts, given, expected, rules, resolved)
-    for note in tree_notes(given, expected, rules, searched=sorted(accounts.searched_rows), fields=resolved):
+    report, notes = account_for_leaves(given, expected, rules, resolved, least, None, level, resamples, seed)
+    for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
-    paths, rows, places, outcomes, lost = accounts.outcomes()
+    return report
+
+
+def account_for_leaves(
+    given: Sequence[Any],
+    expected: Sequence[Any],
+    rules: Protocol,
+    resolved: Fields,
+    least: Fraction,
+    question_ids: Sequence[str] | None,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> tuple[FieldReport, list[str]]:
+    """Return the report of pairs of trees, and the warnings; both name documents by their ids if there are any."""
+    accounts = Accounts(given, expected, rules, resolved, least)
+    try:
+        add_documents(accounts, given, expected, rules, resolved)
+        paths, rows, places, outcomes, lost = accounts.outcomes()
+    except AnlsError:
+        _raise_with_id(given, expected, rules, resolved, question_ids)
+        raise
+    notes = tree_notes(given, expected, rules, question_ids, sorted(accounts.searched_rows), resolved)
     n = len(given)
     by_document = _table(rows, outcomes, n)
     right, wrong, missing, invented = by_document[:, :ABSENT].T.astype(np.float64)
@@ -209,8 +265,9 @@ def field_report(
 
     intervals = {name: interval(*parts) for name, parts in ratios.items()}
     intervals["perfect"] = interval(perfect, np.ones(n))
-    by_field = _by_field(paths, rows, places, outcomes, lost, n, interval)
-    return FieldReport(
+    failures = _failures(accounts.failed, len(paths))
+    by_field = _by_field(paths, rows, places, outcomes, lost, n, interval, failures)
+    report = FieldReport(
         n=n,
         micro=LeafCounts(*by_document.sum(axis=0).tolist()[:EMPTY]),
         intervals=intervals,
@@ -220,7 +277,24 @@ def field_report(
         lost=math.fsum(row.lost for row in by_field),
         match_at=float(least),
         signature=signature(rules, n=n, fields=resolved),
+        fields=resolved,
     )
+    return report, notes
+
+
+def _raise_with_id(
+    given: Sequence[Any],
+    expected: Sequence[Any],
+    rules: Protocol,
+    fields: Fields,
+    question_ids: Sequence[str] | None,
+) -> None:
+    """Raise the error of the first document that cannot be compared, with its id."""
+    for question_id, prediction, reference in zip(question_ids or (), given, expected, strict=False):
+        try:
+            compare_trees(prediction, reference, rules, fields=fields)
+        except AnlsError as error:
+            raise located(f"question_id {question_id!r}", error) from None
 
 
 def _table(groups: Numbers, outcomes: Numbers, number: int) -> Numbers:
@@ -238,6 +312,32 @@ def _macro_mean(parts: Floats, wholes: Floats, interval: _MakeInterval) -> Macro
     return MacroMean(math.fsum(ratios.tolist()) / len(ratios), len(ratios), interval(ratios, np.ones(len(ratios))))
 
 
+def _failures(failed: Sequence[FailedLeaf], number: int) -> list[list[LeafFailure]]:
+    """Return the failures of each of a number of paths."""
+    groups: dict[tuple[int, int, str | None, str | None], list[FailedLeaf]] = {}
+    for leaf in failed:
+        sides = _leaf_text(leaf.reference), _leaf_text(leaf.prediction)
+        groups.setdefault((leaf.place, leaf.outcome, *sides), []).append(leaf)
+    found: list[list[LeafFailure]] = [[] for _ in range(number)]
+    for (place, outcome, reference, prediction), leaves in groups.items():
+        rows = tuple(sorted({leaf.row for leaf in leaves})[:_MAX_SHOWN])
+        lost = math.fsum(leaf.lost for leaf in leaves)
+        found[place].append(LeafFailure(OUTCOMES[outcome], reference, prediction, len(leaves), lost, rows))
+    return found
+
+
+def _leaf_text(value: object) -> str | None:
+    return None if value is None else str(plain_value(value))
+
+
+def _first(
+    failures: Iterable[LeafFailure], rank: Callable[[LeafFailure], tuple[float, ...]]
+) -> tuple[LeafFailure, ...]:
+    """Return the first failures by their rank, among equals by their texts."""
+    ranked = sorted(failures, key=lambda own: (*rank(own), own.reference or "", own.prediction or ""))
+    return tuple(ranked[:_MAX_SHOWN])
+
+
 def _by_field(
     paths: list[str],
     rows: Numbers,
@@ -246,6 +346,7 @@ def _by_field(
     lost: Floats,
     n: int,
     interval: _MakeInterval,
+    failures: list[list[LeafFailure]],
 ) -> list[FieldCounts]:
     """Return the rows of the fields, the most lost points first."""
     found = []
@@ -266,6 +367,10 @@ def _by_field(
                 documents=n - without,
                 fabrication_rate=ratio(int(np.count_nonzero(~has_reference & (invented > 0))), without),
                 interval=interval(2 * right, 2 * (right + wrong) + missing + invented),
+                confusions=_first(
+                    (own for own in failures[number] if own.outcome == "wrong"), lambda own: (-own.count, -own.lost)
+                ),
+                worst=_first(failures[number], lambda own: (-own.lost, -own.count)),
             )
         )
     return sorted(found, key=lambda row: (-row.lost, row.path))

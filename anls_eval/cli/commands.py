@@ -22,6 +22,7 @@ from anls_eval.cli.common import (
     Columns,
     Encoding,
     Extract,
+    FieldsOption,
     Filter,
     Format,
     Missing,
@@ -50,10 +51,12 @@ from anls_eval.cli.common import (
     print_json,
     print_table,
     progress,
+    read_fields_option,
     say,
     show_notes,
 )
 from anls_eval.cli.decisions import gate
+from anls_eval.cli.fields import fields as fields_command
 from anls_eval.cli.words import Commands, in_options, note_in_options, whole_number
 from anls_eval.errors import AnlsError
 from anls_eval.version import __version__
@@ -145,6 +148,7 @@ def explain(
     threshold: Threshold = None,
     extract: Extract = None,
     answer_type: Annotated[str | None, typer.Option(help="The answer type, for leaderboards that need one.")] = None,
+    fields: FieldsOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Score one answer, or the document in a file, and explain the score."""
@@ -157,12 +161,19 @@ def explain(
         raise ValueError("expected a PREDICTION with at least one ANSWER, or --json-file FILE")
     if json_file is None and getattr(get_rules(protocol or "standard"), "tree", False):
         raise ValueError(f"--protocol {protocol} scores documents: pass --json-file FILE.")
+    if json_file is None and fields is not None:
+        raise ValueError("--fields is of documents: pass --json-file FILE.")
     if json_file is not None:
         from anls_eval.files.json_files import read_document
 
         given, expected = read_document(json_file)
         document = scoring.explain(
-            given, expected, protocol=protocol or "anls_star", threshold=threshold, extract=extract
+            given,
+            expected,
+            protocol=protocol or "anls_star",
+            threshold=threshold,
+            extract=extract,
+            fields=read_fields_option(fields),
         )
         shown, plain = str(document), document.to_dict()
     else:
@@ -208,6 +219,7 @@ def score(
     push: Annotated[
         str | None, typer.Option(metavar="REPO", help="Upload the --eval-results file to this model on the Hub.")
     ] = None,
+    fields: FieldsOption = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     parse: Parse = None,
@@ -274,7 +286,7 @@ def score(
     how = how_to_read(encoding, separator, filter_name)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "by": by or [], "seed": seed}
     asked["extract"] = extract
-    asked |= {"missing": missing, "unknown": unknown, "parse": parsed(parse)}
+    asked |= {"missing": missing, "unknown": unknown, "parse": parsed(parse), "fields": read_fields_option(fields)}
     dataset: dict[str, Any] = {}
     if not with_dask:
         sides = open_both(predictions, references, format_name, columns, how, quiet or as_json)
@@ -350,6 +362,7 @@ def compare(
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report of two systems side by side.")] = None,
+    fields: FieldsOption = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     parse: Parse = None,
@@ -374,7 +387,13 @@ def compare(
     how = how_to_read(encoding, separator, filter_name)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
     asked["extract"] = extract
-    asked |= {"missing": missing, "unknown": unknown, "by": by or [], "parse": parsed(parse)}
+    asked |= {
+        "missing": missing,
+        "unknown": unknown,
+        "by": by or [],
+        "parse": parsed(parse),
+        "fields": read_fields_option(fields),
+    }
     found = score_systems(
         systems,
         open_side("references", references, format_name, columns, how, quiet or as_json),
@@ -420,6 +439,7 @@ def leaderboard(
     extract: Extract = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
+    fields: FieldsOption = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     parse: Parse = None,
@@ -443,7 +463,7 @@ def leaderboard(
     how = how_to_read(encoding, separator, filter_name)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
     asked["extract"] = extract
-    asked |= {"missing": missing, "unknown": unknown, "parse": parsed(parse)}
+    asked |= {"missing": missing, "unknown": unknown, "parse": parsed(parse), "fields": read_fields_option(fields)}
     found = score_systems(
         paths,
         open_side("references", references, format_name, columns, how, quiet=True),
@@ -577,3 +597,4 @@ def check(
 
 
 app.command()(gate)
+app.command("fields")(fields_command)

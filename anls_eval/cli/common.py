@@ -21,6 +21,7 @@ from anls_eval.errors import AnlsError, Remedy
 from anls_eval.text.visible import escaped, escaped_json
 
 if TYPE_CHECKING:
+    from anls_eval.fields.fields import Fields
     from anls_eval.files import Reader
 
 out = Console(highlight=False, soft_wrap=True)
@@ -67,6 +68,15 @@ Columns = Annotated[
         "it for one side only: predictions.question_id=NAME, references.question_id=NAME.",
     ),
 ]
+FieldsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--fields",
+        metavar="FILE",
+        help="How the fields of documents are compared: a file of fields or a JSON Schema (JSON or YAML), or a "
+        "pydantic model as MODULE:Model. See docs/fields.md.",
+    ),
+]
 Parse = Annotated[
     list[str] | None,
     typer.Option(
@@ -92,6 +102,13 @@ Seed = Annotated[
     int, typer.Option(parser=whole_number(0), metavar="INTEGER", help="Random seed for intervals and tests.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress bar and the detected formats.")]
+
+
+def read_fields_option(text: str | None) -> Fields | None:
+    """Return the fields that --fields names; those of a schema may name more than the documents have."""
+    from anls_eval.fields.fields import load_fields
+
+    return None if text is None else load_fields(text)
 
 
 def show_notes(notes: Iterable[Warning | str]) -> None:

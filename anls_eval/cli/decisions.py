@@ -13,6 +13,7 @@ from anls_eval.cli.common import (
     ClusterBy,
     Columns,
     Encoding,
+    FieldsOption,
     Filter,
     Format,
     Missing,
@@ -32,6 +33,7 @@ from anls_eval.cli.common import (
     parsed,
     print_json,
     print_table,
+    read_fields_option,
     say,
     show_notes,
 )
@@ -71,6 +73,7 @@ def gate(
     ] = False,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
+    fields: FieldsOption = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     format_name: Format = None,
@@ -99,6 +102,7 @@ def gate(
     how = how_to_read(encoding, separator, filter_name)
     read: dict[str, Any] = {"format_name": format_name, "columns": columns, "how": how, "quiet": quiet or as_json}
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "missing": missing, "unknown": unknown}
+    asked["fields"] = read_fields_option(fields)
     asked["parse"] = parsed(parse)
     of_references = open_side("references", references, **read)
     kept = [*(by or ()), *([] if cluster_by is None else [cluster_by])]

@@ -273,8 +273,12 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
 }
 
 
-def field_from_dict(options: object, where: str) -> Field:
-    """Return the field with these options; the message of an error begins with its place."""
+def as_field(options: object, where: str) -> Field:
+    """Return a field, or that with these options; the message of an error begins with its place."""
+    if isinstance(options, Field):
+        return options
+    if type(options).__name__ == "Field" and hasattr(options, "named"):
+        options = options.named()  # made by another copy of this class: anls.py has its own
     if not isinstance(options, dict):
         raise AnlsError("expected a Field, or a dict of its options", where=where)
     try:

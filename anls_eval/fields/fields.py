@@ -15,8 +15,8 @@ from anls_eval.fields.field import (
     FIELD_DEFAULTS,
     OWNED_OPTIONS,
     Field,
+    as_field,
     check_owner,
-    field_from_dict,
     option_as_json,
 )
 from anls_eval.fields.load import is_fields_dict, names_a_model, read_fields_file, schema_of_model
@@ -177,7 +177,7 @@ def as_fields(fields: FieldsLike) -> Fields | None:
     if fields is None or isinstance(fields, Fields):
         return fields
     if isinstance(fields, Mapping):
-        return Fields(fields)
+        return Fields(fields, from_schema=getattr(fields, "from_schema", False))
     raise AnlsError("expected a Fields, or a dict with a Field for each path", option="fields", value=fields)
 
 
@@ -190,7 +190,7 @@ def _parsed(fields: Mapping[str, Field | Mapping[str, object]]) -> dict[FieldPat
         path = parse_path(text)
         if path in found:
             raise AnlsError("the path is given twice; keep one", option="path", value=text)
-        found[path] = field if isinstance(field, Field) else field_from_dict(field, text)
+        found[path] = as_field(field, text)
     return found
 
 

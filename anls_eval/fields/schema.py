@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from anls_eval.errors import AnlsError, short_repr
-from anls_eval.fields.field import Field, field_from_dict
+from anls_eval.fields.field import Field, as_field
 from anls_eval.fields.paths import AnyStep, FieldPath, path_text
 
 _MAX_PATHS = 100_000  # definitions that use one another several times multiply
@@ -43,7 +43,7 @@ def fields_of_schema(root: object) -> dict[str, Field]:
         if "compare" not in options and not place.is_given:
             options |= _compare_of(place, root)
         if options or place.path:
-            found[path_text(place.path)] = field_from_dict(options, path_text(place.path))
+            found[path_text(place.path)] = as_field(options, path_text(place.path))
         is_given = place.is_given or "compare" in options
         below = _below(place, root)
         places += [_Place(part, (*place.path, step), place.references, is_given) for step, part in reversed(below)]

@@ -6,8 +6,9 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+from anls_eval.fields.fields import FieldsLike
 from anls_eval.integrations.model_output import score_output
-from anls_eval.registry import resolve_rules
+from anls_eval.registry import read_fields, resolve_rules
 from anls_eval.rules.protocol import Protocol, Threshold
 
 
@@ -17,6 +18,7 @@ def make_metric(
     prediction_field: str = "answer",
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
+    fields: FieldsLike = None,
 ) -> Callable[..., float]:
     """Make a metric for ``dspy.Evaluate`` and the optimizers.
 
@@ -28,6 +30,7 @@ def make_metric(
         prediction_field: Output field of the program.
         protocol: Name or alias in `PROTOCOLS`, or a `Protocol`. For a tree protocol, the fields hold trees or JSON.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        fields: For trees, how their parts are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
         A function ``metric(example, prediction, trace=None)`` that takes mappings or objects with these fields and
@@ -42,11 +45,12 @@ def make_metric(
         0.8888888888888888
     """
     rules = resolve_rules(protocol, threshold, of_trees=None)
+    resolved = read_fields(fields, rules)
 
     def metric(example: Any, prediction: Any, trace: Any = None) -> float:
         expected = _field(example, answers_field, "the example", "answers_field")
         given = _field(prediction, prediction_field, "the prediction", "prediction_field")
-        return score_output(given, expected, rules)
+        return score_output(given, expected, rules, resolved)
 
     return metric
 

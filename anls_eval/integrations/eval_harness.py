@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from anls_eval.fields.fields import FieldsLike
 from anls_eval.integrations.model_output import score_output
-from anls_eval.registry import resolve_rules
+from anls_eval.registry import read_fields, resolve_rules
 from anls_eval.rules.protocol import Protocol, Threshold
 
 
@@ -16,6 +17,7 @@ def make_process_results(
     answers: str = "answers",
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
+    fields: FieldsLike = None,
 ) -> Callable[[Mapping[str, Any], Sequence[str]], dict[str, float]]:
     """Make a ``process_results`` for another field, protocol or threshold.
 
@@ -24,6 +26,7 @@ def make_process_results(
             a list of trees or of JSON texts, or one of these.
         protocol: Name or alias in `PROTOCOLS`, or a `Protocol`. A tree protocol reads the output as JSON.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        fields: For trees, how their parts are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
         A function of a document and of a list with its one output that returns ``{"anls": score}``.
@@ -37,6 +40,7 @@ def make_process_results(
         {'anls': 0.75}
     """
     rules = resolve_rules(protocol, threshold, of_trees=None)
+    resolved = read_fields(fields, rules)
 
     def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:
         if answers not in doc:
@@ -44,7 +48,7 @@ def make_process_results(
                 f"the document has no field {answers!r}, only {', '.join(map(repr, doc))}; pass the name of the field "
                 "with the accepted answers: make_process_results(answers=...)"
             )
-        return {"anls": score_output(results[0], doc[answers], rules)}
+        return {"anls": score_output(results[0], doc[answers], rules, resolved)}
 
     return process_results
 

@@ -9,8 +9,9 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
 from anls_eval.explanation.result import Explanation
+from anls_eval.fields.fields import FieldsLike
 from anls_eval.integrations.model_output import read_json, read_reference
-from anls_eval.registry import resolve_rules
+from anls_eval.registry import read_fields, resolve_rules
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.scoring import explain
 
@@ -47,7 +48,7 @@ def anls(protocol: str | Protocol = "standard", threshold: Threshold = None) -> 
 
 
 @scorer(metrics=[mean(), stderr()])
-def anls_star(protocol: str | Protocol = "anls_star", threshold: Threshold = None) -> Scorer:
+def anls_star(protocol: str | Protocol = "anls_star", threshold: Threshold = None, fields: FieldsLike = None) -> Scorer:
     """Score JSON in completions against targets, which hold the reference as JSON, or several as alternatives.
 
     A completion that is not JSON is compared as text.
@@ -55,6 +56,7 @@ def anls_star(protocol: str | Protocol = "anls_star", threshold: Threshold = Non
     Args:
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
         threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's.
+        fields: How the parts are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
         A scorer whose explanation shows where each point was lost.
@@ -63,10 +65,12 @@ def anls_star(protocol: str | Protocol = "anls_star", threshold: Threshold = Non
         ValueError: The protocol is unknown or scores texts, or the threshold is outside [0, 1].
     """
     rules = resolve_rules(protocol, threshold, of_trees=True)
+    resolved = read_fields(fields, rules)
 
     def compare(output: str, target: Target) -> Explanation:
         reference = read_reference(list(target))
-        return explain(read_json(output), reference[0] if len(reference) == 1 else reference, protocol=rules)
+        tree = reference[0] if len(reference) == 1 else reference
+        return explain(read_json(output), tree, protocol=rules, fields=resolved)
 
     return _scorer(compare)
 

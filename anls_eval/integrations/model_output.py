@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from anls_eval.fields.fields import Fields
 from anls_eval.rules.protocol import Protocol
 from anls_eval.scoring import anls_score, anls_star_score
 
@@ -26,10 +27,10 @@ def read_json(output: Any) -> Any:
         return output
 
 
-def score_output(output: Any, answers: Any, rules: Protocol) -> float:
+def score_output(output: Any, answers: Any, rules: Protocol, fields: Fields | None = None) -> float:
     """Score one output; a protocol for trees takes trees or their JSON texts, and a list of alternatives."""
     if rules.tree:
-        return anls_star_score(read_json(output), read_reference(answers), protocol=rules)
+        return anls_star_score(read_json(output), read_reference(answers), protocol=rules, fields=fields)
     return anls_score(output, answers, protocol=rules)
 
 

@@ -12,7 +12,8 @@ from torchmetrics import Metric
 from torchmetrics.utilities.data import dim_zero_cat
 
 from anls_eval.arrow import Floats
-from anls_eval.registry import get_protocol, resolve_rules, signature
+from anls_eval.fields.fields import Fields, FieldsLike
+from anls_eval.registry import get_protocol, read_fields, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.scoring import anls_scores, anls_star_scores
 from anls_eval.statistics.tally import UNIT, exact_units
@@ -48,9 +49,9 @@ class _Scores(Metric):
     n: torch.Tensor
     scores: list[torch.Tensor]
 
-    def __init__(self, rules: Protocol, keep_each: bool = False, **kwargs: Any) -> None:
+    def __init__(self, rules: Protocol, keep_each: bool = False, fields: Fields | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.rules = rules
+        self.rules, self.fields = rules, fields
         self._keeps_each = keep_each
         if keep_each:
             self.add_state("scores", default=[], dist_reduce_fx="cat")
@@ -60,7 +61,7 @@ class _Scores(Metric):
             self.add_state("n", default=torch.tensor(0), dist_reduce_fx="sum")
         # After the first batch, MetricCollection merges metrics whose states are nearly equal: the states of different
         # rules must always differ.
-        digest = hashlib.sha256(signature(rules).encode()).digest()
+        digest = hashlib.sha256(signature(rules, fields=fields).encode()).digest()
         self.add_state("rules_id", default=torch.tensor(list(digest)), dist_reduce_fx="max")
 
     def _add(self, scores: Floats) -> None:
@@ -84,7 +85,7 @@ class _MeanScore(_Scores):
     @property
     def signature(self) -> str:
         """The signature: one line that records every choice."""
-        return signature(self.rules, n=int(self.n))
+        return signature(self.rules, n=int(self.n), fields=self.fields)
 
     def compute(self) -> torch.Tensor:
         """Return the mean score, a float64 from 0 to 1, or raise a ValueError if there is nothing to score."""
@@ -136,6 +137,7 @@ class ANLSStar(_MeanScore):
     Args:
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
         threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's.
+        fields: How the parts are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
         **kwargs: Passed to `torchmetrics.Metric`.
 
     Raises:
@@ -151,13 +153,15 @@ class ANLSStar(_MeanScore):
         self,
         protocol: str | Protocol = "anls_star",
         threshold: Threshold = None,
+        fields: FieldsLike = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(resolve_rules(protocol, threshold, of_trees=True), **kwargs)
+        rules = resolve_rules(protocol, threshold, of_trees=True)
+        super().__init__(rules, fields=read_fields(fields, rules), **kwargs)
 
     def update(self, preds: Sequence[Any], target: Sequence[Any]) -> None:
         """Add n trees and their references, or raise the errors of `anls_star_scores` and add nothing."""
-        self._add(anls_star_scores(preds, target, protocol=self.rules))
+        self._add(anls_star_scores(preds, target, protocol=self.rules, fields=self.fields))
 
 
 _REDUCTIONS = ("mean", "sum", "none", None)
@@ -231,6 +235,7 @@ def anls_star(
     target: Sequence[Any],
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
+    fields: FieldsLike = None,
 ) -> torch.Tensor:
     """Return the value of `ANLSStar` for one batch of n trees and n reference trees.
 
@@ -238,7 +243,7 @@ def anls_star(
         >>> anls_star([{"a": "x"}, ["y"]], [{"a": "x", "b": "z"}, ["y"]])
         tensor(0.7500, dtype=torch.float64)
     """
-    metric = ANLSStar(protocol, threshold)
+    metric = ANLSStar(protocol, threshold, fields)
     metric.update(preds, target)
     return metric.compute()
 

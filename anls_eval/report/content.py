@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from anls_eval.analysis.accounting import FieldCounts, FieldReport, LeafFailure, account_for_leaves
 from anls_eval.analysis.confusions import Confusion, character_confusions
 from anls_eval.analysis.diagnosis import COMMON_THRESHOLDS, Disagreement, compare_rules
 from anls_eval.analysis.losses import LossClass, LossReport, loss_report
@@ -18,6 +19,7 @@ from anls_eval.arrow import Floats, as_list, number_array
 from anls_eval.explanation.answers import AnswerComparison, compare_answer
 from anls_eval.explanation.result import Match, lost_matches, walk_keys
 from anls_eval.explanation.tree import explain_tree
+from anls_eval.fields.fields import Fields
 from anls_eval.report.system import System
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.statistics import (
@@ -145,8 +147,19 @@ class Document(NamedTuple):
     leaves: int  # the number of all leaves
 
 
+class FieldFinding(NamedTuple):
+    """What became of the leaves of one field, and the failures that lost most, each with ids of its documents."""
+
+    counts: FieldCounts
+    worst: tuple[tuple[LeafFailure, tuple[str, ...]], ...]
+
+
 class TreeFindings(NamedTuple):
-    """The findings for protocols for trees: the keys, and the documents with the lowest scores below 1."""
+    """The findings for protocols for trees: fields, keys, and the documents with the lowest scores below 1."""
+
+    accounting: FieldReport
+    fields: tuple[FieldFinding, ...]  # the most lost points first, at most `MOST_KEYS`
+    fields_left_out: int
 
     keys: tuple[KeyScore, ...]
     keys_left_out: int
@@ -218,7 +231,7 @@ def collect(system: System, other: System | None = None, *, date: datetime.date)
         distribution=_distribution(scored.scores),
         breakdowns=tuple(_breakdown(scored.submission, column) for column in scored.submission.by),
         texts=None if ours.texts is None else _text_findings(ours, ours.texts),
-        trees=None if scored.submission.key_scores is None else _tree_findings(scored),
+        trees=None if scored.submission.key_scores is None else _tree_findings(system),
         confidences=_confidences(system),
         versus=None if theirs is None else _versus(ours, theirs),
         rows=tuple(_question(row, ours, theirs) for row in rows),
@@ -357,17 +370,38 @@ def _worst(measured: Measured) -> list[int]:
     return worst
 
 
-def _tree_findings(scored: ScoredQuestions) -> TreeFindings:
+def _tree_findings(system: System) -> TreeFindings:
+    scored = system.scored
     nodes: dict[str, Any] = dict(scored.submission.key_scores or {})
     keys = [
         KeyScore(".".join(path), node["anls_score"], node["documents"])
         for path, node in walk_keys(nodes, lambda node: node["children"])
     ]
     rows = [row for row in np.argsort(scored.scores, kind="stable").tolist() if scored.scores[row] < 1]
+    assert scored.protocol is not None  # noqa: S101 - leaderboards have no keys
+    accounting, _ = account_for_leaves(
+        scored.predictions,
+        scored.answers,
+        scored.protocol,
+        scored.fields or Fields({}),
+        system.match_at,
+        scored.question_ids,
+        seed=system.seed,
+    )
+    fields = [row for row in accounting.by_field if row.right + row.wrong + row.missing + row.invented]
     return TreeFindings(
+        accounting=accounting,
+        fields=tuple(_field(row, scored.question_ids) for row in fields[:MOST_KEYS]),
+        fields_left_out=max(0, len(fields) - MOST_KEYS),
         keys=tuple(keys[:MOST_KEYS]),
         keys_left_out=max(0, len(keys) - MOST_KEYS),
         worst=tuple(_document(scored, row) for row in rows[:MOST_DOCUMENTS]),
+    )
+
+
+def _field(counts: FieldCounts, question_ids: list[str]) -> FieldFinding:
+    return FieldFinding(
+        counts, tuple((own, tuple(question_ids[row] for row in own.rows)) for own in counts.worst if own.lost)
     )
 
 
@@ -375,7 +409,7 @@ def _document(scored: ScoredQuestions, row: int) -> Document:
     question_id, score = scored.question_ids[row], float(scored.scores[row])
     if scored.is_missing[row] or scored.protocol is None:
         return Document(question_id, score, True, (), 0, 0)
-    matches = explain_tree(scored.predictions[row], scored.answers[row], scored.protocol).matches
+    matches = explain_tree(scored.predictions[row], scored.answers[row], scored.protocol, scored.fields).matches
     lost = lost_matches(matches)
     shown = tuple(lost[:MOST_LEAVES])
     return Document(question_id, score, False, shown, len(lost) - len(shown), len(matches))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,7 @@ class System:
     seed: int = 0  # for intervals and tests
     # Of shape (n,), in [0, 1], NaN where there is none; None if the submission has no confidences.
     confidences: npt.NDArray[np.float64] | None = None
+    match_at: Fraction = Fraction(1)  # minimum similarity of a leaf of a tree that is right
 
 
 def read_system(
@@ -44,6 +46,7 @@ def read_system(
     confidence: str | None = None,
     per_question: str | os.PathLike[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
+    match_at: Fraction = Fraction(1),
     **options: Unpack[OptionWords],
 ) -> System:
     """Read and score a submission for a report; the column of confidences defaults to DUDE's if there is one."""
@@ -65,6 +68,7 @@ def read_system(
         clusters=None if cluster_by is None else [document for [document] in scored.columns[cluster_by]],
         seed=options.get("seed", 0),
         confidences=None if confidence is None else _confidences(scored, confidence),
+        match_at=match_at,
     )
 
 

@@ -26,6 +26,7 @@ from anls_eval.arrow import (
     text_list_array,
 )
 from anls_eval.errors import AnlsError, Remedy, check_choice
+from anls_eval.fields.fields import FieldsLike, as_fields
 from anls_eval.files import Batch, FormatError, Reader
 from anls_eval.files.printed import Holds
 from anls_eval.files.reading import VALUES
@@ -92,6 +93,7 @@ class OptionWords(TypedDict, total=False):
     unknown: Unknown
     cluster_by: str | None
     seed: int
+    fields: FieldsLike
     parse: Parse
 
 
@@ -107,11 +109,13 @@ class Options:
     unknown: Unknown = "error"
     cluster_by: str | None = None
     seed: int = 0
+    fields: FieldsLike = None
     parse: Parse = None
     columns: Sequence[str] = ()  # to keep, without grouping the score by them
 
     def __post_init__(self) -> None:
-        self.scorer()  # refuses what is wrong with the protocol and the threshold
+        object.__setattr__(self, "fields", as_fields(self.fields))  # once, since a pass resolves their rules
+        self.scorer()  # refuses what is wrong with the protocol, the threshold and the fields
         if isinstance(self.by, str):
             raise AnlsError(f'by is a str; expected a list of column names: by=["{self.by}"].')
         check_choice("missing", self.missing, MISSING)
@@ -123,7 +127,7 @@ class Options:
 
     def scorer(self) -> Scorer:
         """Return a scorer of the protocol."""
-        return make_scorer(self.protocol, self.threshold, self.extract)
+        return make_scorer(self.protocol, self.threshold, self.extract, self.fields)
 
     def opened(self, reader: Reader, side: str) -> Reader:
         """Return a reader of one side that reads what the rules need, with its texts taken apart as asked."""

@@ -16,6 +16,7 @@ import pyarrow as pa
 from anls_eval.arrow import TEXTS, as_bools, as_list, decode_texts
 from anls_eval.errors import AnlsError
 from anls_eval.explanation.result import KeyMean
+from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.files import Reader, open_predictions, open_references, write_rows
 from anls_eval.files.many import Paths
 from anls_eval.files.source import KEY, VALUE
@@ -111,6 +112,7 @@ class SubmissionScore:
         key_scores: For trees, the mean score of each key.
         notes: Warnings to show to the user.
         extraction: What the steps of `extract` changed; None without any.
+        fields: For trees, the fields by which they were compared.
     """
 
     metric: str
@@ -128,6 +130,7 @@ class SubmissionScore:
     key_scores: dict[str, KeyMean] | None
     notes: tuple[str, ...]
     extraction: Extraction | None = None
+    fields: Fields | None = None
 
     @property
     def group_notes(self) -> list[str]:
@@ -158,6 +161,8 @@ class SubmissionScore:
             **({"macro": {name: group.to_dict() for name, group in self.macro.items()}} if self.macro else {}),
             "notes": [*self.notes, *self.group_notes],
         }
+        if self.fields is not None:
+            result["fields"] = self.fields.to_dict()
         return result if self.key_scores is None else result | {"key_scores": self.key_scores}
 
 
@@ -173,6 +178,7 @@ def score_submission(
     unknown: Unknown = "error",
     cluster_by: str | None = None,
     seed: int = 0,
+    fields: FieldsLike = None,
     parse: Parse = None,
     per_question: str | os.PathLike[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
@@ -195,6 +201,7 @@ def score_submission(
         cluster_by: A column with the document of each question. Questions about one document are not independent:
             the interval then comes from resampled documents, and the scores are held in memory.
         seed: Random seed for the interval.
+        fields: For trees, how their parts are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
         parse: Whose texts are taken apart where they print a list or a dict: ``"predictions"``, ``"answers"`` and
             columns of `by`, or ``"none"``. Without it, texts in the cells of tables are taken apart, and a column of
             any other file if each of its values can be. Predictions are only taken apart for trees.
@@ -226,6 +233,7 @@ def score_submission(
         unknown=unknown,
         cluster_by=cluster_by,
         seed=seed,
+        fields=fields,
         parse=parse,
     )
     predictions = predictions if isinstance(predictions, Reader) else open_predictions(predictions)
@@ -277,9 +285,18 @@ class Questions(NamedTuple):
     notes: tuple[str, ...]  # warnings to show to the user
 
 
-def read_questions(predictions: Reader, references: Reader, parse: Parse = None, extract: Extract = None) -> Questions:
-    """Read a submission of texts and align it by id, with notes about missing and unknown ids."""
-    options = Options(missing="zero", unknown="ignore", parse=parse, extract=extract)
+def read_questions(
+    predictions: Reader,
+    references: Reader,
+    *,
+    protocol: str | Protocol = "standard",
+    missing: Missing = "zero",
+    unknown: Unknown = "ignore",
+    parse: Parse = None,
+    extract: Extract = None,
+) -> Questions:
+    """Read a submission and align it by id, with notes about missing and unknown ids."""
+    options = Options(protocol=protocol, missing=missing, unknown=unknown, parse=parse, extract=extract)
 
     def read(whole: bool) -> Questions:
         opened = options.opened(predictions, SIDES[0]), options.opened(references, SIDES[1])
@@ -304,6 +321,11 @@ class ScoredQuestions:
     scores: npt.NDArray[np.float64]  # of shape (n,), from 0 to 1
     measured: Measured | None  # the closest answer and the distance of each text, if asked for
     columns: dict[str, list[list[str]]]  # the values of each question, as texts: mostly one, none where it is null
+
+    @property
+    def fields(self) -> Fields | None:
+        """The fields by which trees were compared."""
+        return self.submission.fields
 
 
 def score_questions(
@@ -417,6 +439,7 @@ def sum_up(
         key_scores=scorer.key_scores(totals),
         extraction=_extraction(totals, scorer),
         notes=(*totals.notes, *notes, *scorer.notes(totals), *interval.notes),
+        fields=scorer.fields,
     )
 
 

@@ -23,16 +23,26 @@ from anls_eval.arrow import (
     number_array,
     text_array,
 )
-from anls_eval.errors import AnlsError, Remedy
+from anls_eval.errors import AnlsError, Remedy, located
 from anls_eval.explanation.result import KeyMean, walk_keys
 from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.extract.hints import count_steps, extract_note
 from anls_eval.extract.marks import MARK_STEPS
+from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.files import Reader
 from anls_eval.inputs.columns import read_column
-from anls_eval.notes import SENTENCES, marked_rows, named_row, noted, sentences, text_sentences, tree_rows_to_note
+from anls_eval.notes import (
+    SENTENCES,
+    marked_rows,
+    named_row,
+    noted,
+    sentences,
+    text_sentences,
+    tree_rows_to_note,
+    without_key_sentence,
+)
 from anls_eval.questions.columns import STORED, TEXT_TYPES, id_list, stored_texts, stored_trees
-from anls_eval.registry import get_rules, signature
+from anls_eval.registry import get_rules, read_fields, signature
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.statistics import Interval, confidence_interval
@@ -41,6 +51,7 @@ from anls_eval.submission.totals import Totals
 from anls_eval.text.measure import Measured, closest_answers, score_columns
 from anls_eval.text.similarity import compute_similarity
 from anls_eval.tree.as_json import tree_as_json
+from anls_eval.tree.coverage import Unmatched, rows_without_key, unmatched_fields, unmatched_sentences
 from anls_eval.types import Extract, Missing
 
 if TYPE_CHECKING:
@@ -65,6 +76,7 @@ class Scorer:
 
     metric = "anls_score"
     averages = True  # the score is the mean of the scores of the questions
+    fields: Fields | None = None  # of trees
 
     def __init__(self, rules: Protocol | Leaderboard | Benchmark) -> None:
         self.rules = rules
@@ -145,7 +157,7 @@ class Scorer:
 
     def signature(self, n: int, missing: Missing, parse: Sequence[str] = ()) -> str:
         """Return the signature of the score."""
-        return signature(self.rules, n=n, missing=missing, parse=parse)
+        return signature(self.rules, n=n, missing=missing, parse=parse, fields=self.fields)
 
     def mean(self, totals: Totals) -> float:
         """Return the score of a submission."""
@@ -164,11 +176,14 @@ class Scorer:
         return None
 
 
-def make_scorer(protocol: str | Protocol, threshold: Threshold = None, extract: Extract = None) -> Scorer:
+def make_scorer(
+    protocol: str | Protocol, threshold: Threshold = None, extract: Extract = None, fields: FieldsLike = None
+) -> Scorer:
     """Return the scorer of a protocol of any kind."""
     rules = get_rules(protocol, threshold, extract)
+    resolved = read_fields(fields, rules)
     if isinstance(rules, Protocol):
-        return TreeScorer(rules) if rules.tree else TextScorer(rules)
+        return TreeScorer(rules, resolved) if rules.tree else TextScorer(rules)
     return LeaderboardScorer(rules) if hasattr(rules, "score_all") else BenchmarkScorer(rules)
 
 
@@ -236,9 +251,14 @@ def _note_rows(totals: Totals, what: str, paths: Mapping[int, str], questions: p
     missing = _missing(questions)
     rows = [row for row in paths if not missing[row]]
     if rows:
-        ids = id_list(questions["question_id"].take(number_array(np.array(rows[:5]))).combine_chunks())
-        names = [str(totals.n + row) if own is None else repr(own) for own, row in zip(ids, rows, strict=False)]
+        names = _named_rows(rows[:5], questions, totals)
         totals.note(what, len(rows), list(map(named_row, names, map(paths.__getitem__, rows))))
+
+
+def _named_rows(rows: list[int], questions: pa.Table, totals: Totals) -> list[str]:
+    """Name rows of a block by their ids, or else by their numbers."""
+    ids = id_list(questions["question_id"].take(number_array(np.array(rows))).combine_chunks())
+    return [str(totals.n + row) if own is None else repr(own) for own, row in zip(ids, rows, strict=True)]
 
 
 def text_column(values: Sequence[str | None] | pa.Array) -> pa.Array:
@@ -256,11 +276,19 @@ def escaped_surrogates(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+# Before the path of a field, in the counts of a totals.
+_HAS, _LACKS, _WITHOUT_KEY = "field in ", "field not in ", "without the key of "
+
+
 class TreeScorer(Scorer):
     """Scores trees by ANLS*."""
 
     metric = "anls_star_score"
     rules: Protocol
+
+    def __init__(self, rules: Protocol, fields: Fields | None = None) -> None:
+        super().__init__(rules)
+        self.fields = fields
 
     def stored(self, values: Any, side: str, where: _Where, with_ids: bool) -> pa.Array:
         """Return trees as JSON text; with question_ids, a list of answers holds alternatives."""
@@ -275,10 +303,15 @@ class TreeScorer(Scorer):
         pairs = list(zip(*trees, strict=True))
         for what, rows in tree_rows_to_note(*trees, self.rules).items():
             _note_rows(totals, what, rows, questions)
+        if self.fields:
+            self._note_fields(trees[1], self.fields, questions, totals)
         scores = np.zeros(len(pairs))
         closest: list[str | None] = [None] * len(pairs)
         for row in np.flatnonzero(~_missing(questions)).tolist():
-            found = ExplainedTree(*pairs[row], self.rules)
+            try:
+                found = ExplainedTree(*pairs[row], self.rules, self.fields)
+            except AnlsError as error:  # a reference that its field cannot read
+                raise located(f"question {_named_rows([row], questions, totals)[0]}", error) from None
             scores[row] = found.score
             for path, node in walk_keys(found.key_scores(), lambda node: node.children):
                 totals.count(("key", *path), {float(node.anls_score or 0.0): 1})
@@ -292,8 +325,28 @@ class TreeScorer(Scorer):
         }
 
     def notes(self, totals: Totals) -> list[str]:
-        """Warn about references read as alternatives, and about predictions that are JSON text."""
-        return sentences(totals.n, {what: noted(*totals.noted(what)) for what in SENTENCES})
+        """Warn about references read as alternatives, predictions that are JSON text, and fields that none has."""
+        notes = sentences(totals.n, {what: noted(*totals.noted(what)) for what in SENTENCES})
+        if self.fields is None:
+            return notes
+        fields = self.fields
+        unmatched = [path for path in fields if totals.counts[_LACKS + path] and not totals.counts[_HAS + path]]
+        notes += unmatched_sentences(Unmatched(unmatched, list(totals.paths)))
+        for path in fields:
+            if totals.counts[_WITHOUT_KEY + path]:
+                found = noted(*totals.noted(_WITHOUT_KEY + path))
+                notes.append(without_key_sentence(totals.n, found, path, fields))
+        return notes
+
+    def _note_fields(self, references: list[Any], fields: Fields, questions: pa.Table, totals: Totals) -> None:
+        """Count the fields that the references of a block have and lack, and the references without a key."""
+        open_paths = [] if fields.from_schema else [path for path in fields if not totals.counts[_HAS + path]]
+        unmatched = unmatched_fields(references, fields, self.rules, open_paths)
+        for path in open_paths:
+            totals.counts[(_LACKS if path in unmatched.fields else _HAS) + path] += 1
+        totals.note_paths(unmatched.seen)
+        for path, rows in rows_without_key(references, fields, self.rules).items():
+            _note_rows(totals, _WITHOUT_KEY + path, dict.fromkeys(rows, ""), questions)
 
     def key_scores(self, totals: Totals) -> dict[str, KeyMean]:
         """Return for each key its mean ``anls_score``, the number of ``documents`` with it, and its ``children``."""

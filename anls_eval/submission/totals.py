@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from anls_eval.statistics.tally import Tally
 
 _FIRST = 5  # names that a message shows
+_MOST_PATHS = 1_000
 
 Path = tuple[str, ...]
 
@@ -26,6 +28,7 @@ class Totals:
     first: dict[str, list[str]] = dataclasses.field(default_factory=dict)  # the first questions in which it did
     notes: dict[str, None] = dataclasses.field(default_factory=dict)  # warnings that came up while scoring, each once
     counted: Counter[str] = dataclasses.field(default_factory=Counter)  # documents by what a benchmark counts of them
+    paths: dict[str, None] = dataclasses.field(default_factory=dict)  # of references that lack a field, at most 1,000
 
     @property
     def scores(self) -> Tally:
@@ -55,6 +58,10 @@ class Totals:
         own = self.first.setdefault(what, [])
         own += list(names)[: _FIRST - len(own)]
 
+    def note_paths(self, paths: Iterable[str]) -> None:
+        """Keep paths of references, of which a warning names the nearest to a field that they lack."""
+        self.paths |= dict.fromkeys(itertools.islice(paths, max(0, _MOST_PATHS - len(self.paths))))
+
     def noted(self, what: str) -> tuple[int, list[str]]:
         """Return what `note` counted, and the first names."""
         return self.counts[what], self.first.get(what, [])
@@ -67,6 +74,7 @@ class Totals:
             self.note(what, number, other.first.get(what, []))
         self.notes |= other.notes
         self.counted.update(other.counted)
+        self.note_paths(other.paths)
 
     def to_json(self) -> str:
         """Return JSON text, in which every number is exact."""
@@ -77,6 +85,7 @@ class Totals:
                 "first": self.first,
                 "notes": list(self.notes),
                 "counted": self.counted,
+                "paths": list(self.paths),
             }
         )
 
@@ -90,4 +99,5 @@ class Totals:
             first=own["first"],
             notes=dict.fromkeys(own["notes"]),
             counted=Counter(own["counted"]),
+            paths=dict.fromkeys(own["paths"]),
         )

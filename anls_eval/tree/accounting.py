@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,29 @@ from anls_eval.tree.single import compare_with_rules, raise_with_path
 OUTCOMES = ("right", "wrong", "missing", "invented", "absent", "empty")
 RIGHT, WRONG, MISSING_LEAF, INVENTED_LEAF, ABSENT, EMPTY = range(6)  # EMPTY: a container without children
 
+FAILURES = (WRONG, MISSING_LEAF, INVENTED_LEAF)
+
 Numbers = npt.NDArray[np.int64]
+
+
+class FailedLeaf(NamedTuple):
+    """A leaf that is wrong, missing or invented."""
+
+    row: int  # the document
+    place: int  # the number of its path
+    outcome: int
+    lost: float  # points, with weights
+    reference: Any  # None where it is invented
+    prediction: Any  # None where it is missing
+
+
+class LoneLeaf(NamedTuple):
+    """A leaf that stands beside nothing."""
+
+    place: FieldRules
+    outcome: int
+    weight: float
+    value: Any
 
 
 class Place(FieldRules):
@@ -66,10 +88,14 @@ class Accounts(FieldDocuments):
         self.equal_is_full = False  # equal texts are leaves to count
         self.places: dict[FieldRules, int] = {}
         self.found: list[tuple[int, int, int, float]] = []  # document, place, outcome and what it loses
+        self.failed: list[FailedLeaf] = []
 
-    def note(self, place: FieldRules, outcome: int, lost: float) -> None:
+    def note(self, place: FieldRules, outcome: int, lost: float, g: Any = None, p: Any = None) -> None:
         """Count a leaf of the document that is being added."""
-        self.found.append((len(self.lengths), self.places.setdefault(place, len(self.places)), outcome, lost))
+        row, number = len(self.lengths), self.places.setdefault(place, len(self.places))
+        self.found.append((row, number, outcome, lost))
+        if outcome in FAILURES:
+            self.failed.append(FailedLeaf(row, number, outcome, lost / self.fields.scale, g, p))
 
     def whole(self, prediction: Any, reference: Any) -> list[ComparedPair]:
         """Compare whole documents, and count their leaves."""
@@ -109,7 +135,7 @@ class Accounts(FieldDocuments):
             credit = 0.0 if pair.why or not pair.length else (1 - pair.distance / pair.longest) * pair.length
             if g and p and is_compared and g.kind == p.kind == LEAF:
                 is_right = Fraction(pair.longest - pair.distance, pair.longest) >= self.match_at
-                self.note(rules_of(g), RIGHT if is_right else WRONG, pair.length - credit)
+                self.note(rules_of(g), RIGHT if is_right else WRONG, pair.length - credit, g.source, p.source)
             else:
                 self.count_sides(pair, pair.length - credit)
 
@@ -118,9 +144,9 @@ class Accounts(FieldDocuments):
         g = [] if pair.g is None else list(leaves_of(pair.g, pair.length, MISSING_LEAF))
         p = [] if pair.p is None else list(leaves_of(pair.p, pair.length, INVENTED_LEAF))
         if g and p:  # None beside something is no leaf, and None beside None is absent once
-            real_g, real_p = ([own for own in side if own[1] != ABSENT] for side in (g, p))
+            real_g, real_p = ([own for own in side if own.outcome != ABSENT] for side in (g, p))
             g, p = (real_g, real_p) if real_g or real_p else (g, [])
-        lost_by_g, lost_by_p = ([weight if lost else 0 for _, _, weight in side] for side in (g, p))
+        lost_by_g, lost_by_p = ([own.weight if lost else 0 for own in side] for side in (g, p))
         if lost and sum(lost_by_g) == lost:
             lost_by_p = [0] * len(p)
         elif lost and sum(lost_by_p) == lost:
@@ -128,8 +154,9 @@ class Accounts(FieldDocuments):
         elif lost:  # a container without leaves
             losses: list[float] = [lost, *[0] * (len(g) + len(p) - 1)]
             lost_by_g, lost_by_p = losses[: len(g)], losses[len(g) :]
-        for (place, outcome, _), part in zip(g + p, lost_by_g + lost_by_p, strict=True):
-            self.note(place, outcome, part)
+        for leaf, part in zip(g + p, lost_by_g + lost_by_p, strict=True):
+            sides = (None, leaf.value) if leaf.outcome == INVENTED_LEAF else (leaf.value, None)
+            self.note(leaf.place, leaf.outcome, part, *sides)
 
     def outcomes(self) -> tuple[list[str], Numbers, Numbers, Numbers, Floats]:
         """Return the paths, and for each leaf its document, path, outcome and lost points."""
@@ -175,7 +202,13 @@ class Accounts(FieldDocuments):
         outcomes = np.where(is_right, RIGHT, WRONG)
         outcomes[g_is_none], outcomes[p_is_none], outcomes[g_is_none & p_is_none] = INVENTED_LEAF, MISSING_LEAF, ABSENT
         kept = np.where(g_is_none & p_is_none & (self.rules.tree == "released"), 1, kept)
-        return np.column_stack([column.rows, np.full(len(kept), number), outcomes, (1 - kept) * place.weight])
+        lost = (1 - kept) * place.weight
+        for index in np.flatnonzero(np.isin(outcomes, FAILURES)).tolist():
+            outcome, part = int(outcomes[index]), float(lost[index]) / self.fields.scale
+            g = None if g_is_none[index] else column.references[index]
+            p = None if p_is_none[index] else column.predictions[index]
+            self.failed.append(FailedLeaf(column.rows[index], number, outcome, part, g, p))
+        return np.column_stack([column.rows, np.full(len(kept), number), outcomes, lost])
 
     def typed_similarities(self, comparator: Comparator, column: Column, g_is_none: npt.NDArray[np.bool_]) -> Floats:
         """Parse and compare leaves; those whose reference is blank are similar to nothing."""
@@ -211,8 +244,8 @@ def is_nothing(node: Node) -> bool:
     return node.kind == NONE or (node.kind == LEAF and is_nothing_at(rules_of(node), node.source))
 
 
-def leaves_of(node: Node, size: int, outcome: int) -> Iterator[tuple[FieldRules, int, float]]:
-    """Yield place, outcome and weight of the leaves of a node that stands beside nothing."""
+def leaves_of(node: Node, size: int, outcome: int) -> Iterator[LoneLeaf]:
+    """Yield the leaves of a node that stands beside nothing."""
     stack = [(node, size)]
     while stack:
         node, size = stack.pop()
@@ -221,9 +254,9 @@ def leaves_of(node: Node, size: int, outcome: int) -> Iterator[tuple[FieldRules,
             chosen = sizes.index(size) if size in sizes else sizes.index(max(sizes))
             stack.append((node.value[chosen], sizes[chosen]))
         elif node.kind <= LEAF:
-            yield rules_of(node), ABSENT if is_nothing(node) else outcome, node.size
+            yield LoneLeaf(rules_of(node), ABSENT if is_nothing(node) else outcome, node.size, node.source)
         elif not node.value:
-            yield rules_of(node), EMPTY, 0
+            yield LoneLeaf(rules_of(node), EMPTY, 0, None)
         else:
             children = node.value if node.kind == LIST else node.value.values()
             stack += [(child, child.size) for child in reversed(list(children))]

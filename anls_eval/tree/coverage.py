@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from anls_eval.fields.fields import Fields
 from anls_eval.fields.paths import AnyStep, FieldPath, nearest_path, parse_path, path_text
@@ -15,22 +15,33 @@ from anls_eval.tree.nodes import is_literal_dict, key_text
 _SEARCHED = 1_000  # references in which the nearest path is looked for
 
 
-def unmatched_fields(references: Sequence[Any], fields: Fields, rules: Protocol) -> list[str]:
-    """Return a warning for each path that matches nothing in any reference, with the nearest one there."""
-    if fields.from_schema:
-        return []
-    missing = {id(_rules_along(path, fields, rules)[-1]): path_text(path) for path in map(parse_path, fields)}
-    for reference in references:
+class Unmatched(NamedTuple):
+    """Fields that match nothing in some references."""
+
+    fields: list[str]  # their paths
+    seen: list[str]  # paths of the first references, of which the nearest is named
+
+
+def unmatched_fields(references: Sequence[Any], fields: Fields, rules: Protocol, paths: Iterable[str]) -> Unmatched:
+    """Return which of some fields match nothing in any of the references."""
+    missing = {id(_rules_along(parse_path(path), fields, rules)[-1]): path for path in paths}
+    for reference in references if missing else ():
         for _, rule in _places(reference, fields.rules(rules)):
             missing.pop(id(rule), None)
             if not missing:
-                return []
-    seen = {path for reference in references[:_SEARCHED] for path, _ in _places(reference, fields.rules(rules))}
-    texts = sorted(map(path_text, seen))
+                return Unmatched([], [])
+    seen: set[FieldPath] = set()
+    for reference in references[:_SEARCHED] if missing else ():
+        seen.update(path for path, _ in _places(reference, fields.rules(rules)))
+    return Unmatched(list(missing.values()), sorted(map(path_text, seen)))
+
+
+def unmatched_sentences(unmatched: Unmatched) -> list[str]:
+    """Return a warning for each field that matches nothing in any reference, with the nearest path there."""
     return [
         f"the field {path} matches nothing in any reference"
-        + (f"; the nearest path there is {nearest_path(path, texts)}" if texts else "")
-        for path in missing.values()
+        + (f"; the nearest path there is {nearest_path(path, unmatched.seen)}" if unmatched.seen else "")
+        for path in unmatched.fields
     ]
 
 

@@ -285,7 +285,13 @@ def test_trees_show_their_keys_and_lost_leaves(tmp_path: Path) -> None:
         assert document.lost[0].credit - document.lost[0].weight == min(own.credit - own.weight for own in expected)
     elements = parse(html_of(system))
     assert find(elements, "table", id="figure-keys")
-    assert len(find(elements, "article", class_="card")) == len(found.trees.worst)
+    cards = len(found.trees.worst) + sum(bool(own.worst) for own in found.trees.fields)
+    assert len(find(elements, "article", class_="card")) == cards
+    assert find(elements, "table", id="figure-fields")
+    assert found.trees.accounting.n == len(rows)
+    failures = [(own, ids) for field in found.trees.fields for own, ids in field.worst]
+    assert all(set(ids) <= by_id.keys() for _, ids in failures)
+    assert ("1889", "1889.5") in [(own.reference, own.prediction) for own, _ in failures]
     assert not find(elements, "section", id="threshold")
 
 

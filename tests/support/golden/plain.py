@@ -27,7 +27,8 @@ _BOUNDS = frozenset(("low", "high", "interval", "confidence_interval"))
 _DIGITS = 10
 
 # Came after the recording, of what is recorded beside them.
-_NEW_FIELDS = frozenset(("compared_as", "extract", "extraction", "measured", "raw_prediction"))
+_NEW_FIELDS = frozenset(("compared_as", "extract", "extraction", "fields", "measured", "raw_prediction"))
+_NEW_FINDINGS = frozenset(("accounting", "fields", "fields_left_out"))  # the same, in what a report finds
 
 _VERSIONS = re.compile(r"(?<=\|)(version|unicode):[^|]*")
 _MOST = 1_500  # characters of a list that is recorded in full
@@ -41,7 +42,7 @@ def plain(value: Any) -> Any:
         names = {own.name for own in dataclasses.fields(value) if not own.name.startswith("_")}
         return plain({name: getattr(value, name) for name in sorted(names - _NEW_FIELDS)})
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return plain(dict(sorted(value._asdict().items())))
+        return plain({name: own for name, own in sorted(value._asdict().items()) if name not in _NEW_FINDINGS})
     if isinstance(value, Mapping):
         if all(isinstance(key, str) for key in value):
             kept = {key: own for key, own in value.items() if key != "extract" or len(own)}

@@ -1,0 +1,161 @@
+"""`anls fields`, and `--fields` of the other commands, on folders of documents with a pydantic model beside them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import ROOT
+
+MODEL = """
+from datetime import date
+from pydantic import BaseModel
+
+class Item(BaseModel):
+    sku: str
+    price: float
+
+class Invoice(BaseModel):
+    number: str
+    issued: date
+    total: float
+    items: list[Item]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "schema.py").write_text(MODEL)
+    for side in ("out", "gold"):
+        (tmp_path / side).mkdir()
+    for number in range(4):
+        reference: dict[str, Any] = {"number": f"INV-{number}", "issued": "2026-05-14", "total": 1299 + number}
+        reference["items"] = [{"sku": "a", "price": 10.5}, {"sku": "b", "price": 3}]
+        prediction = {**reference, "issued": "May 14, 2026", "total": f"1,{299 + number}.00"}
+        prediction["items"] = [{"sku": "b", "price": "3.00"}, {"sku": "a", "price": 10.5 if number else 10.6}]
+        if number == 2:
+            prediction["total"] = 130
+            del prediction["issued"]
+        if number == 3:
+            prediction["note"] = "paid"
+        for side, content in (("out", prediction), ("gold", reference)):
+            (tmp_path / side / f"{number}.json").write_text(json.dumps(content))
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "anls_eval", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_one_command_shows_the_failing_fields(folder: Path) -> None:
+    found = run(folder, "fields", "out/", "-r", "gold/", "--fields", "schema:Invoice")
+    assert found.returncode == 0, found.stderr
+    table = [line.split() for line in found.stdout.split("\n\n")[0].splitlines()[1:]]
+    assert [row[:6] for row in table] == [
+        ["$.issued", "1", "3", "0", "1", "0"],
+        ["$.items[*].price", "1", "7", "1", "0", "0"],
+        ["$.note", "1", "0", "0", "0", "1"],
+        ["$.total", "1", "3", "1", "0", "0"],
+        ["$.items[*].sku", "0", "8", "0", "0", "0"],
+        ["$.number", "0", "4", "0", "0", "0"],
+    ]
+    assert "1301 read as 130" in found.stdout
+    assert "1 of 4 documents have no wrong, missing or invented leaf" in found.stdout
+    assert "|fields:" in found.stdout
+    page = (ROOT / "docs" / "fields.md").read_text(encoding="utf-8")
+    shown = page.split("```text\nfield ")[1].split("```")[0].splitlines()
+    assert found.stdout.splitlines()[: len(shown)] == [f"field {shown[0]}", *shown[1:]]
+
+
+def test_json_holds_the_report_the_fields_and_the_ids(folder: Path) -> None:
+    found = json.loads(run(folder, "fields", "out/", "-r", "gold/", "--fields", "schema:Invoice", "--json").stdout)
+    assert found["fields"]["$.issued"] == {"compare": "date"}
+    assert found["question_ids"] == ["0", "1", "2", "3"]
+    assert found["perfect"] == 1
+    rows = {row["path"]: row for row in found["by_field"]}
+    wrong = {"outcome": "wrong", "reference": "10.5", "prediction": "10.6", "count": 1, "lost": 1.0, "rows": [0]}
+    assert rows["$.items[*].price"]["confusions"] == rows["$.items[*].price"]["worst"] == [wrong]
+    missing = {"outcome": "missing", "reference": "2026-05-14", "prediction": None, "count": 1, "lost": 1.0}
+    assert rows["$.issued"]["worst"] == [{**missing, "rows": [2]}]
+    assert rows["$.issued"]["confusions"] == []
+    assert rows["$.note"]["fabrication_rate"] == 0.25
+
+
+def test_match_at_makes_similar_texts_right(folder: Path) -> None:
+    shown = run(folder, "fields", "out/", "-r", "gold/", "--match-at", "0.7", "--json").stdout
+    rows = {row["path"]: row for row in json.loads(shown)["by_field"]}
+    assert (rows["$.items[*].price"]["right"], rows["$.items[*].price"]["wrong"]) == (4, 4)
+
+
+def test_report_shows_the_failures_side_by_side(folder: Path) -> None:
+    options = ["-r", "gold/", "--fields", "schema:Invoice", "--report", "report.html", "--match-at", "0.9"]
+    found = run(folder, "fields", "out/", *options)
+    assert found.returncode == 0, found.stderr
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert html.count('id="figure-fields"') == 1
+    assert "<bdi>1301</bdi></td><td><bdi>130</bdi></td><td>wrong</td>" in html
+    refused = run(folder, "fields", "out/", *options, "--report", "report.txt")
+    assert (refused.returncode, "--report report.txt: expected a file name ending in .html" in refused.stderr) == (
+        2,
+        True,
+    )
+
+
+@pytest.mark.parametrize("command", ["score", "compare", "leaderboard"])
+def test_other_commands_take_fields(folder: Path, command: str) -> None:
+    systems = {"score": ["out/"], "compare": ["out/", "gold/"], "leaderboard": ["out/", "gold/"]}[command]
+    options = ["-r", "gold/", "-p", "anls_star", "--fields", "schema:Invoice", "--json"]
+    found = json.loads(run(folder, command, *systems, *options).stdout)
+    assert "|fields:" in found["signature"]
+    score = found["anls_star_score"] if command == "score" else found["systems"][-1]["score"]
+    assert score == pytest.approx(((5 / 6) + 1 + (4 / 6) + (6 / 7)) / 4, abs=0.03)
+
+
+def test_explain_takes_fields(folder: Path) -> None:
+    pair = {"prediction": {"total": "1,299.00"}, "reference": {"total": 1299}}
+    (folder / "pair.json").write_text(json.dumps(pair))
+    shown = run(folder, "explain", "--json-file", "pair.json", "--fields", "schema:Invoice").stdout
+    assert shown.startswith("score 1 ")
+    assert "number 1299" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["score", "out/", "-r", "gold/"], "fields are parts of trees, which protocol 'standard' does not score"),
+        (["score", "out/", "-r", "gold/", "-p", "dude"], "which protocol 'dude' does not score"),
+        (["explain", "a", "b"], "--fields is of documents: pass --json-file FILE."),
+    ],
+)
+def test_fields_of_what_has_none_are_refused(folder: Path, arguments: list[str], message: str) -> None:
+    found = run(folder, *arguments, "--fields", "schema:Invoice")
+    assert found.returncode == 2
+    assert found.stderr.splitlines()[-1].startswith("error: ")
+    assert message in found.stderr
+
+
+def test_a_reference_that_does_not_parse_is_named_by_its_document(folder: Path) -> None:
+    document = json.loads((folder / "gold" / "1.json").read_text())
+    (folder / "gold" / "1.json").write_text(json.dumps({**document, "total": "five"}))
+    for arguments in (["fields"], ["score", "-p", "anls_star"]):
+        found = run(folder, *arguments, "out/", "-r", "gold/", "--fields", "schema:Invoice")
+        assert found.returncode == 2
+        assert "'1': reference $.total" in found.stderr
+        assert "'five'" in found.stderr
+
+
+def test_fields_that_match_nothing_are_noted(folder: Path) -> None:
+    (folder / "fields.json").write_text(json.dumps({"$.totl": {"compare": "number"}, "$.items": {"key": "id"}}))
+    for arguments in (["fields"], ["score", "-p", "anls_star"]):
+        found = run(folder, *arguments, "out/", "-r", "gold/", "--fields", "fields.json")
+        assert "note: the field $.totl matches nothing in any reference; the nearest path there is $.total" in (
+            found.stderr
+        )
+        assert "note: 4 of 4 references (question_id '0', '1', '2', '3') have elements of $.items without the key" in (
+            found.stderr
+        )
