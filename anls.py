@@ -6092,7 +6092,7 @@ def marked_rows(texts: Any, scores: Floats) -> tuple[int, dict[int, tuple[str, .
     zeros = np.flatnonzero(scores == 0)
     if isinstance(texts, (pa.Array, pa.ChunkedArray)):
         given = texts.take(number_array(zeros))
-        is_marked = as_bools(pc.fill_null(pc.match_substring_regex(given, MAY_HAVE_MARKS), False))
+        is_marked = as_bools(pc.match_substring_regex(given, MAY_HAVE_MARKS))
         n, zeros = len(given) - given.null_count, zeros[is_marked]
         found = dict(zip(zeros.tolist(), given.filter(number_array(is_marked)).to_pylist(), strict=True))
     else:
@@ -7266,7 +7266,7 @@ class _PrintedRows:
 def _begins(values: pa.Array, *starts: bytes) -> Any:
     """Return which values begin with one of these bytes."""
     one, other = (pc.starts_with(values, start) for start in starts)
-    return as_bools(pc.fill_null(pc.or_(one, other), False))
+    return as_bools(pc.or_(one, other))
 
 
 def _text_of(row: pa.Array) -> str:

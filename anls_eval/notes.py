@@ -131,7 +131,7 @@ def marked_rows(texts: Any, scores: Floats) -> tuple[int, dict[int, tuple[str, .
     zeros = np.flatnonzero(scores == 0)
     if isinstance(texts, (pa.Array, pa.ChunkedArray)):
         given = texts.take(number_array(zeros))
-        is_marked = as_bools(pc.fill_null(pc.match_substring_regex(given, MAY_HAVE_MARKS), False))
+        is_marked = as_bools(pc.match_substring_regex(given, MAY_HAVE_MARKS))
         n, zeros = len(given) - given.null_count, zeros[is_marked]
         found = dict(zip(zeros.tolist(), given.filter(number_array(is_marked)).to_pylist(), strict=True))
     else:

@@ -391,7 +391,7 @@ def _tally(predictions: Any, answers: Any, question_ids: Sequence[object] | None
 
 def _extract_block(block: Block, protocols: list[Protocol]) -> dict[tuple[str, ...], _Extracted]:
     """Return what each step, and each chain of two, changes in a block."""
-    may_have_marks = pc.fill_null(pc.match_substring_regex(block.texts, MAY_HAVE_MARKS), fill_value=False)
+    may_have_marks = pc.match_substring_regex(block.texts, MAY_HAVE_MARKS)
     rows = np.flatnonzero(as_bools(may_have_marks)).tolist()
     texts = block.texts.filter(may_have_marks).to_pylist()
     changes: dict[tuple[str, ...], dict[int, str]] = {names: {} for names in STEPS_TO_TRY}

@@ -127,8 +127,13 @@ def find_file(
     return File(path, "zip" if member else compression, max_bytes, faults, how, member)
 
 
+_SPREADSHEETS = {".xlsx", ".xlsm"}
+
+
 def _member(path: str) -> str:
     """Return the name of the only data file in a zip file; empty for a spreadsheet, which is a zip file of its own."""
+    if Path(path).suffix.lower() in _SPREADSHEETS:
+        return ""
     try:
         with zipfile.ZipFile(path) as archive:
             parts = archive.infolist()

@@ -83,7 +83,7 @@ class _PrintedRows:
 def _begins(values: pa.Array, *starts: bytes) -> Any:
     """Return which values begin with one of these bytes."""
     one, other = (pc.starts_with(values, start) for start in starts)
-    return as_bools(pc.fill_null(pc.or_(one, other), False))
+    return as_bools(pc.or_(one, other))
 
 
 def _text_of(row: pa.Array) -> str:

@@ -78,7 +78,7 @@ def stop_at_the_second(rows, quiet):
             sys.stdin.read()
     yield advance
 
-commands._progress = stop_at_the_second
+commands.progress = stop_at_the_second
 main()
 """
 

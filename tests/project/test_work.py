@@ -177,7 +177,8 @@ class TestAllProtocols:
     def test_a_diagnosis_measures_once(self) -> None:
         predictions = docvqa_runs.predictions(RUN)
         work = work_of(lambda: diagnose(predictions, ANSWERS, "0.26"))
-        assert sum(work.columns) <= 3_294, "distances are measured again for a threshold or another way to score"
+        # 3,294 for the predictions as they are, and 795 for what the steps of extraction change
+        assert sum(work.columns) <= 4_089, "distances are measured again for a threshold or another way to score"
 
 
 class TestReport:
