@@ -9,7 +9,7 @@ import evaluate
 import pytest
 from places import ROOT
 
-from anls_eval import Fields, anls_star_scores, score_dataset, score_submission, score_systems
+from anls_eval import Fields, anls_star_scores, score_submission, score_systems
 from anls_eval.metric import ANLS
 from anls_eval.submission.totals import Totals
 
@@ -47,22 +47,6 @@ def test_fields_as_a_dict_and_of_several_systems(files: tuple[Path, Path]) -> No
     predictions, references = files
     found = score_systems([str(predictions)], references, protocol="anls_star", fields=FIELDS.to_dict())
     assert found.scores["predictions"].tolist() == SCORES
-
-
-def test_a_field_that_one_part_has_is_not_warned_of(files: tuple[Path, Path], tmp_path: Path) -> None:
-    folders = [tmp_path / "parts" / side for side in ("predictions", "references")]
-    for folder, path in zip(folders, files, strict=True):
-        folder.mkdir(parents=True)
-        lines = path.read_text(encoding="utf-8").splitlines()
-        for number in range(3):
-            (folder / f"{number}.jsonl").write_text("\n".join(lines[4 * number : 4 * number + 4]), encoding="utf-8")
-    extended = folders[1] / "2.jsonl"
-    extended.write_text(extended.read_text(encoding="utf-8").replace('"vendor"', '"items": [{"a": 1}], "vendor"'))
-    found = score_dataset(*folders, workers=1, protocol="anls_star", fields=FIELDS).submission
-    assert found.signature == score_submission(*folders, protocol="anls_star", fields=FIELDS).signature
-    assert [note for note in found.notes if "matches nothing" in note] == []
-    [without_key] = [note for note in found.notes if "without the key" in note]
-    assert without_key.startswith("4 of 12 references (question_id '8', '9', '10', '11') have elements of $.items")
 
 
 def test_totals_keep_paths() -> None:
