@@ -62,6 +62,7 @@ class Area:
                 js=stamp,
                 trigger_mode="always_last",  # so that the newest inputs are always asked for
                 api_visibility="private",
+                postprocess=False,  # gradio adds the addresses of files to a plain answer, but not to the JSON made of it
                 **options,
             )
             for area in areas:

@@ -220,8 +220,11 @@ def test_files_that_cannot_be_scored_are_told_by_their_names(client: Client, tmp
 )
 def test_files_that_were_not_uploaded_are_refused(url: str, file: object) -> None:
     # By hand, since the client would upload them.
-    for name, data in (("score_submission", [file, None]), ("compare_submissions", [[file, file], file])):
-        call = httpx.post(f"{url}gradio_api/call/{name}", json={"data": [*data, "standard"]}).json()["event_id"]
+    for name, data in (
+        ("score_submission", [file, None, "standard", None]),
+        ("compare_submissions", [[file, file], file, "standard"]),
+    ):
+        call = httpx.post(f"{url}gradio_api/call/{name}", json={"data": data}).json()["event_id"]
         answered = httpx.get(f"{url}gradio_api/call/{name}/{call}", timeout=None).text  # noqa: S113 - as long as it takes
         assert "event: error" in answered
         assert "answers" not in answered

@@ -274,13 +274,19 @@ def test_a_result_is_marked_until_it_is_that_of_the_inputs(opened: Opened, gate:
 
 
 @pytest.mark.parametrize(
-    ("tab", "example", "button"),
-    [("Submission", "DUDE's demonstration", "Score"), ("Compare", "The two best", "Compare")],
+    ("tab", "example", "button", "result"),
+    [
+        ("Submission", "DUDE's demonstration", "Score", "#submission-score"),
+        ("Compare", "The two best", "Compare", "#ranking-table"),
+    ],
 )
-def test_a_result_for_other_settings_is_marked(opened: Opened, gate: Gate, tab: str, example: str, button: str) -> None:
+def test_a_result_for_other_settings_is_marked(
+    opened: Opened, gate: Gate, tab: str, example: str, button: str, result: str
+) -> None:
     page = opened.page
     opened.tab(tab)
     page.get_by_role("button", name=example).click()
+    expect(page.locator(result)).to_be_visible()
     gate.open()
     mark = page.get_by_text(outdated(button)).locator("visible=true").first
     expect(mark).to_have_count(0)

@@ -125,7 +125,7 @@ def test_submission(opened: Opened, tmp_path: Path) -> None:
     report.get_by_label("Search").fill("san diego")
     expect(report.locator("#question-count")).to_contain_text("of 1,000 shown")
     with page.expect_download() as download:
-        page.get_by_role("link", name=re.compile("report.html|KB")).last.click()
+        page.locator(".block:visible", has=page.get_by_text("Downloads")).locator("a[href$='/report.html']").click()
     path = tmp_path / "report.html"
     download.value.save_as(path)
     again = page.context.new_page()
@@ -172,6 +172,8 @@ def test_compare(opened: Opened) -> None:
     page.get_by_label("Second system").click()
     page.get_by_role("option", name="pred_qwen2_vl_7b_instruct").click()
     expect(page.locator("#pair-heading")).to_contain_text("pred_llama_nemotron and pred_qwen2_vl_7b_instruct")
+    page.get_by_label("System", exact=True).click()
+    page.get_by_role("option", name="pred_qwen2_vl_7b_instruct").click()
     page.get_by_label("Reported number").fill("0.8942")
     page.get_by_role("button", name="Find out").click()
     questions = read_questions(open_predictions(RUN), open_references(GOLD))
