@@ -62,7 +62,7 @@ class Area:
                 js=stamp,
                 trigger_mode="always_last",  # so that the newest inputs are always asked for
                 api_visibility="private",
-                postprocess=False,  # gradio adds the addresses of files to a plain answer, but not to the JSON made of it
+                postprocess=False,  # gradio adds the addresses of files to a plain answer, not to one made into JSON
                 **options,
             )
             for area in areas:

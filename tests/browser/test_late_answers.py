@@ -5,7 +5,6 @@ import json
 import re
 import time
 from collections.abc import Callable
-from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, Route, expect
@@ -208,55 +207,6 @@ def test_the_last_example_stays(opened: Opened, gate: Gate, tab: str, examples: 
         page.get_by_role("button", name=example, exact=True).click()
     gate.open()  # the newest question first
     expect(shown).to_have_text(expected, use_inner_text=True)
-
-
-def test_a_late_answer_does_not_undo_a_choice_of_systems(opened: Opened, gate: Gate) -> None:
-    page = opened.page
-    opened.tab("Compare")
-    page.get_by_role("button", name="The two best").click()
-    heading = page.locator("#pair-heading")
-    expect(heading).to_contain_text("pred_llama_maverick and pred_qwen2_vl_7b_instruct")
-    gate.open()
-    gate.ask(lambda: choose(page, "Second system", "pred_llama_maverick"))
-    gate.open()
-    gate.close()
-    page.get_by_role("button", name="Compare", exact=True).click()
-    gate.wait_for(lambda: len(gate.held) == 1)
-    choose(page, "First system", "pred_qwen2_vl_7b_instruct")
-    gate.wait_for(lambda: len(gate.held) >= 2)
-    gate.open()
-    expect(chosen(page, "First system")).to_have_value("pred_qwen2_vl_7b_instruct")
-    expect(heading).to_contain_text("pred_qwen2_vl_7b_instruct and pred_llama_maverick")
-    expect(page.locator(".outdated")).to_have_count(0)
-
-
-@pytest.mark.parametrize(
-    ("tab", "fields"),
-    [
-        ("answer", {"prediction": "from", "answers": "the link"}),
-        ("document", {"prediction": '"from"', "reference": '"the link"'}),
-    ],
-)
-def test_a_link_does_not_undo_what_is_typed_or_the_choice_of_a_tab(
-    browser: Browser, url: str, tab: str, fields: dict[str, str]
-) -> None:
-    gates: list[Gate] = []
-
-    def hold(page: Page) -> None:
-        gates.append(Gate(page))
-        gates[0].close()
-
-    for opened in open_app(browser, url, "?" + urlencode({"tab": tab, **fields}), hold):
-        page = opened.page
-        opened.tab("Document")
-        type_into(page, "Prediction", '"typed"')
-        opened.tab("Answer")
-        page.get_by_label("Prediction").first.fill("typed")
-        gates[0].open()
-        expect(page.get_by_role("tab", name="Answer")).to_have_attribute("aria-selected", "true")
-        expect(page.get_by_label("Prediction").first).to_have_value("typed")
-        opened.tab("Document")
-        expect(page.locator(".cm-content").nth(1)).to_have_text('"typed"')
 
 
 def test_a_result_is_marked_until_it_is_that_of_the_inputs(opened: Opened, gate: Gate) -> None:
