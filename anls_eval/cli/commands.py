@@ -57,7 +57,7 @@ from anls_eval.cli.common import (
 )
 from anls_eval.cli.decisions import gate
 from anls_eval.cli.fields import fields as fields_command
-from anls_eval.cli.words import Commands, in_options, note_in_options, whole_number
+from anls_eval.cli.words import Commands, in_options, whole_number
 from anls_eval.errors import AnlsError
 from anls_eval.version import __version__
 
@@ -319,7 +319,7 @@ def score(
             say(f"uploaded: {hub.push_eval_result(path, push)}", err)
     if as_json:
         plain = dataset or result.to_dict()
-        print_json(plain | {"notes": list(map(note_in_options, result.notes))})
+        print_json(plain | {"notes": list(map(in_options, result.notes))})
     else:
         from anls_eval.cli import tables
 
@@ -566,19 +566,21 @@ def check(
     from anls_eval.files.files import How
 
     check_output(fix, predictions, references)
+    how = how_to_read(encoding, separator, filter_name)
     asked: dict[str, Any] = {
         "format": format_name,
         "columns": column_roles(columns),
         "extract": extract,
         "most": None if as_json else MAX_SHOWN,
     }
-    asked |= {"parse": parsed(parse), **how_to_read(encoding, separator, filter_name)}
+    asked |= {"parse": parsed(parse), **how}
     report = left = check_submission(predictions, references, **asked)
     shown = fields_of(report)
     if not report.is_readable:
         try:
-            # For the error itself, which the report quotes.
-            read_rows(predictions, format_name, asked["columns"], How(**how_to_read(encoding, separator, filter_name)))
+            read_rows(
+                predictions, format_name, asked["columns"], How(**how)
+            )  # for the error itself, which the report quotes
         except FormatError as error:
             if not as_json:
                 raise

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from anls_eval.cli.words import note_in_options, whole_number
+from anls_eval.cli.words import in_options, whole_number
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.text.visible import escaped, escaped_json
 
@@ -114,7 +114,7 @@ def read_fields_option(text: str | None) -> Fields | None:
 def show_notes(notes: Iterable[Warning | str]) -> None:
     """Print notes to stderr."""
     for note in notes:
-        say(f"note: {note_in_options(note)}", err)
+        say(f"note: {in_options(note)}", err)
 
 
 def say(text: str, console: Console = out) -> None:

@@ -14,14 +14,9 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of click, or of 
 
 
 def in_options(message: BaseException | str | None) -> str:
-    """Return the message of an error or note with its options as the command line takes them."""
-    return message.told(_words) if isinstance(message, (Explained, Note)) else str(message or "")
-
-
-def note_in_options(note: object) -> str:
-    """Return a note with its options as the command line takes them."""
-    given = note.args[0] if isinstance(note, Warning) and note.args else note
-    return given.told(_words) if isinstance(given, Note) else str(given)
+    """Return the message of an error, note or warning with its options as the command line takes them."""
+    told = message.args[0] if isinstance(message, Warning) and message.args else message
+    return told.told(_words) if isinstance(told, (Explained, Note)) else str(told or "")
 
 
 def _words(option: str, value: object) -> str | None:
