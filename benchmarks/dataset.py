@@ -16,7 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from anls_eval.cluster.run import local_client, part_paths, score_dataset
+from anls_eval.cluster.run import part_paths, score_dataset
+from anls_eval.cluster.workers import local_client
 from anls_eval.files import open_predictions, open_references
 from anls_eval.submission.passes import Options, Pass, sides_of
 from anls_eval.submission.totals import Totals

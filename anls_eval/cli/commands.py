@@ -331,7 +331,8 @@ def _score_dataset(
     predictions: list[str], references: list[str] | None, quiet: bool, asked: dict[str, Any]
 ) -> DatasetScore:
     """Score files with Dask; exit with status 1 if some of them are bad."""
-    from anls_eval.cluster.run import BadPartsError, known_rows, score_dataset
+    from anls_eval.cluster.errors import BadPartsError
+    from anls_eval.cluster.run import known_rows, score_dataset
     from anls_eval.submission.passes import counted
 
     given = one_or_list(predictions), one_or_list(references) if references else None

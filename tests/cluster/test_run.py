@@ -27,17 +27,13 @@ from typer.testing import CliRunner
 
 from anls_eval.cli import commands as cli
 from anls_eval.cli import common
-from anls_eval.cluster import run as distributed
+from anls_eval.cluster import pieces
+from anls_eval.cluster import workers as of_cluster
+from anls_eval.cluster.engine import Engine
+from anls_eval.cluster.errors import BadPartsError
 from anls_eval.cluster.parts import UnpairedError
-from anls_eval.cluster.run import (
-    BadPartsError,
-    DatasetScore,
-    _Engine,
-    known_rows,
-    local_client,
-    part_paths,
-    score_dataset,
-)
+from anls_eval.cluster.run import DatasetScore, known_rows, part_paths, score_dataset
+from anls_eval.cluster.workers import local_client
 from anls_eval.files import open_predictions, open_references
 from anls_eval.questions.stream import FINGERPRINTS
 from anls_eval.submission.score import SubmissionScore, score_submission
@@ -141,7 +137,7 @@ class TestTheSameScore:
         with client_in_this_process(2) as own:
             job: Any = tmp_path
             with pytest.raises(UnpairedError):
-                _Engine(lambda: own, job).each(one_is_unpaired, [0, 1])
+                Engine(lambda: own, job).each(one_is_unpaired, [0, 1])
             assert (tmp_path / "ended").exists()
 
     def test_a_client_that_is_not_the_default(self, data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
@@ -241,8 +237,8 @@ class TestIds:
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(distributed, "_LARGE_BYTES", 1)
-        monkeypatch.setattr(distributed, "_PIECE_ROWS", 10_000)
+        monkeypatch.setattr(pieces, "_LARGE_BYTES", 1)
+        monkeypatch.setattr(pieces, "_PIECE_ROWS", 10_000)
         paths = [tmp_path / f"{side}.parquet" for side in ("predictions", "references")]
         for path, size in zip(paths, groups, strict=True):
             pq.write_table(pq.read_table(data / path.stem), path, row_group_size=size)
@@ -257,8 +253,8 @@ class TestIds:
         assert again.paired_by == ("file" if parts == 1 else "id")
 
     def test_one_large_file_without_ids(self, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(distributed, "_LARGE_BYTES", 1)
-        monkeypatch.setattr(distributed, "_PIECE_ROWS", 2)
+        monkeypatch.setattr(pieces, "_LARGE_BYTES", 1)
+        monkeypatch.setattr(pieces, "_PIECE_ROWS", 2)
         texts = [str(number) for number in range(10)]
         pq.write_table(pa.table({"prediction": texts}), tmp_path / "p.parquet", row_group_size=2)
         pq.write_table(pa.table({"answers": [*texts[:9], "x"]}), tmp_path / "r.parquet", row_group_size=3)
@@ -266,7 +262,7 @@ class TestIds:
         assert (found.parts, found.submission.n, found.submission.score) == (3, 10, 0.9)
 
     def test_documents(self, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(distributed, "_DOCUMENTS", 2)
+        monkeypatch.setattr(pieces, "_DOCUMENTS", 2)
         sides = tmp_path / "predictions", tmp_path / "references"
         for side, total in zip(sides, ("17.9", "17.99"), strict=True):
             side.mkdir()
@@ -395,7 +391,7 @@ class TestOptions:
         self, data: Path, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         first = scored(data, tmp_path, client=client)
-        monkeypatch.setattr("anls_eval.cluster.run.FINGERPRINTS", FINGERPRINTS + 1)
+        monkeypatch.setattr("anls_eval.cluster.folder.FINGERPRINTS", FINGERPRINTS + 1)
         with pytest.warns(UserWarning, match=f"{FILES} parts that an earlier run finished are scored again"):
             again = scored(data, tmp_path, client=client, resume=True)
         assert (again.resumed, again.submission.score) == (0, first.submission.score)
@@ -429,7 +425,7 @@ class TestOptions:
             scored(data, tmp_path / "out", client=address)
 
     def test_a_scheduler_without_workers(self, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(distributed, "_FOR_WORKERS", 0.5)
+        monkeypatch.setattr(of_cluster, "_FOR_WORKERS", 0.5)
         with (
             LocalCluster(n_workers=0, dashboard_address=None) as cluster,
             pytest.warns(UserWarning, match="has no workers: waiting 0.5 s for one"),

@@ -113,7 +113,8 @@ def test_dask_workers(environment: dict[str, str], tmp_path: Path) -> None:
     program = f"""
 def modules(): return sorted(__import__("sys").modules)
 if __name__ == "__main__":
-    from anls_eval.cluster.run import local_client, score_dataset
+    from anls_eval.cluster.run import score_dataset
+    from anls_eval.cluster.workers import local_client
     with local_client(1) as client:
         for part in ("parquet", "csv"):
             scored = score_dataset(

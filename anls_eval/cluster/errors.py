@@ -1,0 +1,43 @@
+"""What ends a run of a data set: bad parts, lost workers, Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from anls_eval.errors import AnlsError, Explained, Remedy
+from anls_eval.files.errors import FilesError
+from anls_eval.submission.passes import counted
+
+RESUME = Remedy("resume", True, "continue")
+
+
+class BadPartsError(FilesError):
+    """Some parts cannot be read or scored; the others are finished, and are kept in `out` if it was given."""
+
+    def __init__(self, errors: Mapping[str, AnlsError], out: Path | None) -> None:
+        resume = [Remedy("resume", True, "continue once these are fixed")]
+        super().__init__(
+            f"{counted(len(errors), 'part')} cannot be scored",
+            errors,
+            "" if out is None else f"The others are finished in {out}.",
+            [*([] if out is None else resume), Remedy("skip_bad", True, "leave them out")],
+        )
+
+    @property
+    def bad(self) -> dict[str, str]:
+        """The reason for each bad part."""
+        return {part: str(error) for part, error in self.errors.items()}
+
+
+class LostWorkersError(Explained, ChildProcessError):
+    """The workers or the cluster failed; what they finished is kept."""
+
+
+class InterruptedRunError(Explained, KeyboardInterrupt):
+    """The run was interrupted with Ctrl-C; what was finished is kept."""
+
+
+def are(n: int) -> str:
+    """Return the verb that goes with a number."""
+    return "is" if n == 1 else "are"
