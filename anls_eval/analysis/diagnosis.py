@@ -15,13 +15,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from anls_eval.analysis.side_by_side import (
+    Disagreement,
+    ProtocolComparison,
+    check_names,
+    has_documents,
+    scores_documents,
+)
 from anls_eval.analysis.thresholds import deciding_ratios
 from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_bools, as_ints, as_list, number_array, text_array
 from anls_eval.errors import AnlsError
 from anls_eval.extract.hints import MAY_HAVE_MARKS, STEPS_TO_TRY, changed_by_steps
 from anls_eval.extract.steps import EXTRACT_WORDS
 from anls_eval.inputs.columns import check_same_length, each_answers, each_prediction, read_column
-from anls_eval.registry import resolve_rules
+from anls_eval.registry import get_rules, resolve_rules
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.rules.words import in_words
@@ -43,56 +50,21 @@ def _mean(units: int, n: int) -> float:
 # All protocols side by side
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Disagreement:
-    """A question that protocols score differently.
-
-    Attributes:
-        row: Its row in the input.
-        prediction: The predicted text.
-        answers: The accepted answers.
-        scores: Its score by name of protocol.
-        spread: The difference between its highest and lowest score.
-    """
-
-    row: int
-    prediction: str
-    answers: tuple[str, ...]
-    scores: dict[str, float]
-    spread: float
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ProtocolComparison:
-    """The same predictions scored under several protocols.
-
-    Attributes:
-        n: Number of questions.
-        means: ANLS by name of protocol, equal to the mean of `anls_scores` to the last bit.
-        differences: Each mean minus the ANLS under ``standard``.
-        disagreements: The questions with the largest spread, largest first, then in the order of the input.
-    """
-
-    n: int
-    means: dict[str, float]
-    differences: dict[str, float]
-    disagreements: tuple[Disagreement, ...]
-
-
 def compare_protocols(
     predictions: Any, answers: Any, *, protocols: Iterable[str | Protocol] | None = None, most: int = 5
 ) -> ProtocolComparison:
-    """Score the same predictions under several protocols, measuring each distance once.
+    """Score the same predictions under several protocols, measuring each distance of texts once.
 
     Args:
-        predictions: n texts; None means that no answer was given, which scores 0.
-        answers: n lists of accepted answers.
-        protocols: Names, aliases or protocols for texts. Defaults to all protocols for texts in `PROTOCOLS`.
+        predictions: n texts, where None means that no answer was given, which scores 0; or n documents.
+        answers: n lists of accepted answers, or n correct documents.
+        protocols: Names, aliases or protocols for texts, or those for documents, benchmarks included. Defaults to all
+            for texts in `PROTOCOLS`, or if a prediction is a dict or holds one in a list, to all for documents.
         most: Maximum number of disagreements to return.
 
     Raises:
-        ValueError: As for `anls_scores`; there are no questions or no protocols; two protocols have the same name; or
-            `most` is negative.
+        ValueError: As for `anls_scores` or `anls_star_scores`; there are no questions or no protocols; two protocols
+            have the same name; one is for texts and one for documents; or `most` is negative.
 
     Example:
         >>> compared = compare_protocols(["ab", "Rome"], [["ac"], ["Rome"]], protocols=["standard", "paper"])
@@ -100,10 +72,18 @@ def compare_protocols(
         {'standard': 0.75, 'paper': 0.5}
         >>> compared.disagreements[0].scores
         {'standard': 0.5, 'paper': 0.0}
+        >>> found = compare_protocols([{"total": "5.0"}], [{"total": "5.00"}], protocols=["anls_star", "donut_f1"])
+        >>> found.means
+        {'anls_star': 0.75, 'donut_f1': 0.0}
     """
-    rules = _named_protocols(protocols)
     if isinstance(most, bool) or not isinstance(most, int) or most < 0:
         raise ValueError(f"most={most!r}: expected an integer of at least 0, the number of questions to return")
+    named = None if protocols is None else list(protocols)
+    if has_documents(predictions) if named is None else any(map(scores_documents, map(get_rules, named))):
+        from anls_eval.analysis.document_protocols import compare_documents  # which imports every benchmark
+
+        return compare_documents(predictions, answers, named, most)
+    rules = _named_protocols(named)
     return compare_rules(predictions, answers, rules, rules, most)
 
 
@@ -168,13 +148,7 @@ def _named_protocols(protocols: Iterable[str | Protocol] | None) -> list[Protoco
             f"protocols: {with_steps!r} takes the answer out of each prediction; expected protocols that compare the "
             "same texts. Take the answers out first, and pass protocols without extract"
         )
-    names = [own.name for own in rules]
-    twice = [name for name, count in collections.Counter(names).items() if count > 1]
-    if twice or not names:
-        found = f"{twice[0]!r} occurs more than once" if twice else "there are none"
-        raise ValueError(
-            f"protocols: {found}; expected protocols with different names (an alias counts as its protocol)"
-        )
+    check_names(own.name for own in rules)
     return rules
 
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from anls_eval.analysis.accounting import FieldCounts, FieldReport, LeafFailure, account_for_leaves
 from anls_eval.analysis.confusions import Confusion, character_confusions
-from anls_eval.analysis.diagnosis import COMMON_THRESHOLDS, Disagreement, compare_rules
+from anls_eval.analysis.diagnosis import COMMON_THRESHOLDS, compare_rules
 from anls_eval.analysis.losses import LossClass, LossReport, loss_report
+from anls_eval.analysis.side_by_side import Disagreement, ProtocolComparison
 from anls_eval.analysis.thresholds import ThresholdSweep, sweep_measured
 from anls_eval.arrow import Floats, as_list, number_array
 from anls_eval.explanation.answers import AnswerComparison, compare_answer
@@ -21,6 +22,7 @@ from anls_eval.explanation.result import Match, lost_matches, walk_keys
 from anls_eval.explanation.tree import explain_tree
 from anls_eval.fields.fields import Fields
 from anls_eval.report.system import System
+from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.statistics import (
     Calibration,
@@ -47,6 +49,7 @@ MOST_DOCUMENTS = 10
 MOST_LEAVES = 12
 MOST_KEYS = 60
 MOST_ROWS = 2_000
+MOST_FOR_BENCHMARKS = 5_000  # documents: the edit distance of 1,000 receipts as trees takes 2 s
 _DIAGRAM_BINS = 15  # fewer than for the calibration error: bins of a handful of questions show noise
 
 
@@ -113,6 +116,15 @@ class DisputedQuestion(NamedTuple):
     scores: tuple[tuple[float, tuple[str, ...]], ...]
 
 
+class Protocols(NamedTuple):
+    """The score of the same predictions under every protocol for their kind, and where they disagree."""
+
+    means: tuple[ProtocolMean, ...]  # highest mean first
+    disputed: tuple[DisputedQuestion, ...]  # where they disagree most; of texts, those that ignore case
+    errors: tuple[tuple[str, str], ...]  # the protocols that have no score here, and why
+    without_benchmarks: bool  # because there are many documents
+
+
 class TextFindings(NamedTuple):
     """The findings for protocols for texts."""
 
@@ -123,8 +135,6 @@ class TextFindings(NamedTuple):
     confusions_left_out: int  # how many are left out
     sweep: ThresholdSweep  # the mean as a function of the threshold
     at_thresholds: tuple[tuple[float, float], ...]  # the mean at common thresholds
-    protocols: tuple[ProtocolMean, ...]  # all protocols of texts, highest mean first
-    disputed: tuple[DisputedQuestion, ...]  # the questions on which those that ignore case disagree most
     worst: tuple[Question, ...]  # the questions that lost most; among equals, those closest to an answer first
 
 
@@ -208,6 +218,7 @@ class Report:
     breakdowns: tuple[Breakdown, ...]  # one for each column asked for
     texts: TextFindings | None  # for protocols of texts
     trees: TreeFindings | None  # for protocols of trees
+    protocols: Protocols | None  # None for a leaderboard
     confidences: Confidences | None  # if the predictions carry confidences
     versus: Versus | None  # if two systems are compared
     rows: tuple[Question, ...]  # the questions, lowest score first, at most `MOST_ROWS`
@@ -232,6 +243,7 @@ def collect(system: System, other: System | None = None, *, date: datetime.date)
         breakdowns=tuple(_breakdown(scored.submission, column) for column in scored.submission.by),
         texts=None if ours.texts is None else _text_findings(ours, ours.texts),
         trees=None if scored.submission.key_scores is None else _tree_findings(system),
+        protocols=_protocols(scored),
         confidences=_confidences(system),
         versus=None if theirs is None else _versus(ours, theirs),
         rows=tuple(_question(row, ours, theirs) for row in rows),
@@ -321,7 +333,6 @@ def _text_findings(side: _Side, texts: _Texts) -> TextFindings:
     losses, ids = texts.losses, side.system.scored.question_ids
     confusions = character_confusions(losses)
     sweep = sweep_measured(texts.measured, losses.protocol)
-    protocols, disputed = _protocols(side.system.scored)
     return TextFindings(
         losses=tuple(own for own in losses.classes if own.count),
         points_lost=losses.points_lost,
@@ -329,27 +340,47 @@ def _text_findings(side: _Side, texts: _Texts) -> TextFindings:
         confusions_left_out=max(0, len(confusions) - MOST_CONFUSIONS),
         sweep=sweep,
         at_thresholds=tuple((own, sweep.mean(own)) for own in COMMON_THRESHOLDS),
-        protocols=protocols,
-        disputed=disputed,
         worst=tuple(_question(row, side, None, True) for row in _worst(texts.measured)),
     )
 
 
-def _protocols(scored: ScoredQuestions) -> tuple[tuple[ProtocolMean, ...], tuple[DisputedQuestion, ...]]:
+def _protocols(scored: ScoredQuestions) -> Protocols | None:
     own = scored.protocol
-    rules = [protocol for protocol in PROTOCOLS.values() if not protocol.tree]
-    if own is not None and own not in rules:
-        own = dataclasses.replace(own, name=f"{own.name}-changed")
-        rules.append(own)
+    if own is None:
+        return None
+    found = _side_by_side_of_documents(scored, own) if own.tree else _side_by_side_of_texts(scored, own)
+    means, score = found.means, scored.submission.score
+    is_own = scored.fields is None
+    return Protocols(
+        means=tuple(
+            ProtocolMean(name, means[name], means[name] - score, is_own and name == _named(own).name)
+            for name in sorted(means, key=lambda name: (-means[name], name))
+        ),
+        disputed=tuple(_disputed(question, scored.question_ids) for question in found.disagreements),
+        errors=tuple(found.errors.items()),
+        without_benchmarks=bool(own.tree) and len(scored.scores) > MOST_FOR_BENCHMARKS,
+    )
+
+
+def _named(own: Protocol) -> Protocol:
+    """Return rules with a name that is not that of the protocol from which they were changed."""
+    return own if PROTOCOLS.get(own.name) == own else dataclasses.replace(own, name=f"{own.name}-changed")
+
+
+def _side_by_side_of_texts(scored: ScoredQuestions, own: Protocol) -> ProtocolComparison:
+    rules = list(dict.fromkeys([*(each for each in PROTOCOLS.values() if not each.tree), _named(own)]))
     # Case-sensitive protocols disagree with the others wherever the case differs, which would hide everything else.
     caseless = [protocol for protocol in rules if {"lower", "upper"} & set(protocol.prediction_steps)]
-    found = compare_rules(scored.predictions, scored.answers, rules, caseless, MOST_DISAGREEMENTS)
-    means, score = found.means, scored.submission.score
-    names = sorted(means, key=lambda name: (-means[name], name))
-    protocols = tuple(
-        ProtocolMean(name, means[name], means[name] - score, own is not None and name == own.name) for name in names
-    )
-    return protocols, tuple(_disputed(question, scored.question_ids) for question in found.disagreements)
+    return compare_rules(scored.predictions, scored.answers, rules, caseless, MOST_DISAGREEMENTS)
+
+
+def _side_by_side_of_documents(scored: ScoredQuestions, own: Protocol) -> ProtocolComparison:
+    from anls_eval.analysis.document_protocols import compare_documents, document_rules  # which import all benchmarks
+
+    is_large = len(scored.scores) > MOST_FOR_BENCHMARKS
+    rules = [each for each in document_rules() if not is_large or isinstance(each, Protocol)]
+    rules = list(dict.fromkeys([*rules, _named(own)]))
+    return compare_documents(scored.predictions, scored.answers, rules, MOST_DISAGREEMENTS)
 
 
 def _disputed(question: Disagreement, question_ids: list[str]) -> DisputedQuestion:

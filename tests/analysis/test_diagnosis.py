@@ -122,7 +122,10 @@ class TestComparison:
         [
             ({"protocols": []}, "protocols: there are none"),
             ({"protocols": ["rrc", "docvqa"]}, "'rrc' occurs more than once"),
-            ({"protocols": ["anls_star"]}, "scores trees"),
+            (
+                {"protocols": ["anls_star", "standard"]},
+                "protocol 'standard' does not score documents. Use some of 'anls_star', ",
+            ),
             ({"protocols": ["rcc"]}, "Did you mean 'rrc'"),
             ({"most": -1}, "most=-1"),
             ({"most": 1.5}, "most=1.5"),

@@ -17,6 +17,7 @@ from budget import examples
 from html_document import Element, find, parse
 from hypothesis import example, given
 from hypothesis import strategies as st
+from patched import set_limit
 from places import DATA, EXAMPLES
 from report_systems import docvqa, of_pairs, of_rows
 
@@ -96,16 +97,17 @@ def test_texts_are_what_their_functions_find(report: Report) -> None:
     assert report.texts.confusions_left_out == len(confusions) - 15
     assert report.texts.sweep == threshold_sweep(predictions, answers)
     assert dict(report.texts.at_thresholds)[0.5] == report.submission.score
+    assert report.protocols is not None
     means = compare_protocols(predictions, answers).means
-    assert {own.name: own.mean for own in report.texts.protocols} == means
-    assert [own.mean for own in report.texts.protocols] == sorted(means.values(), reverse=True)
-    assert [own.name for own in report.texts.protocols if own.is_own] == ["standard"]
+    assert {own.name: own.mean for own in report.protocols.means} == means
+    assert [own.mean for own in report.protocols.means] == sorted(means.values(), reverse=True)
+    assert [own.name for own in report.protocols.means if own.is_own] == ["standard"]
 
 
 def test_disputed_questions_have_the_scores_of_their_protocols(report: Report) -> None:
-    assert report.texts is not None
-    assert len(report.texts.disputed) == 5
-    for question in report.texts.disputed:
+    assert report.protocols is not None
+    assert len(report.protocols.disputed) == 5
+    for question in report.protocols.disputed:
         for score, names in question.scores:
             for name in names:
                 assert anls_score(question.prediction, question.answers, protocol=name) == score
@@ -285,7 +287,8 @@ def test_trees_show_their_keys_and_lost_leaves(tmp_path: Path) -> None:
         assert document.lost[0].credit - document.lost[0].weight == min(own.credit - own.weight for own in expected)
     elements = parse(html_of(system))
     assert find(elements, "table", id="figure-keys")
-    cards = len(found.trees.worst) + sum(bool(own.worst) for own in found.trees.fields)
+    assert found.protocols is not None
+    cards = len(found.trees.worst) + sum(bool(own.worst) for own in found.trees.fields) + len(found.protocols.disputed)
     assert len(find(elements, "article", class_="card")) == cards
     assert find(elements, "table", id="figure-fields")
     assert found.trees.accounting.n == len(rows)
@@ -293,6 +296,29 @@ def test_trees_show_their_keys_and_lost_leaves(tmp_path: Path) -> None:
     assert all(set(ids) <= by_id.keys() for _, ids in failures)
     assert ("1889", "1889.5") in [(own.reference, own.prediction) for own, _ in failures]
     assert not find(elements, "section", id="threshold")
+
+
+def test_documents_are_scored_under_every_protocol_for_them(tmp_path: Path) -> None:
+    pairs = [({"total": "5.0", "date": "2024"}, {"total": "5.00", "date": "2024"}), ({"total": "7"}, {"total": "7"})]
+    system = of_pairs(tmp_path, pairs, protocol="anls_star")
+    found = collect(system, date=DATE).protocols
+    assert found is not None
+    compared = compare_protocols(*map(list, zip(*pairs, strict=True)))
+    assert {own.name: own.mean for own in found.means} == compared.means
+    assert dict(found.errors) == compared.errors
+    assert [own.name for own in found.means if own.is_own] == ["anls_star"]
+    [section] = find(parse(html_of(system)), "section", id="protocols")
+    assert all(own.name in section.text for own in found.means)
+    assert all(error[:100] in section.text for _, error in found.errors)
+
+
+def test_many_documents_are_scored_without_benchmarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_limit(monkeypatch, "MOST_FOR_BENCHMARKS", 1)
+    system = of_pairs(tmp_path, [({"a": "x"}, {"a": "x"}), ({"a": "y"}, {"a": "z"})], protocol="anls_star")
+    found = collect(system, date=DATE).protocols
+    assert found is not None
+    assert [own.name for own in found.means] == ["anls_star", "anls_star_paper"]
+    assert "but those of benchmarks" in html_of(system)
 
 
 def test_trees_can_be_compared(tmp_path: Path) -> None:
@@ -375,6 +401,7 @@ def test_shown_numbers_are_those_of_the_content(report: Report, elements: list[E
     assert signature.text == report.submission.signature
     everything = elements[0].text
     assert report.texts is not None
+    assert report.protocols is not None
     assert report.versus is not None
     pair = report.versus.comparison
     for text in (
@@ -383,7 +410,7 @@ def test_shown_numbers_are_those_of_the_content(report: Report, elements: list[E
         f"{RUN} better {pair.wins}",
         f"{OTHER} better {pair.losses}",
         *(f"{own.count:,}" for own in report.texts.losses),
-        *(own.name for own in report.texts.protocols),
+        *(own.name for own in report.protocols.means),
     ):
         assert text in everything
     rows = [own for own in elements if own.tag == "tr" and "data-loss" in own.attributes]
@@ -508,10 +535,10 @@ def test_smallest_submissions_have_a_report(tmp_path: Path, pairs: list[Any], op
 
 def test_changed_threshold_is_its_own_protocol(tmp_path: Path) -> None:
     found = collect(of_pairs(tmp_path, [("abc", ["abd"])], threshold=0.8), date=DATE)
-    assert found.texts is not None
-    [own] = [own for own in found.texts.protocols if own.is_own]
+    assert found.protocols is not None
+    [own] = [own for own in found.protocols.means if own.is_own]
     assert (own.name, own.mean, own.difference) == ("standard-changed", 0.0, 0.0)
-    assert next(other for other in found.texts.protocols if other.name == "standard").difference == 1 - 1 / 3
+    assert next(other for other in found.protocols.means if other.name == "standard").difference == 1 - 1 / 3
 
 
 def test_questions_without_a_prediction_are_counted(tmp_path: Path) -> None:

@@ -1,0 +1,80 @@
+"""What protocols say of the same predictions, side by side: the result of `compare_protocols`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from anls_eval.arrow import as_list
+from anls_eval.inputs.columns import read_column
+from anls_eval.rules.protocol import Rules
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Disagreement:
+    """A question or document that protocols score differently.
+
+    Attributes:
+        row: Its row in the input.
+        prediction: The predicted text, or the JSON text of the predicted document.
+        answers: The accepted answers, or the JSON text of the one reference.
+        scores: Its score by name of protocol.
+        spread: The difference between its highest and lowest score.
+    """
+
+    row: int
+    prediction: str
+    answers: tuple[str, ...]
+    scores: dict[str, float]
+    spread: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ProtocolComparison:
+    """The same predictions scored under several protocols.
+
+    Attributes:
+        n: Number of questions or documents.
+        means: The score by name of protocol: ANLS or ANLS*, equal to the mean of `anls_scores` or `anls_star_scores` to
+            the last bit, and the headline of a benchmark.
+        differences: Each of them minus the ANLS under ``standard``, or minus the ANLS* of documents.
+        disagreements: Those with the largest spread, largest first, then in the order of the input. A benchmark takes
+            part with its score of each document alone.
+        errors: Why a benchmark has no score for these documents, by name of protocol.
+    """
+
+    n: int
+    means: dict[str, float]
+    differences: dict[str, float]
+    disagreements: tuple[Disagreement, ...]
+    errors: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Refuse no protocols, and two of one name."""
+    counts = Counter(names)
+    twice = [name for name, count in counts.items() if count > 1]
+    if twice or not counts:
+        found = f"{twice[0]!r} occurs more than once" if twice else "there are none"
+        raise ValueError(
+            f"protocols: {found}; expected protocols with different names (an alias counts as its protocol)"
+        )
+
+
+def has_documents(predictions: Any) -> bool:
+    """Return whether a prediction is a dict, or a list with one, which no protocol for texts takes."""
+    if isinstance(predictions, (pa.Array, pa.ChunkedArray)) and not pa.types.is_nested(predictions.type):
+        return False
+    return any(
+        isinstance(own, Mapping) or (isinstance(own, list) and any(isinstance(item, Mapping) for item in own))
+        for own in as_list(read_column(predictions, "predictions"))
+    )
+
+
+def scores_documents(rules: Rules) -> bool:
+    """Return whether these rules score documents."""
+    return bool(getattr(rules, "tree", "")) or getattr(rules, "unit", "") == "document"
