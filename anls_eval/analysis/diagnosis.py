@@ -4,10 +4,8 @@ import collections
 import dataclasses
 import functools
 import itertools
-import numbers
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal, InvalidOperation
-from fractions import Fraction
+from decimal import Decimal
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -15,6 +13,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from anls_eval.analysis.causes import (
+    CLOSEST,
+    COMMON_THRESHOLDS,
+    MOST_HABITS,
+    Cause,
+    Diagnosis,
+    conclusion_of,
+    gives,
+    read_reported,
+    reading_words,
+    readings,
+)
 from anls_eval.analysis.side_by_side import (
     Disagreement,
     ProtocolComparison,
@@ -24,7 +34,6 @@ from anls_eval.analysis.side_by_side import (
 )
 from anls_eval.analysis.thresholds import deciding_ratios
 from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_bools, as_ints, as_list, number_array, text_array
-from anls_eval.errors import AnlsError
 from anls_eval.extract.hints import MAY_HAVE_MARKS, STEPS_TO_TRY, changed_by_steps
 from anls_eval.extract.steps import EXTRACT_WORDS
 from anls_eval.inputs.columns import check_same_length, each_answers, each_prediction, read_column
@@ -79,7 +88,7 @@ def compare_protocols(
     if isinstance(most, bool) or not isinstance(most, int) or most < 0:
         raise ValueError(f"most={most!r}: expected an integer of at least 0, the number of questions to return")
     named = None if protocols is None else list(protocols)
-    if has_documents(predictions) if named is None else any(map(scores_documents, map(get_rules, named))):
+    if has_documents(predictions, answers) if named is None else any(map(scores_documents, map(get_rules, named))):
         from anls_eval.analysis.document_protocols import compare_documents  # which imports every benchmark
 
         return compare_documents(predictions, answers, named, most)
@@ -155,83 +164,9 @@ def _named_protocols(protocols: Iterable[str | Protocol] | None) -> list[Protoco
 # Which of them gave a number
 
 
-COMMON_THRESHOLDS = (0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""Thresholds that are tried beside a protocol's own."""
-
 # Fewer than `formatting.REFUSALS`: "none" and "n/a" are what some documents really say.
 NOT_ANSWERABLE = (*sorted(formatting.NOT_ANSWERABLE), "")
 """Answers by which data sets mark a question without an answer, stripped, in lower case and without a final dot."""
-
-_MOST_HABITS = 3  # with more, something gives almost any number
-_CLOSEST = 5  # causes to return if none fits
-_SLACK = 1e-12  # the effect of another order of summing, or of a scale of 100, on the last digits
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Cause:
-    """One way to arrive at the reported number, or near it.
-
-    Attributes:
-        protocol: Name of the protocol.
-        also: Other protocols that give the same value in this way.
-        keep: ``">="`` or ``">"``.
-        threshold: Minimum similarity that counts; 1 for exact match.
-        scoring: ``"similarity"``, ``"kept as 1"`` (a similarity that counts is taken as 1) or ``"exact match"``.
-        answers: ``"all"``, or ``"first"`` if only the first answer of each question was compared.
-        left_out: The questions left out of the mean: ``"missing"`` are those without a prediction, ``"not answerable"``
-            those whose answers are all in `NOT_ANSWERABLE`.
-        extract: Steps that take the answer out of each prediction first.
-        scale: 1, or 100 if the number is a percentage.
-        rounding: ``"rounded"`` or ``"cut off"``, to the decimals of the reported number.
-        n: Number of questions in the mean.
-        value: The resulting number, on that scale and not rounded.
-        difference: `value` minus the reported number.
-        fits: Whether `value` gives the reported number to all its decimals.
-        habits: Number of deviations from the plain protocol.
-        reason: What would have to be true, in words.
-    """
-
-    protocol: str
-    also: tuple[str, ...]
-    keep: str
-    threshold: float | Fraction | Decimal
-    scoring: str
-    answers: str
-    left_out: tuple[str, ...]
-    extract: tuple[str, ...]
-    scale: int
-    rounding: str
-    n: int
-    value: float
-    difference: float
-    fits: bool
-    habits: int
-    reason: str
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Diagnosis:
-    """Where a reported number comes from.
-
-    Attributes:
-        reported: The number.
-        decimals: Number of decimals that are known.
-        n: Number of questions.
-        standard: ANLS of the same predictions under ``standard``, from 0 to 1.
-        tried: Number of ways that were tried.
-        fits: Whether one of them gives the reported number.
-        causes: All that fit, simplest first; if none does, the closest few with at most one deviation, closest first.
-        conclusion: The result in words.
-    """
-
-    reported: float
-    decimals: int
-    n: int
-    standard: float
-    tried: int
-    fits: bool
-    causes: tuple[Cause, ...]
-    conclusion: str
 
 
 def diagnose(
@@ -249,9 +184,14 @@ def diagnose(
     similarities counted as 0 or 1; a scale of 100; truncation. It also tries each step of `extract`, and chains of two,
     that changes a prediction, with every protocol.
 
+    Of documents it tries all protocols and benchmarks for them, and up to two deviations at once: other thresholds;
+    lists compared element by element; keys that only one side has left out; documents without a prediction left out;
+    texts read as the documents that they print, or with the JSON taken out of them; only equal leaves, or only
+    documents without a fault; other figures of a benchmark; a scale of 100; truncation.
+
     Args:
-        predictions: n texts; None where a question has no prediction.
-        answers: n lists of accepted answers, in the same order.
+        predictions: n texts; None where a question has no prediction. Or n documents.
+        answers: n lists of accepted answers, in the same order. Or n correct documents.
         reported: The number, from 0 to 1 or to 100. A string keeps trailing zeros: ``"0.760"``.
         question_ids: n ids, to name the questions in errors.
         decimals: Number of decimals that are known. Defaults to those written.
@@ -266,17 +206,23 @@ def diagnose(
         ('paper', 0.5)
         >>> found.causes[0].reason
         'It is 0.5000 if the protocol is paper: a similarity counts only above 0.5; exactly 0.5 gives 0.'
+        >>> diagnose([{"total": "5.0"}], [{"total": "5.00"}], "0.80").causes[0].reason
+        'It is 0.8000 if the protocol is donut_ted, mean of the documents.'
     """
-    number, known = _read_reported(reported, decimals)
+    number, known = read_reported(reported, decimals)
+    if has_documents(predictions, answers):
+        from anls_eval.analysis.document_diagnosis import diagnose_documents  # which imports every benchmark
+
+        return diagnose_documents(predictions, answers, number, known)
     tallied = _tally(predictions, answers, question_ids)
-    candidates = [own for own in _candidates(tallied, number) if own.habits <= _MOST_HABITS]
-    fitting = [own for own in candidates if _fits(own, number, known)]
+    candidates = [own for own in _candidates(tallied, number) if own.habits <= MOST_HABITS]
+    fitting = [own for own in candidates if gives(own.value, own.way.scale, own.way.rounding, number, known)]
     if fitting:
         shown = sorted(fitting, key=lambda own: own.habits)
     else:
         near = [own for own in candidates if own.habits <= 1 and own.way.rounding == "rounded"]
         shown = sorted(near, key=lambda own: (abs(own.value - number), own.habits))
-    groups = itertools.islice(_grouped(shown), None if fitting else _CLOSEST)
+    groups = itertools.islice(_grouped(shown), None if fitting else CLOSEST)
     causes = tuple(_cause(group, tallied, number, known, bool(fitting)) for group in groups)
     plain = candidates[0]
     return Diagnosis(
@@ -287,27 +233,8 @@ def diagnose(
         tried=len(candidates),
         fits=bool(fitting),
         causes=causes,
-        conclusion=_conclusion(causes, len(candidates), number, known),
+        conclusion=conclusion_of(causes, len(candidates), number, known),
     )
-
-
-def _read_reported(reported: object, decimals: int | None) -> tuple[float, int]:
-    """Return the reported number, and to how many decimals it is known."""
-    given = isinstance(reported, (str, Decimal, numbers.Real)) and not isinstance(reported, bool)
-    try:
-        number = Decimal(str(reported).strip()) if given else Decimal("nan")
-    except (InvalidOperation, ValueError):  # ValueError: an integer of thousands of digits
-        number = Decimal("nan")
-    if not (number.is_finite() and 0 <= number <= 100):
-        expected = "expected a number from 0 to 1, or from 0 to 100 for a percentage, such as 0.764 or '76.40'"
-        raise AnlsError(expected, option="reported", value=reported)
-    if decimals is None:
-        known = max(0, -int(number.as_tuple().exponent))
-        return float(number), min(known, 17)  # a float64 has no more
-    if isinstance(decimals, bool) or not isinstance(decimals, int) or not 0 <= decimals <= 17:
-        expected = "expected an integer from 0 to 17, or None to count those of reported"
-        raise AnlsError(expected, option="decimals", value=decimals)
-    return float(number), decimals
 
 
 # What was measured, counted
@@ -453,11 +380,6 @@ class _Candidate(NamedTuple):
 def _candidates(tallied: _Tallied, reported: float) -> Iterator[_Candidate]:
     """Yield every possible result, the plain ``standard`` first."""
     subsets = [own for own in _subsets(tallied) if tallied.n(own)]
-    readings = [
-        (scale, rounding, (scale == 100 and reported <= 1) + (rounding == "cut off"))
-        for scale in ((1, 100) if reported <= 1 else (100,))
-        for rounding in ("rounded", "cut off")
-    ]
     for number, (rules, counters) in enumerate(tallied.outcomes):
         for answers, counter in counters.items():
             outcomes, counts = (np.array(list(own), dtype=np.int64) for own in (counter, counter.values()))
@@ -466,7 +388,7 @@ def _candidates(tallied: _Tallied, reported: float) -> Iterator[_Candidate]:
             for limit, scoring, done in _scorings(rules):
                 scores = _scores(*ratios, limit or rules, scoring)
                 units = {own: exact_units(scores[kind], counts[kind]) for own, kind in kinds.items()}
-                for left_out, (scale, rounding, read) in itertools.product(subsets, readings):
+                for left_out, (scale, rounding, read) in itertools.product(subsets, readings(reported)):
                     total = units[True] + (0 if "not answerable" in left_out else units[False])
                     n = tallied.n(left_out)
                     way = _Way(scoring, answers, left_out, (), scale, rounding)
@@ -512,14 +434,6 @@ def _scores(distances: Ints, lengths: Ints, limit: Protocol, scoring: str) -> Fl
     else:
         scores = reaches_threshold(distances, lengths, limit).astype(np.float64)
     return scores
-
-
-def _fits(candidate: _Candidate, reported: float, decimals: int) -> bool:
-    difference, unit, slack = candidate.value - reported, 10.0**-decimals, _SLACK * candidate.way.scale
-    is_rounded = abs(difference) <= unit / 2 + slack
-    if candidate.way.rounding == "rounded":
-        return is_rounded
-    return not is_rounded and 0 <= difference < unit
 
 
 # What is said about it
@@ -581,19 +495,4 @@ def _conditions(candidate: _Candidate, tallied: _Tallied, reported: float, decim
     for kind in way.left_out:
         which, instead = _LEFT_OUT[kind]
         yield f"the questions {which}, {everything - tallied.n((kind,))} of {everything}, are left out{instead}"
-    if way.scale == 100 and reported <= 1:
-        yield "it is reported on a scale of 0 to 100"
-    if way.rounding == "cut off":
-        yield f"it is truncated, not rounded, to {decimals} decimals"
-
-
-def _conclusion(causes: tuple[Cause, ...], tried: int, reported: float, decimals: int) -> str:
-    number, simplest = f"{reported:.{decimals}f}", causes[0].reason.removeprefix("It is ")
-    if causes[0].fits:
-        if len(causes) == 1:
-            return f"1 of {tried:,} ways to score these predictions gives {number}. {causes[0].reason}"
-        return f"{len(causes):,} of {tried:,} ways to score these predictions give {number}. The simplest is {simplest}"
-    return (
-        f"None of {tried:,} ways to score these predictions gives {number}. It may come from other predictions, other "
-        f"references or another split. The closest is {simplest}"
-    )
+    yield from reading_words(way.scale, way.rounding, reported, decimals)

@@ -12,6 +12,7 @@ import numpy as np
 from anls_eval.analysis.side_by_side import Disagreement, ProtocolComparison, check_names, scores_documents
 from anls_eval.arrow import Floats, as_list
 from anls_eval.errors import AnlsError
+from anls_eval.fields.fields import Fields
 from anls_eval.inputs.columns import check_same_length, read_column
 from anls_eval.leaderboards.base import Leaderboard
 from anls_eval.leaderboards.benchmark import Benchmark, Figures, sum_counts
@@ -73,10 +74,10 @@ def document_rules(protocols: Iterable[str | DocumentRules] | None = None) -> li
     return found
 
 
-def score_documents(documents: Documents, rules: DocumentRules) -> DocumentScores:
+def score_documents(documents: Documents, rules: DocumentRules, fields: Fields | None = None) -> DocumentScores:
     """Score documents under a protocol; an error of a benchmark, which cannot score every document, is kept."""
     if isinstance(rules, Protocol):
-        scores, _ = score_trees(*documents, rules)
+        scores, _ = score_trees(*documents, rules, fields)
         return DocumentScores(rules, {"mean": Tally.of(scores).mean}, scores)
     try:
         counts = list(rules.count_all(*documents, None))

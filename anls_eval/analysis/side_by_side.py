@@ -65,14 +65,22 @@ def check_names(names: Iterable[str]) -> None:
         )
 
 
-def has_documents(predictions: Any) -> bool:
-    """Return whether a prediction is a dict, or a list with one, which no protocol for texts takes."""
-    if isinstance(predictions, (pa.Array, pa.ChunkedArray)) and not pa.types.is_nested(predictions.type):
-        return False
-    return any(
-        isinstance(own, Mapping) or (isinstance(own, list) and any(isinstance(item, Mapping) for item in own))
-        for own in as_list(read_column(predictions, "predictions"))
+def has_documents(predictions: Any, references: Any) -> bool:
+    """Return whether there are documents: a dict, or a list with one, on either side, but SQuAD's answers."""
+    return any(map(_is_document, _values(predictions, "predictions"))) or any(
+        _is_document(own) and not (isinstance(own, Mapping) and "text" in own)
+        for own in _values(references, "references")
     )
+
+
+def _values(column: Any, name: str) -> list[Any]:
+    if isinstance(column, (pa.Array, pa.ChunkedArray)) and not pa.types.is_nested(column.type):
+        return []
+    return as_list(read_column(column, name))
+
+
+def _is_document(value: Any) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(own, Mapping) for own in value))
 
 
 def scores_documents(rules: Rules) -> bool:

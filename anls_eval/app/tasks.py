@@ -22,7 +22,7 @@ from anls_eval.report import System, read_system
 from anls_eval.report.content import collect
 from anls_eval.report.hub import write_eval_result
 from anls_eval.report.render import render
-from anls_eval.submission.score import read_questions, score_submission
+from anls_eval.submission.score import fitting_protocol, read_questions, score_submission
 from anls_eval.submission.systems import ScoredSystems, ranking_as_json, score_systems, system_name
 from anls_eval.types import Missing, Unknown
 
@@ -182,6 +182,7 @@ def _pair(found: ScoredSystems, names: Sequence[str], folder: str) -> tuple[str,
 
 def diagnose(predictions: str, references: str, reported: str, report_progress: Progress) -> str:
     """Return HTML that says which protocol, threshold, scale or scoring habit explains a reported score."""
-    questions = read_questions(*open_sides(predictions, references))
+    sides = open_sides(predictions, references)
+    questions = read_questions(*sides, protocol=fitting_protocol(*sides))
     found = find_causes(questions.predictions, questions.answers, reported, question_ids=questions.question_ids)
     return html("diagnosis.html", found=found, name=system_name(predictions), notes=questions.notes)

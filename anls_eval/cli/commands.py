@@ -523,11 +523,11 @@ def diagnose(
     """Find which protocol, threshold, scale or scoring habit explains a reported score."""
     from anls_eval.analysis.diagnosis import diagnose as find_causes
     from anls_eval.cli import tables
-    from anls_eval.submission.score import read_questions
+    from anls_eval.submission.score import fitting_protocol, read_questions
 
     how = how_to_read(encoding, separator, filter_name)
     sides = open_both(predictions, references, format_name, columns, how, quiet or as_json)
-    questions = read_questions(*sides, parse=parsed(parse), extract=extract)
+    questions = read_questions(*sides, protocol=fitting_protocol(*sides), parse=parsed(parse), extract=extract)
     show_notes(questions.notes)
     found = find_causes(questions.predictions, questions.answers, reported, question_ids=questions.question_ids)
     if as_json:

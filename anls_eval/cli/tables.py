@@ -16,7 +16,7 @@ from anls_eval.text.characters import aligned_lines
 from anls_eval.text.visible import one_line
 
 if TYPE_CHECKING:  # what the other commands show is not imported
-    from anls_eval.analysis.diagnosis import Diagnosis
+    from anls_eval.analysis.causes import Diagnosis
     from anls_eval.check.problem import CheckReport
     from anls_eval.explanation.answers import AnswersExplanation
     from anls_eval.statistics import Ranking
@@ -109,8 +109,9 @@ def diagnosis_text(found: Diagnosis) -> str:
             lines.append(f"   The same score: {', '.join(cause.also)}.")
     if len(found.causes) > _SHOWN_CAUSES:
         lines.append(f"and {len(found.causes) - _SHOWN_CAUSES} more; --json lists all")
+    what, plain = ("documents", "anls_star") if found.of_documents else ("questions", "standard")
     return "\n".join(
-        [*lines, "", f"{found.n:,} questions; {found.tried:,} ways tried; standard gives {found.standard:.6f}."]
+        [*lines, "", f"{found.n:,} {what}; {found.tried:,} ways tried; {plain} gives {found.standard:.6f}."]
     )
 
 

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anls_eval.analysis.accounting import FieldCounts, FieldReport, LeafFailure, account_for_leaves
+from anls_eval.analysis.causes import COMMON_THRESHOLDS
 from anls_eval.analysis.confusions import Confusion, character_confusions
-from anls_eval.analysis.diagnosis import COMMON_THRESHOLDS, compare_rules
+from anls_eval.analysis.diagnosis import compare_rules
 from anls_eval.analysis.losses import LossClass, LossReport, loss_report
 from anls_eval.analysis.side_by_side import Disagreement, ProtocolComparison
 from anls_eval.analysis.thresholds import ThresholdSweep, sweep_measured

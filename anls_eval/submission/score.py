@@ -13,12 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from anls_eval.analysis.side_by_side import has_documents
 from anls_eval.arrow import TEXTS, as_bools, as_list, decode_texts
 from anls_eval.errors import AnlsError
 from anls_eval.explanation.result import KeyMean
 from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.files import Reader, open_predictions, open_references, write_rows
 from anls_eval.files.many import Paths
+from anls_eval.files.printed import Holds
+from anls_eval.files.reading import VALUES
 from anls_eval.files.source import KEY, VALUE
 from anls_eval.files.write import keeps_lists
 from anls_eval.notes import printed_sentences
@@ -308,6 +311,13 @@ def read_questions(
     return in_a_stream_or_whole(read)
 
 
+def fitting_protocol(predictions: Reader, references: Reader) -> str:
+    """Return a protocol that reads both sides as they are: ANLS* if their first rows hold documents."""
+    trees = {VALUES: Holds("trees")}
+    first = [next(reader.holding(trees).batches(_FIRST_ROWS)).values for reader in (predictions, references)]
+    return "anls_star" if has_documents(*first) else "standard"
+
+
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class ScoredQuestions:
     """A submission with the score of each question, in memory."""
@@ -355,6 +365,8 @@ def score_questions(
         columns={name: table[BY + name].to_pylist() for name in asked.names},
     )
 
+
+_FIRST_ROWS = 64  # that are looked at to tell documents from texts
 
 _Result = TypeVar("_Result")
 

@@ -20,7 +20,8 @@ from patched import set_limit
 from places import DATA, EXAMPLES
 from reference import TEXT_PROTOCOLS
 
-from anls_eval.analysis.diagnosis import NOT_ANSWERABLE, Cause, Diagnosis, compare_protocols, diagnose
+from anls_eval.analysis.causes import Cause, Diagnosis
+from anls_eval.analysis.diagnosis import NOT_ANSWERABLE, compare_protocols, diagnose
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import STEPS
 from anls_eval.rules.table import PROTOCOLS

@@ -724,6 +724,16 @@ class TestDiagnose:
         found = json.loads(run("diagnose", RUN, "-r", GOLD, "--reported", "26.91", "--json").out)
         assert (found["fits"], found["causes"][0]["protocol"], found["causes"][0]["scale"]) == (True, "rrc", 100)
 
+    def test_of_documents(self, run: Any, tmp_path: Path) -> None:
+        for name, key, total in (("pred", "prediction", "5.0"), ("ref", "reference", "5.00")):
+            rows = [{"id": "1", key: {"total": total}}, {"id": "2", key: {"total": "7", "items": [{"a": "x"}]}}]
+            (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        shown = run("diagnose", tmp_path / "pred.jsonl", "-r", tmp_path / "ref.jsonl", "--reported", "0.875")
+        assert shown.status == 0, shown.err
+        assert "It is 0.87500 if the protocol is anls_star." in shown.out
+        assert "2 documents; " in shown.out
+        assert "anls_star gives 0.875000." in shown.out
+
     def test_nothing_fits(self, run: Any) -> None:
         found = json.loads(run("diagnose", RUN, "-r", GOLD, "--reported", "0.9999", "--json").out)
         assert found["fits"] is False
