@@ -42,7 +42,11 @@ class Baseline:
 
     @classmethod
     def of(cls, scored: ScoredQuestions) -> Baseline:
-        """Return what is kept of a scored submission."""
+        """Return what is kept of a scored submission, whose score must be the mean of those of its questions."""
+        if scored.counted is not None:
+            name = getattr(scored.rules, "name", "")
+            problem = f"protocol {name!r} is no mean of the scores of questions, which a gate compares one by one"
+            raise AnlsError(problem, option="protocol", value=name)
         is_tree = scored.submission.metric == "anls_star_score"
         answers = [tree_as_json(own) if is_tree else own for own in as_list(scored.answers)]
         fingerprints = map(_fingerprint, scored.question_ids, answers)

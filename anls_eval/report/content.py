@@ -17,7 +17,7 @@ from anls_eval.analysis.diagnosis import compare_rules
 from anls_eval.analysis.losses import LossClass, LossReport, loss_report
 from anls_eval.analysis.side_by_side import Disagreement, ProtocolComparison
 from anls_eval.analysis.thresholds import ThresholdSweep, sweep_measured
-from anls_eval.arrow import Floats, as_list, number_array
+from anls_eval.arrow import Floats, as_list
 from anls_eval.explanation.answers import AnswerComparison, compare_answer
 from anls_eval.explanation.result import Match, lost_matches, walk_keys
 from anls_eval.explanation.tree import explain_tree
@@ -35,9 +35,11 @@ from anls_eval.statistics import (
     minimum_detectable_difference,
     paired_comparison,
 )
-from anls_eval.statistics.groups import GroupDifference, compare_groups
-from anls_eval.statistics.resampling import cluster_codes
+from anls_eval.statistics.groups import GroupDifference
+from anls_eval.statistics.resampling import Integers, cluster_codes
+from anls_eval.submission.counted import CountedSystems
 from anls_eval.submission.score import Group, ScoredQuestions, SubmissionScore
+from anls_eval.submission.systems import count_systems, differences_by_group, in_order_of
 from anls_eval.text.measure import Measured, closest_answers, score_columns
 
 BINS = 20  # of the scores between 0 and 1
@@ -463,19 +465,7 @@ def _aligned(other: System, system: System) -> System:
             f"{system.name} has {len(ids)} questions and {other.name} has {len(places)}, and question_id {alone[0]!r} "
             "is in only one of them; expected both scored on the same references"
         )
-    rows = [places[question_id] for question_id in ids]
-    return dataclasses.replace(
-        other,
-        scored=dataclasses.replace(
-            scored,
-            question_ids=ids,
-            predictions=_taken(scored.predictions, rows),
-            answers=_taken(scored.answers, rows),
-            is_missing=scored.is_missing[rows],
-            scores=scored.scores[rows],
-            measured=None if scored.measured is None else scored.measured.take(rows),
-        ),
-    )
+    return dataclasses.replace(other, scored=in_order_of(scored, ids))
 
 
 def _rules(scored: ScoredQuestions) -> str:
@@ -483,16 +473,16 @@ def _rules(scored: ScoredQuestions) -> str:
     return scored.submission.signature.partition("|aggregate")[0]
 
 
-def _taken(column: Any, rows: list[int]) -> Any:
-    if isinstance(column, list):
-        return [column[row] for row in rows]
-    return column.take(number_array(np.array(rows, dtype=np.int64)))
-
-
 def _versus(ours: _Side, theirs: _Side) -> Versus:
     own, other = ours.system.scored, theirs.system.scored
     clusters, seed = ours.system.clusters, ours.system.seed
-    comparison = paired_comparison(own.scores, other.scores, clusters=clusters, seed=seed)
+    codes = None if clusters is None else cluster_codes(clusters, len(clusters))
+    counted = count_systems({"": own, "other": other}, codes)
+    if counted is None:
+        comparison = paired_comparison(own.scores, other.scores, clusters=clusters, seed=seed)
+        interval = confidence_interval(other.scores, clusters=clusters, seed=seed)
+    else:
+        comparison, interval = counted.compare("", "other", seed), counted.interval("other", seed)
     better, worse = (
         [row for row in np.argsort(-gains, kind="stable").tolist()[:MOST_DIFFERENCES] if gains[row] > 0]
         for gains in (own.scores - other.scores, other.scores - own.scores)
@@ -503,21 +493,23 @@ def _versus(ours: _Side, theirs: _Side) -> Versus:
         losses = [pair for pair in both if pair[0].count or pair[1].count]
     return Versus(
         names=(ours.system.name, theirs.system.name),
-        intervals=(own.submission.interval, confidence_interval(other.scores, clusters=clusters, seed=seed)),
+        intervals=(own.submission.interval, interval),
         comparison=comparison,
         is_significant=comparison.p_value <= 1 - comparison.interval.level,
         detectable=minimum_detectable_difference(comparison),
-        by=tuple(_group_differences(ours.system, theirs.system, column) for column in own.submission.by),
+        by=tuple(
+            _group_differences(ours.system, theirs.system, column, codes, counted) for column in own.submission.by
+        ),
         losses=tuple(losses),
         better=tuple(_question(row, ours, theirs, True) for row in better),
         worse=tuple(_question(row, ours, theirs, True) for row in worse),
     )
 
 
-def _group_differences(system: System, other: System, column: str) -> GroupDifferences:
+def _group_differences(
+    system: System, other: System, column: str, codes: Integers | None, counted: CountedSystems | None
+) -> GroupDifferences:
     scores = {"": system.scored.scores, "other": other.scored.scores}
-    clusters = system.clusters
-    codes = None if clusters is None else cluster_codes(clusters, len(clusters))
-    found = compare_groups(scores, system.scored.columns[column], codes, system.seed)
+    found = differences_by_group(scores, system.scored.columns[column], codes, system.seed, counted)
     largest = sorted(found, key=lambda own: (-own.n, own.group))[:MOST_GROUPS]
     return GroupDifferences(column, tuple(own for own in found if own in largest), len(found) - len(largest))

@@ -7,7 +7,7 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -25,6 +25,15 @@ from anls_eval.statistics.tally import Tally
 
 LEVEL = 0.95
 RESAMPLES = 10_000
+
+
+def rows_of_groups(groups: Sequence[Sequence[str]]) -> dict[str, list[int]]:
+    """Return the rows of each group, by name in order, given the groups of each row."""
+    found: dict[str, list[int]] = {}
+    for row, names in enumerate(groups):
+        for name in names:
+            found.setdefault(name, []).append(row)
+    return dict(sorted(found.items()))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -46,11 +55,15 @@ class GroupedScores:
     @functools.cached_property
     def rows(self) -> dict[str, list[int]]:
         """The rows of each group, by name in order."""
-        found: dict[str, list[int]] = {}
-        for row, names in enumerate(self.groups):
-            for name in names:
-                found.setdefault(name, []).append(row)
-        return dict(sorted(found.items()))
+        return rows_of_groups(self.groups)
+
+    def n(self, name: str) -> int:
+        """Return the number of questions of a group."""
+        return self.tally(name).n
+
+    def score(self, name: str) -> float:
+        """Return the mean score of a group."""
+        return self.tally(name).mean
 
     def tally(self, name: str) -> Tally:
         """Return the tally of a group."""
@@ -144,6 +157,10 @@ class GroupDifference:
         return self.comparison.interval if self.has_interval else None
 
 
+Compare = Callable[[str, str, Integers, "Integers | None", int], Comparison]
+"""Compares two systems, by name, on some questions, given the documents of these and the number of sign flips."""
+
+
 def compare_groups(
     scores_by_name: Mapping[str, Floats],
     groups: Sequence[Sequence[str]],
@@ -151,20 +168,36 @@ def compare_groups(
     seed: int,
     alpha: float = 0.05,
 ) -> list[GroupDifference]:
+    """Compare the scores of all pairs of systems, best first, on every group; groups in order, then pairs."""
+
+    def compare(a: str, b: str, rows: Integers, documents: Integers | None, flips: int) -> Comparison:
+        return compare_scores(
+            scores_by_name[a][rows], scores_by_name[b][rows], documents, LEVEL, RESAMPLES, seed, flips=flips
+        )
+
+    return compare_groups_by(compare, list(scores_by_name), groups, codes, RESAMPLES, alpha)
+
+
+def compare_groups_by(
+    compare: Compare,
+    names: Sequence[str],
+    groups: Sequence[Sequence[str]],
+    codes: Integers | None,
+    least_flips: int,
+    alpha: float = 0.05,
+) -> list[GroupDifference]:
     """Compare all pairs of systems, best first, on every group; groups in order, then pairs.
 
     Sign flips grow with the number of tests, so that adjusted p-values can become significant.
     """
-    any_scores = next(iter(scores_by_name.values()))
-    rows = GroupedScores(any_scores, np.ones(len(any_scores), dtype=np.int64), groups, codes).rows
-    tests = [(group, a, b) for group in rows for a, b in itertools.combinations(scores_by_name, 2)]
-    flips = max(RESAMPLES, math.ceil(2 * len(tests) / alpha))
+    rows = rows_of_groups(groups)
+    tests = [(group, a, b) for group in rows for a, b in itertools.combinations(names, 2)]
+    flips = max(least_flips, math.ceil(2 * len(tests) / alpha))
     found = []
     for group, a, b in tests:
         own = np.array(list(dict.fromkeys(rows[group])))
         documents = None if codes is None else np.unique(codes[own], return_inverse=True)[1]
-        scores = scores_by_name[a][own], scores_by_name[b][own]
-        comparison = compare_scores(*scores, documents, LEVEL, RESAMPLES, seed, flips=flips)
+        comparison = compare(a, b, own, documents, flips)
         found.append((group, len(own), a, b, comparison, documents is None or int(documents.max()) > 0))
     adjusted = holm([comparison.p_value for *_, comparison, _ in found]).tolist()
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -135,10 +135,24 @@ def rank_systems(
         name: interval_of_mean(exact_mean(scores), scores, codes, 0.0, level, resamples, seed)
         for name, scores in checked.items()
     }
-    names = sorted(checked, key=lambda name: (-intervals[name].mean, name))
+
+    def compare(a: str, b: str, flips: int) -> Comparison:
+        return compare_scores(checked[a], checked[b], codes, level, resamples, seed, flips=flips)
+
+    return rank_by(intervals, compare, resamples, alpha)
+
+
+def rank_by(
+    intervals: Mapping[str, Interval],
+    compare: Callable[[str, str, int], Comparison],
+    least_flips: int,
+    alpha: float = 0.05,
+) -> Ranking:
+    """Rank systems by their scores and by a comparison of two of them, given their names and the number of flips."""
+    names = sorted(intervals, key=lambda name: (-intervals[name].mean, name))
     pairs = list(itertools.combinations(names, 2))
-    flips = max(resamples, math.ceil(2 * len(pairs) / alpha))
-    comparisons = [compare_scores(checked[a], checked[b], codes, level, resamples, seed, flips=flips) for a, b in pairs]
+    flips = max(least_flips, math.ceil(2 * len(pairs) / alpha))
+    comparisons = [compare(a, b, flips) for a, b in pairs]
     adjusted = holm([comparison.p_value for comparison in comparisons]).tolist()
     p_adjusted = dict(zip(pairs, adjusted, strict=True))
 

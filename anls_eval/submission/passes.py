@@ -39,7 +39,6 @@ from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.structure import Parse, parse_names
 from anls_eval.submission.scorers import (
     RAW,
-    WITHOUT_EXTRACTION,
     BenchmarkScorer,
     Scorer,
     TextScorer,
@@ -207,20 +206,22 @@ class Pass:
             scores, found = self.scorer.score(questions, detailed or self.measures, self.totals)
             self.totals.tally(("score",), scores)
             if self.scorer.rules.extract:
-                self.totals.tally(WITHOUT_EXTRACTION, self.scorer.scores_without(questions, scores))
+                self.scorer.tally_without(questions, scores, found, self.totals)
             for name in self._options.by:
                 labels = questions[BY + name].combine_chunks()
                 lengths = as_ints(pc.list_value_length(labels))
                 self.totals.counts[NO_VALUE + name] += int(np.count_nonzero(lengths == 0))
                 for values, counts in _grouped(labels, scores):
                     self.totals.count(("by", name, *values), counts)
+                self.scorer.tally_groups(name, labels, found, self.totals)
             if documents is not None:
                 _check_documents(questions, documents)
             if self._keep:
                 self.kept.append((questions, scores, found))
             elif documents is not None:
                 names = dict.fromkeys((documents, *self._options.by))
-                self.kept.append((questions.select([BY + name for name in names]), scores, None))
+                counted = None if self.scorer.averages else found
+                self.kept.append((questions.select([BY + name for name in names]), scores, counted))
             if on_progress is not None:
                 on_progress(self.totals.n)
             yield questions, scores, found
@@ -249,6 +250,11 @@ class Pass:
     def scores(self) -> npt.NDArray[np.float64]:
         """The scores of the questions in `kept`, once all are scored."""
         return np.concatenate([scores for _, scores, _ in self.kept])
+
+    @property
+    def counted(self) -> list[str] | None:
+        """What is counted of each question in `kept`, as text; None where the score is a mean."""
+        return None if self.scorer.averages else [text for *_, found in self.kept for text in found.texts]
 
     @property
     def kept_questions(self) -> pa.Table:

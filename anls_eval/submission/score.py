@@ -6,8 +6,9 @@ import dataclasses
 import functools
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,6 @@ import pyarrow as pa
 
 from anls_eval.analysis.side_by_side import has_documents
 from anls_eval.arrow import TEXTS, as_bools, as_list, decode_texts
-from anls_eval.errors import AnlsError
 from anls_eval.explanation.result import KeyMean
 from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.files import Reader, open_predictions, open_references, write_rows
@@ -33,15 +33,18 @@ from anls_eval.statistics.groups import GroupedScores
 from anls_eval.statistics.resampling import cluster_codes
 from anls_eval.statistics.tally import Tally
 from anls_eval.structure import Parse, parse_names
+from anls_eval.submission.counted import CountedSystems, GroupedCounts, grouped_counts
 from anls_eval.submission.passes import BY, NO_VALUE, PRINTED, SIDES, Options, OptionWords, Pass, sides_of
-from anls_eval.submission.scorers import WITHOUT_EXTRACTION, Scorer
-from anls_eval.submission.totals import Totals
+from anls_eval.submission.scorers import BenchmarkScorer, Scorer
+from anls_eval.submission.totals import Path, Totals
 from anls_eval.text.measure import Measured
 from anls_eval.types import Extract, Missing, Unknown
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from anls_eval.leaderboards.base import Leaderboard
+    from anls_eval.leaderboards.benchmark import Benchmark
 
 MAX_INTERVALS = 500  # groups of a column; beyond, intervals would take longer than the score
 
@@ -255,7 +258,6 @@ def _scored(
     measure: bool = False,
 ) -> tuple[SubmissionScore, Pass]:
     """Score every question, and write a row for each if a file is given."""
-    _check_averages(options, keep)
     readers = sides_with(predictions, references, options)
 
     def score(whole: bool) -> tuple[SubmissionScore, Pass]:
@@ -268,15 +270,29 @@ def _scored(
         if options.cluster_by is None:
             return sum_up(run.totals, options), run
         documents = [document for [document] in run.kept_questions[BY + options.cluster_by].to_pylist()]
-        interval = confidence_interval(run.scores, clusters=documents, seed=options.seed)
-        codes, ones = cluster_codes(documents, len(documents)), np.ones(len(documents), dtype=np.int64)
-        grouped = {
-            name: GroupedScores(run.scores, ones, run.kept_questions[BY + name].to_pylist(), codes)
-            for name in options.by
-        }
+        codes = cluster_codes(documents, len(documents))
+        groups = {name: run.kept_questions[BY + name].to_pylist() for name in options.by}
+        interval, grouped = _by_document(run, options, documents, codes, groups)
         return sum_up(run.totals, options, interval, grouped), run
 
     return in_a_stream_or_whole(score)
+
+
+def _by_document(
+    run: Pass, options: Options, documents: list[str], codes: Any, groups: dict[str, list[list[str]]]
+) -> tuple[Interval, Mapping[str, Grouped]]:
+    """Return the interval of the score and the scores by group, of questions that are not independent."""
+    ones = np.ones(len(documents), dtype=np.int64)
+    if run.counted is None:
+        interval = confidence_interval(run.scores, clusters=documents, seed=options.seed)
+        return interval, {name: GroupedScores(run.scores, ones, own, codes) for name, own in groups.items()}
+    rules, counted = cast("Benchmark", run.scorer.rules), run.counted
+    interval = CountedSystems(rules, {"": counted}, codes.tolist()).interval("", options.seed)
+    of_groups = {
+        name: grouped_counts(rules, zip(own, counted, ones.tolist(), strict=True), codes)
+        for name, own in groups.items()
+    }
+    return interval, of_groups
 
 
 class Questions(NamedTuple):
@@ -331,6 +347,8 @@ class ScoredQuestions:
     scores: npt.NDArray[np.float64]  # of shape (n,), from 0 to 1
     measured: Measured | None  # the closest answer and the distance of each text, if asked for
     columns: dict[str, list[list[str]]]  # the values of each question, as texts: mostly one, none where it is null
+    counted: list[str] | None = None  # what a benchmark counts of each question; None where the score is a mean
+    rules: Protocol | Leaderboard | Benchmark | None = None  # those of the protocol, with its extraction
 
     @property
     def fields(self) -> Fields | None:
@@ -363,12 +381,15 @@ def score_questions(
         scores=run.scores,
         measured=Measured.join([found for *_, found in run.kept]) if run.measures else None,
         columns={name: table[BY + name].to_pylist() for name in asked.names},
+        counted=run.counted,
+        rules=run.scorer.rules,
     )
 
 
 _FIRST_ROWS = 64  # that are looked at to tell documents from texts
 
 _Result = TypeVar("_Result")
+_Key = TypeVar("_Key")
 
 
 def in_a_stream_or_whole(read: Callable[[bool], _Result]) -> _Result:
@@ -410,30 +431,22 @@ def _noted(references: Reader, options: Options) -> Reader:
     return references
 
 
-def _check_averages(options: Options, keep: bool = False) -> None:
-    """Refuse groups and comparisons where the score is not the mean of the questions' scores."""
-    scorer = options.scorer()
-    if not scorer.averages and (keep or options.by or options.cluster_by):
-        raise AnlsError(
-            f"protocol {scorer.rules.name!r} is no mean of questions, so that they cannot be grouped or compared one "
-            "by one; score each file or group alone."
-        )
+Grouped = GroupedScores | GroupedCounts
 
 
 def sum_up(
     totals: Totals,
     options: Options,
     interval: Interval | None = None,
-    grouped: Mapping[str, GroupedScores] | None = None,
+    grouped: Mapping[str, Grouped] | None = None,
 ) -> SubmissionScore:
     """Return the score of a submission from its totals, or raise ValueError if its ids do not match.
 
     With documents, the interval and the scores by group come from the questions; totals do not know their documents.
     """
     scorer, notes = options.scorer(), _notes(totals, totals.n, options)
-    _check_averages(options)
     interval = interval or scorer.interval(totals, options.seed)
-    grouped = grouped or {name: _grouped(totals, name) for name in options.by}
+    grouped = grouped or {name: _grouped(totals, name, scorer) for name in options.by}
     groups = {name: _groups(own, options.seed) for name, own in grouped.items()}
     return SubmissionScore(
         metric=scorer.metric,
@@ -455,30 +468,33 @@ def sum_up(
     )
 
 
-def _grouped(totals: Totals, name: str) -> GroupedScores:
-    """Return the scores by the values of a column."""
-    rows = [
-        (values, score, count)
-        for (kind, *path), tally in totals.tallies.items()
-        if kind == "by" and path[0] == name
-        for values in [path[1:]]
-        for score, count in tally.counts.items()
-    ]
+def _grouped(totals: Totals, name: str, scorer: Scorer) -> Grouped:
+    """Return the questions by the values of a column."""
+    if isinstance(scorer, BenchmarkScorer) and not scorer.averages:
+        return grouped_counts(scorer.rules, _rows_by(totals.counted, name))
+    rows = list(_rows_by({path: tally.counts for path, tally in totals.tallies.items()}, name))
     groups, scores, counts = zip(*rows, strict=True) if rows else ((), (), ())
     return GroupedScores(np.array(scores, dtype=np.float64), np.array(counts, dtype=np.int64), groups, None)
 
 
-def _groups(grouped: GroupedScores, seed: int) -> dict[str, Group]:
+def _rows_by(counts: Mapping[Path, Counter[_Key]], name: str) -> Iterator[tuple[Path, _Key, int]]:
+    """Yield the groups of a column, what was counted of their questions, and how often."""
+    for (kind, *path), own in counts.items():
+        if kind == "by" and path[0] == name:
+            for key, count in own.items():
+                yield tuple(path[1:]), key, count
+
+
+def _groups(grouped: Grouped, seed: int) -> dict[str, Group]:
     has_intervals = len(grouped.rows) <= MAX_INTERVALS
     groups = {}
     for value in grouped.rows:
-        tally = grouped.tally(value)
         interval = functools.partial(grouped.interval, value, seed) if has_intervals else _no_interval
-        groups[value] = Group(tally.n, tally.mean, interval)
+        groups[value] = Group(grouped.n(value), grouped.score(value), interval)
     return groups
 
 
-def _macro(grouped: GroupedScores, groups: Mapping[str, Group], seed: int) -> Group:
+def _macro(grouped: Grouped, groups: Mapping[str, Group], seed: int) -> Group:
     score = math.fsum(group.score for group in groups.values()) / len(groups)
     questions = sum(count for count, own in zip(grouped.counts.tolist(), grouped.groups, strict=True) if own)
     return Group(questions, score, functools.partial(grouped.macro_interval, seed))
@@ -487,7 +503,7 @@ def _macro(grouped: GroupedScores, groups: Mapping[str, Group], seed: int) -> Gr
 def _extraction(totals: Totals, scorer: Scorer) -> Extraction | None:
     if not scorer.rules.extract:
         return None
-    return Extraction(scorer.rules.extract, totals.counts["extracted"], totals.at(*WITHOUT_EXTRACTION).mean)
+    return Extraction(scorer.rules.extract, totals.counts["extracted"], scorer.mean_without(totals))
 
 
 def _notes(totals: Totals, n: int, options: Options) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ from anls_eval.registry import get_rules, read_fields, signature
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.statistics import Interval, confidence_interval
-from anls_eval.submission.resampled import resampled_interval
+from anls_eval.submission.counted import CountTable, Units, counted_interval
 from anls_eval.submission.totals import Totals
 from anls_eval.text.measure import Measured, closest_answers, score_columns
 from anls_eval.text.similarity import compute_similarity
@@ -114,15 +114,28 @@ class Scorer:
         rows = number_array(np.arange(len(is_same)), is_same)
         return questions.set_column(place, "prediction", column).append_column(RAW, stored.take(rows))
 
-    def scores_without(self, questions: pa.Table, scores: _Floats) -> _Floats:
-        """Return the scores of a block without its extraction."""
-        rows = np.flatnonzero(as_bools(questions[RAW].combine_chunks().is_valid()))
+    def tally_without(self, questions: pa.Table, scores: _Floats, found: Any, totals: Totals) -> None:
+        """Count the scores of a block without its extraction."""
+        rows, again, _ = self._without(questions)
         without = scores.copy()
-        if len(rows):
-            changed = questions.take(number_array(rows))
-            place = changed.column_names.index("prediction")
-            without[rows] = self.score(changed.set_column(place, "prediction", changed[RAW]), False, Totals())[0]
-        return without
+        without[rows] = again
+        totals.tally(WITHOUT_EXTRACTION, without)
+
+    def mean_without(self, totals: Totals) -> float:
+        """Return the score of a submission without its extraction."""
+        return totals.at(*WITHOUT_EXTRACTION).mean
+
+    def _without(self, questions: pa.Table) -> tuple[list[int], _Floats, Any]:
+        """Return the rows that the extraction changed, with their scores without it, and what `score` found."""
+        rows = np.flatnonzero(as_bools(questions[RAW].combine_chunks().is_valid()))
+        if not len(rows):
+            return [], np.zeros(0), None
+        changed = questions.take(number_array(rows))
+        place = changed.column_names.index("prediction")
+        return rows.tolist(), *self.score(changed.set_column(place, "prediction", changed[RAW]), False, Totals())
+
+    def tally_groups(self, name: str, labels: pa.Array, found: Any, totals: Totals) -> None:
+        """Count by groups what `score` found beside the scores."""
 
     def read_predictions(self, stored: pa.Array) -> list[Any]:
         """Return stored predictions as the scoring functions accept them."""
@@ -402,6 +415,16 @@ class LeaderboardScorer(Scorer):
         return self.rules.figures(totals.scores, totals.at("answerable"), totals.counts["answered"])
 
 
+class Counts(NamedTuple):
+    """What a benchmark counts of each question of a block, as text, and columns that show the questions."""
+
+    texts: list[str]
+    columns: dict[str, pa.Array]
+
+
+_ALL = ("score",)
+
+
 class BenchmarkScorer(Scorer):
     """Counts what a benchmark counts; its figures are computed from the sums."""
 
@@ -422,14 +445,37 @@ class BenchmarkScorer(Scorer):
         """Return a reader without variants of the answers, which the scripts of benchmarks ignore."""
         return references.without_variants()
 
-    def score(self, questions: pa.Table, detailed: bool, totals: Totals) -> tuple[_Floats, dict[str, pa.Array]]:
+    def score(self, questions: pa.Table, detailed: bool, totals: Totals) -> tuple[_Floats, Counts]:
         """Return the headline of each question or document alone, 0 where it has none; the details are both sides."""
         predictions, references = self.read(questions)
-        found = list(self.rules.count_all(predictions, references, _answer_types(questions, self.rules)))
-        totals.counted.update(_json(list(counts.items())) for counts in found)
-        scores = np.array([self.rules.headline_of(counts) for counts in found], dtype=np.float64)
+        counts = list(self.rules.count_all(predictions, references, _answer_types(questions, self.rules)))
+        texts = [_json(list(own.items())) for own in counts]
+        totals.count_texts(_ALL, texts)
+        scores = np.array(list(map(self.rules.headline_of, counts)), dtype=np.float64)
         details = {"prediction": predictions, "answers": references} if detailed else {}
-        return scores, {name: text_column(list(map(_json, values))) for name, values in details.items()}
+        return scores, Counts(texts, {name: text_column(list(map(_json, own))) for name, own in details.items()})
+
+    def columns(self, questions: pa.Table, found: Counts) -> dict[str, pa.Array]:
+        """Return the prediction and the reference of each question."""
+        return found.columns
+
+    def tally_without(self, questions: pa.Table, scores: _Floats, found: Counts, totals: Totals) -> None:
+        """Count what is counted of a block without its extraction."""
+        rows, _, again = self._without(questions)
+        texts = found.texts.copy()
+        for row, text in zip(rows, again.texts if rows else (), strict=True):
+            texts[row] = text
+        totals.count_texts(WITHOUT_EXTRACTION, texts)
+
+    def mean_without(self, totals: Totals) -> float:
+        """Return the headline without the extraction."""
+        return self.rules.figures_of_counted(totals.counted.get(WITHOUT_EXTRACTION, {}))["score"] or 0.0
+
+    def tally_groups(self, name: str, labels: pa.Array, found: Counts, totals: Totals) -> None:
+        """Count what is counted of the questions of each group."""
+        if not self.averages:
+            for own, text in zip(labels.to_pylist(), found.texts, strict=True):
+                totals.count_texts(("by", name, *own), [text])
 
     def mean(self, totals: Totals) -> float:
         """Return the headline; it is an error if the benchmark reports none."""
@@ -442,12 +488,13 @@ class BenchmarkScorer(Scorer):
         """Return the interval of a mean as always, and that of any other headline from resampled documents."""
         if self.averages:
             return super().interval(totals, seed)
-        documents = [self.rules.read_counts(text) for text in totals.counted]
-        return resampled_interval(self.rules, documents, list(totals.counted.values()), seed)
+        counted = totals.counted[_ALL]
+        table = CountTable(self.rules, counted)
+        return counted_interval(table, Units(table.rows(counted), list(counted.values())), seed)
 
     def figures(self, totals: Totals) -> dict[str, float]:
         """Return the figures of the benchmark, but those that it does not report."""
         return {name: own for name, own in self._figures(totals).items() if own is not None and name != "score"}
 
     def _figures(self, totals: Totals) -> dict[str, float | None]:
-        return self.rules.figures_of_counted(totals.counted)
+        return self.rules.figures_of_counted(totals.counted.get(_ALL, {}))

@@ -7,23 +7,28 @@ import dataclasses
 import glob
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from anls_eval.arrow import number_array
 from anls_eval.errors import AnlsError, Note, located
 from anls_eval.files import Reader, open_predictions, open_references
 from anls_eval.files.errors import FilesError, without_path
 from anls_eval.files.many import Paths
-from anls_eval.statistics import Ranking, rank_systems
-from anls_eval.statistics.groups import GroupDifference, compare_groups
-from anls_eval.statistics.resampling import cluster_codes
+from anls_eval.statistics import Comparison, Ranking, rank_systems
+from anls_eval.statistics.groups import GroupDifference, compare_groups, compare_groups_by
+from anls_eval.statistics.ranking import rank_by
+from anls_eval.statistics.resampling import Integers, cluster_codes
+from anls_eval.submission.counted import RESAMPLES, CountedSystems
 from anls_eval.submission.passes import Options, OptionWords
 from anls_eval.submission.score import ScoredQuestions, score_questions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from anls_eval.leaderboards.benchmark import Benchmark
 
 _COMPRESSIONS = (".gz", ".zst")
 
@@ -37,6 +42,7 @@ class ScoredSystems:
     clusters: list[str] | None  # the document of each question, if asked for
     systems: Mapping[str, ScoredQuestions]  # by name, in the order of its own file
     skipped: Mapping[str, AnlsError]  # files that could not be scored, with the error
+    counted: CountedSystems | None  # what a benchmark counts; None where the score is a mean
 
     @property
     def signature(self) -> str:
@@ -57,15 +63,67 @@ class ScoredSystems:
         return found
 
     def rank(self, seed: int = 0) -> Ranking:
-        """Rank the systems by `statistics.rank_systems`."""
-        return rank_systems(self.scores, clusters=self.clusters, seed=seed)
+        """Rank the systems by `statistics.rank_systems`, or by a headline that is no mean."""
+        if self.counted is None:
+            return rank_systems(self.scores, clusters=self.clusters, seed=seed)
+        counted = self.counted
+        intervals = {name: counted.interval(name, seed) for name in self.scores}
+        return rank_by(intervals, lambda a, b, flips: counted.compare(a, b, seed, flips), RESAMPLES)
 
     def group_differences(self, column: str, ranking: Ranking, seed: int = 0) -> list[GroupDifference]:
         """Compare all pairs of systems, in the order of their ranking, on every group of a column."""
         ordered = {own.name: self.scores[own.name] for own in ranking.systems}
         groups = next(iter(self.systems.values())).columns[column]
         codes = None if self.clusters is None else cluster_codes(self.clusters, len(self.clusters))
-        return compare_groups(ordered, groups, codes, seed)
+        return differences_by_group(ordered, groups, codes, seed, self.counted)
+
+
+def differences_by_group(
+    scores: Mapping[str, npt.NDArray[np.float64]],
+    groups: Sequence[Sequence[str]],
+    codes: npt.NDArray[np.int64] | None,
+    seed: int,
+    counted: CountedSystems | None,
+) -> list[GroupDifference]:
+    """Compare all pairs of systems, best first, on every group, by the mean score or by a headline that is none."""
+    if counted is None:
+        return compare_groups(scores, groups, codes, seed)
+
+    def compare(a: str, b: str, rows: Integers, documents: Integers | None, flips: int) -> Comparison:
+        return counted.compare_on(a, b, rows, documents, seed, flips)
+
+    return compare_groups_by(compare, list(scores), groups, codes, RESAMPLES)
+
+
+def count_systems(systems: Mapping[str, ScoredQuestions], codes: Any) -> CountedSystems | None:
+    """Return what a benchmark counts of systems, whose questions are in the same order; None if the score is a mean."""
+    texts = {name: own.counted for name, own in systems.items() if own.counted is not None}
+    if not texts:
+        return None
+    rules = cast("Benchmark", next(iter(systems.values())).rules)
+    return CountedSystems(rules, texts, None if codes is None else codes.tolist())
+
+
+def in_order_of(own: ScoredQuestions, question_ids: Sequence[str]) -> ScoredQuestions:
+    """Return the questions of a system in the order of these ids."""
+    places = {id_: row for row, id_ in enumerate(own.question_ids)}
+    rows = [places[id_] for id_ in question_ids]
+    return dataclasses.replace(
+        own,
+        question_ids=list(question_ids),
+        predictions=_taken(own.predictions, rows),
+        answers=_taken(own.answers, rows),
+        is_missing=own.is_missing[rows],
+        scores=own.scores[rows],
+        measured=None if own.measured is None else own.measured.take(rows),
+        counted=None if own.counted is None else _taken(own.counted, rows),
+    )
+
+
+def _taken(column: Any, rows: list[int]) -> Any:
+    if isinstance(column, list):
+        return [column[row] for row in rows]
+    return column.take(number_array(np.array(rows, dtype=np.int64)))
 
 
 def system_name(path: str) -> str:
@@ -136,7 +194,11 @@ def score_systems(
     for name, own in systems.items():
         scores[name][[order[id_] for id_ in own.question_ids]] = own.scores
     clusters = None if clusters_in is None else [" ".join(own) for own in first.columns[clusters_in]]
-    return ScoredSystems(scores, first.question_ids, clusters, systems, skipped)
+    counted = None
+    if first.counted is not None:
+        ordered = {name: in_order_of(own, first.question_ids) for name, own in systems.items()}
+        counted = count_systems(ordered, None if clusters is None else cluster_codes(clusters, len(clusters)))
+    return ScoredSystems(scores, first.question_ids, clusters, systems, skipped, counted)
 
 
 def _different_names(paths: Sequence[str]) -> list[str]:

@@ -27,7 +27,8 @@ class Totals:
     counts: Counter[str] = dataclasses.field(default_factory=Counter)  # how often each thing to warn of came up
     first: dict[str, list[str]] = dataclasses.field(default_factory=dict)  # the first questions in which it did
     notes: dict[str, None] = dataclasses.field(default_factory=dict)  # warnings that came up while scoring, each once
-    counted: Counter[str] = dataclasses.field(default_factory=Counter)  # documents by what a benchmark counts of them
+    # Questions by the text of what a benchmark counts of them, at the same paths as their scores.
+    counted: dict[Path, Counter[str]] = dataclasses.field(default_factory=dict)
     paths: dict[str, None] = dataclasses.field(default_factory=dict)  # of references that lack a field, at most 1,000
 
     @property
@@ -52,6 +53,10 @@ class Totals:
         """Add the number of questions by score at a path."""
         self.tallies.setdefault(path, Tally()).counts.update(counts)
 
+    def count_texts(self, path: Path, texts: Iterable[str] | Mapping[str, int]) -> None:
+        """Add questions by the text of what a benchmark counts of them."""
+        self.counted.setdefault(path, Counter()).update(texts)
+
     def note(self, what: str, number: int, names: Iterable[str]) -> None:
         """Count something to warn about, and keep the names of the first questions."""
         self.counts[what] += number
@@ -73,7 +78,8 @@ class Totals:
         for what, number in other.counts.items():
             self.note(what, number, other.first.get(what, []))
         self.notes |= other.notes
-        self.counted.update(other.counted)
+        for path, texts in other.counted.items():
+            self.count_texts(path, texts)
         self.note_paths(other.paths)
 
     def to_json(self) -> str:
@@ -84,7 +90,7 @@ class Totals:
                 "counts": self.counts,
                 "first": self.first,
                 "notes": list(self.notes),
-                "counted": self.counted,
+                "counted": [[path, own] for path, own in self.counted.items()],
                 "paths": list(self.paths),
             }
         )
@@ -98,6 +104,6 @@ class Totals:
             counts=Counter(own["counts"]),
             first=own["first"],
             notes=dict.fromkeys(own["notes"]),
-            counted=Counter(own["counted"]),
+            counted={tuple(path): Counter(counts) for path, counts in own["counted"]},
             paths=dict.fromkeys(own["paths"]),
         )

@@ -1,14 +1,21 @@
 """Benchmarks in files: the score of a submission is what `leaderboard_figures` gives."""
 
+import datetime
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from places import DATA
 
 from anls_eval import leaderboard_figures, open_predictions, open_references, score_submission
+from anls_eval.decisions.gate import run_gate
+from anls_eval.report import read_system
+from anls_eval.report.content import collect
+from anls_eval.report.render import render
 from anls_eval.submission.score import score_questions
+from anls_eval.submission.systems import score_systems
 from anls_eval.submission.totals import Totals
 
 PROTOCOLS = ("donut_f1", "donut_ted", "varex", "extractbench_value", "idp_kie")
@@ -49,11 +56,164 @@ def test_an_interval_of_resampled_documents_is_deterministic(files: tuple[Path, 
     assert interval.n == len(PAIRS)
 
 
-def test_what_is_no_mean_is_not_compared_question_by_question(files: tuple[Path, Path]) -> None:
-    with pytest.raises(ValueError, match="'donut_f1' is no mean of questions"):
-        score_questions(open_predictions(files[0]), open_references(files[1]), protocol="donut_f1")
-    with pytest.raises(ValueError, match="'donut_f1' is no mean of questions"):
-        score_submission(*files, protocol="donut_f1", by=["question_id"])
+def test_a_gate_needs_the_mean_of_questions(files: tuple[Path, Path]) -> None:
+    scored = score_questions(open_predictions(files[0]), open_references(files[1]), protocol="donut_f1")
+    with pytest.raises(ValueError, match="'donut_f1' is no mean of the scores of questions"):
+        run_gate(scored, None, min_score=0.5)
+
+
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def documents() -> Rows:
+    """Documents in groups, several of them about one original, with the predictions of two systems."""
+    random = np.random.default_rng(3)
+    rows = []
+    for row in range(60):
+        given, expected = PAIRS[row % len(PAIRS)]
+        better = expected if random.random() < 0.4 else given
+        groups = ["a", "b", "c"][: 1 + row % 3] if row % 5 == 0 else "abc"[row % 3]
+        rows.append(
+            {"question_id": str(row), "one": given, "two": better, "answers": expected, "kind": groups, "of": row // 4}
+        )
+    return rows
+
+
+def written(rows: Rows, folder: Path) -> tuple[Path, Path, Path]:
+    for name in ("one", "two"):
+        lines = [{"question_id": own["question_id"], "prediction": own[name]} for own in rows]
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    references = [{key: own[key] for key in ("question_id", "answers", "kind", "of")} for own in rows]
+    (folder / "references.jsonl").write_text("\n".join(map(json.dumps, references)), encoding="utf-8")
+    return folder / "one.jsonl", folder / "two.jsonl", folder / "references.jsonl"
+
+
+def headline(rows: Rows, name: str, protocol: str) -> float:
+    figures = leaderboard_figures([own[name] for own in rows], [own["answers"] for own in rows], protocol=protocol)
+    return figures["score"] or 0.0
+
+
+@pytest.mark.parametrize("protocol", ["donut_f1", "cc_ocr_kie_f1", "idp_kie", "varex", "donut_ted"])
+@pytest.mark.parametrize("cluster_by", [None, "of"])
+def test_groups_have_the_score_of_their_documents(
+    documents: Rows, protocol: str, cluster_by: str | None, tmp_path: Path
+) -> None:
+    one, _, references = written(documents, tmp_path)
+    found = score_submission(one, references, protocol=protocol, by=["kind"], cluster_by=cluster_by)
+    assert found.score == pytest.approx(headline(documents, "one", protocol), abs=1e-12)
+    groups = {name: [own for own in documents if name in own["kind"]] for name in "abc"}
+    for name, own in groups.items():
+        group = found.by["kind"][name]
+        assert group.n == len(own)
+        assert group.score == pytest.approx(headline(own, "one", protocol), abs=1e-12)
+        assert group.interval is not None
+        assert group.interval.low <= group.score <= group.interval.high
+        assert group.interval.clusters == (None if cluster_by is None else len({row["of"] for row in own}))
+    macro = found.macro["kind"]
+    assert macro.score == pytest.approx(sum(group.score for group in found.by["kind"].values()) / 3, abs=1e-12)
+    assert macro.interval is not None
+    assert macro.interval.low <= macro.score <= macro.interval.high
+
+
+def test_groups_in_parts_are_those_of_one_file(documents: Rows, tmp_path: Path) -> None:
+    one, _, references = written(documents, tmp_path)
+    whole = score_submission(one, references, protocol="donut_f1", by=["kind"])
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder, rows in ((first, documents[35:]), (second, documents[:35])):
+        folder.mkdir()
+        written(rows, folder)
+    sides = [[str(folder / f"{name}.jsonl") for folder in (first, second)] for name in ("one", "references")]
+    parts = score_submission(*sides, protocol="donut_f1", by=["kind"])
+    assert parts.score == whole.score
+    assert parts.interval == whole.interval
+    assert {name: (own.score, own.interval) for name, own in parts.by["kind"].items()} == {
+        name: (own.score, own.interval) for name, own in whole.by["kind"].items()
+    }
+
+
+@pytest.mark.parametrize("protocol", ["donut_f1", "idp_kie"])
+@pytest.mark.parametrize("cluster_by", [None, "of"])
+def test_systems_are_ranked_and_compared(
+    documents: Rows, protocol: str, cluster_by: str | None, tmp_path: Path
+) -> None:
+    one, two, references = written(documents, tmp_path)
+    found = score_systems([str(one), str(two)], references, protocol=protocol, by=["kind"], cluster_by=cluster_by)
+    ranking = found.rank(seed=1)
+    assert [(own.name, own.rank) for own in ranking.systems] == [("two", 1), ("one", 2)]
+    for own in ranking.systems:
+        assert own.score == pytest.approx(headline(documents, own.name, protocol), abs=1e-12)
+        assert own.interval.low <= own.score <= own.interval.high
+    [pair] = ranking.comparisons
+    difference = ranking.systems[0].score - ranking.systems[1].score
+    assert pair.comparison.difference == pytest.approx(difference, abs=1e-12)
+    assert 0 < pair.comparison.p_value < 0.05
+    assert pair.comparison.interval.low <= difference <= pair.comparison.interval.high
+    assert (pair.comparison.losses, pair.comparison.wins + pair.comparison.ties) == (0, len(documents))
+    for group in found.group_differences("kind", ranking):
+        rows = [row for row in documents if group.group in row["kind"]]
+        alone = headline(rows, "two", protocol) - headline(rows, "one", protocol)
+        assert group.comparison.difference == pytest.approx(alone, abs=1e-12)
+        assert (group.n, group.a, group.b) == (len(rows), "two", "one")
+    reversed_rows = tmp_path / "reversed"
+    reversed_rows.mkdir()
+    one, two, references = written(documents[::-1], reversed_rows)
+    again = score_systems([str(one), str(two)], references, protocol=protocol, cluster_by=cluster_by).rank(seed=1)
+    assert [own.interval for own in again.systems] == [own.interval for own in ranking.systems]
+    assert again.comparisons[0].comparison.p_value == pair.comparison.p_value
+    assert again.comparisons[0].comparison.interval == pair.comparison.interval
+
+
+def test_equal_systems_do_not_differ(documents: Rows, tmp_path: Path) -> None:
+    one, _, references = written(documents, tmp_path)
+    same = tmp_path / "same.jsonl"
+    same.write_bytes(one.read_bytes())
+    [pair] = score_systems([str(one), str(same)], references, protocol="donut_f1").rank().comparisons
+    assert (pair.comparison.difference, pair.comparison.p_value) == (0, 1)
+
+
+def test_the_permutation_test_is_exact_enough_for_few_documents(tmp_path: Path) -> None:
+    rows: Rows = [
+        {
+            "question_id": str(row),
+            "one": {"a": "x"},
+            "two": {"a": "y" if row < 5 else "x"},
+            "answers": {"a": "y"},
+            "kind": "k",
+            "of": row,
+        }
+        for row in range(8)
+    ]
+    one, two, references = written(rows, tmp_path)
+    [pair] = score_systems([str(one), str(two)], references, protocol="donut_f1").rank().comparisons
+    # Of the 2^5 ways to exchange five answers, only all and none differ as much: 2 / 32.
+    assert pair.comparison.p_value == pytest.approx(2 / 32, abs=0.02)
+
+
+@pytest.mark.parametrize("cluster_by", [None, "of"])
+def test_a_report_of_two_systems(documents: Rows, cluster_by: str | None, tmp_path: Path) -> None:
+    one, two, references = written(documents, tmp_path)
+    options: dict[str, Any] = {"protocol": "donut_f1", "by": ["kind"], "cluster_by": cluster_by}
+    systems = [read_system(open_predictions(own), open_references(references), **options) for own in (two, one)]
+    found = collect(*systems, date=datetime.date(2026, 1, 2))
+    assert found.versus is not None
+    difference = headline(documents, "two", "donut_f1") - headline(documents, "one", "donut_f1")
+    assert found.versus.comparison.difference == pytest.approx(difference, abs=1e-12)
+    assert found.versus.intervals[1].mean == pytest.approx(headline(documents, "one", "donut_f1"), abs=1e-12)
+    html = render(found)
+    assert f"{headline(documents, 'two', 'donut_f1'):.4f}" in html
+
+
+def test_the_score_without_extraction_is_the_headline_of_raw_predictions(documents: Rows, tmp_path: Path) -> None:
+    rows = [
+        {**own, "one": f"Sure: {json.dumps(own['one'])}"} if row % 4 == 0 else own for row, own in enumerate(documents)
+    ]
+    one, _, references = written(rows, tmp_path)
+    found = score_submission(one, references, protocol="cc_ocr_kie_f1", extract="json", parse="none")
+    assert found.score == pytest.approx(headline(documents, "one", "cc_ocr_kie_f1"), abs=1e-12)
+    assert found.extraction is not None
+    assert found.extraction.changed == 15
+    assert found.extraction.score_without == pytest.approx(headline(rows, "one", "cc_ocr_kie_f1"), abs=1e-12)
 
 
 @pytest.mark.parametrize("protocol", ["vrdu", "chartqapro", "chartqapro_vlmevalkit"])
@@ -64,10 +224,11 @@ def test_options_are_not_read_from_files(protocol: str, files: tuple[Path, Path]
 
 def test_totals_keep_what_was_counted() -> None:
     one, other = Totals(), Totals()
-    one.counted["[]"] = 2
-    other.counted["[]"] = 1
+    one.count_texts(("score",), ["[]", "[]"])
+    other.count_texts(("score",), ["[]"])
+    other.count_texts(("by", "kind", "a"), ["[]"])
     one.add(Totals.from_json(other.to_json()))
-    assert one.counted == {"[]": 3}
+    assert one.counted == {("score",): {"[]": 3}, ("by", "kind", "a"): {"[]": 1}}
 
 
 def test_answer_types_come_from_a_column(tmp_path: Path) -> None:

@@ -27,7 +27,9 @@ _BOUNDS = frozenset(("low", "high", "interval", "confidence_interval"))
 _DIGITS = 10
 
 # Came after the recording, of what is recorded beside them.
-_NEW_FIELDS = frozenset(("compared_as", "extract", "extraction", "fields", "measured", "raw_prediction"))
+_NEW_FIELDS = frozenset(
+    ("compared_as", "counted", "extract", "extraction", "fields", "measured", "raw_prediction", "rules")
+)
 _NEW_FINDINGS = frozenset(("accounting", "fields", "fields_left_out"))  # the same, in what a report finds
 
 _VERSIONS = re.compile(r"(?<=\|)(version|unicode):[^|]*")
