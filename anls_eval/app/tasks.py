@@ -116,7 +116,9 @@ def compare_as_json(
 ) -> dict[str, Any]:
     """Rank systems, as `ranking_as_json` gives it, with the signature and the notes."""
     found = _systems(predictions, references, options, report_progress)
-    return {**ranking_as_json(found.rank()), "signature": found.signature, "notes": found.notes}
+    ranking = found.rank()
+    notes = [*found.notes, *ranking.notes]
+    return {**ranking_as_json(ranking), "signature": found.signature, "notes": notes}
 
 
 def compare(
@@ -130,7 +132,9 @@ def compare(
     """Return the HTML of a ranking, and what `compare_two` returns."""
     found = _systems(predictions, references, options, report_progress)
     report_progress(0.4, "testing each pair")
-    ranking = html("ranking.html", ranking=found.rank(), notes=found.notes, signature=found.signature)
+    ranked = found.rank()
+    notes = [*found.notes, *ranked.notes]
+    ranking = html("ranking.html", ranking=ranked, notes=notes, signature=found.signature)
     report_progress(0.9, "comparing two systems")
     return ranking, *_pair(found, _names(found, pair), folder)
 

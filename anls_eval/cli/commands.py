@@ -411,7 +411,7 @@ def compare(
             System(name=name, scored=own, clusters=found.clusters, seed=seed) for name, own in found.systems.items()
         ]
         write_report(report, *pair)
-    show_notes(found.notes)
+    show_notes([*found.notes, *ranking.notes, *ranking.pair_notes])
     if as_json:
         groups = {"by": differences_as_json(by_group)} if by else {}
         print_json({**ranking_as_json(ranking), **groups, "signature": found.signature})
@@ -482,7 +482,7 @@ def leaderboard(
         print_table(tables.ranking_table(ranking))
         say(f"\n{found.signature}")
     if not quiet:
-        show_notes(found.notes)
+        show_notes([*found.notes, *ranking.notes])
     for path, why in skipped.items():
         say(f"skipped: {path}: {why}", err)
 

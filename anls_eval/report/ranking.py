@@ -15,7 +15,7 @@ from anls_eval.statistics import Ranking
 from anls_eval.submission.systems import ranking_as_json
 
 _COLUMNS = ("rank", "group", "system", "score", "low", "high", "questions")
-_ABOUT_GROUPS = "Systems in the same group cannot be told apart from the best of that group."
+_ABOUT_GROUPS = "The group of a system is 1 plus the number of systems that are significantly better."
 
 
 def write_leaderboard(path: Path, ranking: Ranking, skipped: Mapping[str, str], signature: str) -> None:

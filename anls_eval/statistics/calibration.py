@@ -14,6 +14,7 @@ from anls_eval.statistics.resampling import Floats
 from anls_eval.statistics.tally import checked_columns
 
 CURVE_POINTS = 200
+_MOST_BINS = 100
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Calibration:
 
     Attributes:
         ece: Expected calibration error, in [0, 1].
+        ece_if_calibrated: The ECE that these bins would show on average if confidences were right: the chance, from 0
+            to 1, that each answer is correct.
         brier: Brier score, in [0, 1].
         aurc: Area under the risk-coverage curve, in [0, 1].
         e_aurc: Excess of that area over the best possible order of confidences, in [0, 1].
@@ -53,6 +56,7 @@ class Calibration:
     """
 
     ece: float
+    ece_if_calibrated: float
     brier: float
     aurc: float
     e_aurc: float
@@ -61,7 +65,7 @@ class Calibration:
     risk_coverage: tuple[RiskCoveragePoint, ...]
 
 
-def calibration(scores: npt.ArrayLike, confidences: npt.ArrayLike, *, bins: int = 100) -> Calibration:
+def calibration(scores: npt.ArrayLike, confidences: npt.ArrayLike, *, bins: int | None = None) -> Calibration:
     """Measure how well confidences match graded scores; for right and wrong as in DUDE, pass ``scores >= 0.5``.
 
     - ECE (Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning, 2015): the absolute difference
@@ -77,7 +81,8 @@ def calibration(scores: npt.ArrayLike, confidences: npt.ArrayLike, *, bins: int 
     Args:
         scores: Shape (n,), in [0, 1].
         confidences: Shape (n,), in [0, 1], in the same order.
-        bins: Maximum number of bins, at least 1.
+        bins: Maximum number of bins, at least 1. Defaults to the square root of n, at most 100: with more bins, the
+            ECE of a few questions measures the sample. DUDE's evaluation has 100.
 
     Returns:
         The measures, and the points of both diagrams; they do not depend on the order of the questions.
@@ -92,6 +97,8 @@ def calibration(scores: npt.ArrayLike, confidences: npt.ArrayLike, *, bins: int 
         (0.225, 0.0625, 0.135417, 0.0)
     """
     scored, confident = checked_columns({"scores": scores, "confidences": confidences})
+    if bins is None:
+        bins = min(_MOST_BINS, math.isqrt(len(scored)))
     if bins < 1:
         raise ValueError(f"bins={bins!r}: expected at least 1")
     order = np.lexsort((scored, confident))
@@ -103,6 +110,7 @@ def calibration(scores: npt.ArrayLike, confidences: npt.ArrayLike, *, bins: int 
     shown = np.unique(np.linspace(1, len(risks), CURVE_POINTS).round().astype(np.int64))
     return Calibration(
         ece=math.fsum(point.count * abs(point.score - point.confidence) for point in reliability) / len(scored),
+        ece_if_calibrated=_ece_if_calibrated(confident, reliability),
         brier=math.fsum(((confident - scored) ** 2).tolist()) / len(scored),
         aurc=aurc,
         e_aurc=max(aurc - lowest, 0.0),  # rounding can make it negative
@@ -126,6 +134,15 @@ def _reliability(scores: Floats, confidences: Floats, bins: int) -> tuple[Reliab
         )
         for start, end in itertools.pairwise(bounds)
     )
+
+
+def _ece_if_calibrated(confidences: Floats, reliability: tuple[ReliabilityPoint, ...]) -> float:
+    """Return the expected ECE of right and wrong answers whose chances are the confidences."""
+    # The mean of a bin is nearly normal around its confidence, and the mean absolute value of a normal variable is
+    # sqrt(2 / pi) standard deviations.
+    ends = np.cumsum([point.count for point in reliability])
+    variances = np.add.reduceat(confidences * (1 - confidences), np.concatenate([[0], ends[:-1]]))
+    return math.fsum(np.sqrt(2 / math.pi * variances).tolist()) / len(confidences)
 
 
 def _risks(scores: Floats, confidences: npt.NDArray[Any]) -> Floats:

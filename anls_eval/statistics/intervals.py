@@ -15,6 +15,7 @@ from anls_eval.statistics.resampling import Floats, Integers, Units
 from anls_eval.statistics.tally import Tally, checked_columns, checked_scores
 
 _MIN_RESAMPLES = 1_000
+_FEWEST_CLUSTERS = 5  # with fewer, even a bootstrap of clusters covers far less than its level
 FEW_UNITS = 10  # with fewer, no bootstrap keeps its level
 _DETECTABLE = 2.8015852181129683  # standard errors: z(0.975) + z(0.8), without the 0.1 s that importing scipy takes
 
@@ -69,6 +70,19 @@ class Comparison:
     def interval(self) -> Interval:
         """The confidence interval of the difference, computed on first access because it takes most of the time."""
         return self._make_interval()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Reasons not to rely on the interval, and which to believe if it and the test seem to disagree."""
+        own, alpha = self.interval, 1 - self.interval.level
+        excludes_0 = own.low > 0 or own.high < 0
+        if excludes_0 == (self.p_value <= alpha):
+            return own.notes
+        differ = f"{self.wins + self.losses:,} of {own.n:,} questions differ"
+        seems = (
+            "excludes 0 but the test finds no difference" if excludes_0 else "holds 0 but the test finds a difference"
+        )
+        return (*own.notes, f"the interval {seems} (p = {self.p_value:.3g}; {differ}): believe the test")
 
 
 def confidence_interval(
@@ -139,14 +153,16 @@ def paired_comparison(
     The interval is the `confidence_interval` of the differences by question. The p-value comes from a permutation test:
     if the systems are equally good, their answers to a question are exchangeable, which flips the sign of the
     difference, or of all differences of a cluster at once. It is the share of sign flips whose mean is at least as
-    extreme as the observed one, which counts as one of them (Phipson and Smyth, 2010).
+    extreme as the observed one, which counts as one of them (Phipson and Smyth, 2010). Up to 20 questions or clusters
+    that differ, all flips are enumerated.
 
     Args:
         scores_a: Shape (n,), in [0, 1], scores of the first system.
         scores_b: Shape (n,), in [0, 1], scores of the second system, in the same order.
         clusters: Shape (n,), the document of each question.
         level: Confidence level, in (0, 1).
-        resamples: Number of resamples and of sign flips, at least 1,000; p-values are at least 1 / (resamples + 1).
+        resamples: Number of resamples and of sign flips, at least 1,000; p-values are at least 1 / (resamples + 1), but
+            where all flips are enumerated.
         seed: Seed of NumPy's random generator, at least 0.
 
     Raises:
@@ -186,16 +202,26 @@ def exact_mean(scores: Floats) -> float:
 
 
 def compare_scores(
-    a: Floats, b: Floats, codes: Integers | None, level: float, resamples: int, seed: int, flips: int
+    a: Floats,
+    b: Floats,
+    codes: Integers | None,
+    level: float,
+    resamples: int,
+    seed: int,
+    *,
+    flips: int = 0,
+    p_value: float | None = None,
 ) -> Comparison:
-    """Compare the scores of two systems."""
+    """Compare the scores of two systems, by a test with so many flips or with a p-value that is known."""
     differences = a - b
     # Not the mean of the rounded differences: systems with equal scores differ by exactly 0.
     mean = resampling.exact_sum(a, -b) / len(differences)
-    sums = differences if codes is None else resampling.cluster_sums(differences, codes)[0]
+    if p_value is None:
+        sums = differences if codes is None else resampling.cluster_sums(differences, codes)[0]
+        p_value = resampling.flipped_p_value(sums, flips, np.random.default_rng(seed))
     return Comparison(
         difference=mean,
-        p_value=resampling.flipped_p_value(sums, flips, np.random.default_rng(seed)),
+        p_value=p_value,
         wins=int(np.count_nonzero(differences > 0)),
         losses=int(np.count_nonzero(differences < 0)),
         ties=int(np.count_nonzero(differences == 0)),
@@ -232,10 +258,13 @@ def interval_of_units(
     """Return the interval of the mean of units whose values are in [lowest, 1]."""
     notes = []
     what = "clusters" if has_clusters else "questions"
+    # Markov's inequality holds for every distribution. A bootstrap cannot know scores that it has not seen: of a good
+    # system with few questions it claims too much (benchmarks/coverage.py).
+    share = ((1 - level) / 2) ** (1 / (units.effective_number if has_clusters else units.number))
+    outer = lowest + share * (units.mean - lowest), 1 - share * (1 - units.mean)
     if units.are_equal:
         method = "Markov bound"
-        share = ((1 - level) / 2) ** (1 / units.number)
-        low, high = lowest + share * (units.mean - lowest), 1 - share * (1 - units.mean)
+        low, high = outer
         notes.append(
             f"all {what} have the same score, so the interval is a conservative bound that holds for any distribution"
         )
@@ -243,10 +272,16 @@ def interval_of_units(
         method = "BCa bootstrap"
         deviations = resampling.bootstrap_deviations(units, resamples, np.random.default_rng(seed))
         low, high = resampling.bca_bounds(units, deviations, level)
-        if units.effective_number < FEW_UNITS:
+        is_outer = not has_clusters and lowest == 0
+        if has_clusters and units.number < _FEWEST_CLUSTERS:
+            notes.append(f"too few clusters ({units.number}) for an interval: the bounds hold for any distribution")
+            is_outer = True
+        elif units.effective_number < FEW_UNITS:
             worth = f", as informative as {units.effective_number:.1f} of equal size"
             number = f"{units.number}{'' if units.number < FEW_UNITS else worth}"
             notes.append(f"too few {what} for a reliable interval: {number}; expected at least {FEW_UNITS}")
+        if is_outer:
+            low, high = min(low, outer[0]), max(high, outer[1])
     return Interval(
         mean=units.mean,
         low=max(low, lowest),

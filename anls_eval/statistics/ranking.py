@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,12 @@ from anls_eval.statistics.intervals import (
     exact_mean,
     interval_of_mean,
 )
-from anls_eval.statistics.resampling import Floats, cluster_codes
+from anls_eval.statistics.resampling import Floats, cluster_codes, cluster_sums, flipped_p_values
 from anls_eval.statistics.tally import check_range, checked_columns
+
+_ALPHA = 0.05
+_MOST_FLIPS = 1_000_000
+_MOST_SIGNS = 1_000_000_000  # of all flips together: seconds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +36,7 @@ class RankedSystem:
         score: Mean score.
         interval: Confidence interval of the mean score.
         rank: 1 for the best. Systems with equal scores share a rank, and the next one is skipped: 1, 2, 2, 4.
-        rank_group: Rank group, from 1; see `rank_systems`.
+        rank_group: 1 plus the number of systems that are significantly better.
     """
 
     name: str
@@ -72,6 +77,30 @@ class Ranking:
     comparisons: tuple[RankedPair, ...]
     alpha: float
 
+    @property
+    def notes(self) -> list[str]:
+        """Whether questions are drawn by document, and reasons not to rely on the intervals of the systems."""
+        first = self.systems[0].interval
+        by_document = f"intervals and tests are by document: {first.clusters:,} documents, {first.n:,} questions"
+        found = [by_document] if first.clusters is not None else []
+        said: dict[str, list[str]] = {}
+        for own in self.systems:
+            for note in own.interval.notes:
+                said.setdefault(note, []).append(own.name)
+        of_all = len(self.systems)
+        return found + [note if len(names) == of_all else f"{', '.join(names)}: {note}" for note, names in said.items()]
+
+    @property
+    def pair_notes(self) -> list[str]:
+        """Reasons not to rely on the comparisons, which computes the interval of each difference."""
+        common = {note for own in self.systems for note in own.interval.notes}
+        return [
+            f"{pair.a} - {pair.b}: {note}"
+            for pair in self.comparisons
+            for note in pair.comparison.notes
+            if note not in common
+        ]
+
 
 def holm(p_values: npt.ArrayLike) -> Floats:
     """Return p-values adjusted for multiple comparisons, in the same order."""
@@ -95,20 +124,19 @@ def rank_systems(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Ranking:
-    """Rank systems and group those that the questions cannot tell apart.
+    """Rank systems by score, and by how many are significantly better.
 
-    A rank group starts with the best system that is in no group yet. The systems after it join in turn, until one
-    differs significantly from that first system: its p-value in the paired test, adjusted by Holm's method over all
-    pairs, is at most alpha. That system starts the next group. Two systems of different groups may therefore still be
-    indistinguishable; see the comparisons.
+    The rank group of a system is 1 plus the number of systems that are significantly better: with a higher score, and a
+    p-value in the paired test, adjusted by Holm's method over all pairs, of at most alpha. The systems of group 1 are
+    those that none beats. The sign flips are shared by all pairs, and there are up to a million of them, so that groups
+    hardly depend on the seed.
 
     Args:
         scores_by_name: The scores of each system, shape (n,), in [0, 1], with the questions in the same order.
         clusters: Shape (n,), the document of each question.
         alpha: Probability of finding any difference where there is none, in (0, 1).
         level: Confidence level of the intervals, in (0, 1). Intervals are not adjusted for the number of systems.
-        resamples: Number of resamples, at least 1,000. The number of sign flips grows with that of pairs, so that
-            adjusted p-values can become significant.
+        resamples: Number of resamples, at least 1,000. Sign flips are many more.
         seed: Seed of NumPy's random generator, at least 0.
 
     Raises:
@@ -136,33 +164,47 @@ def rank_systems(
         for name, scores in checked.items()
     }
 
-    def compare(a: str, b: str, flips: int) -> Comparison:
-        return compare_scores(checked[a], checked[b], codes, level, resamples, seed, flips=flips)
-
-    return rank_by(intervals, compare, resamples, alpha)
+    names = _best_first(intervals)
+    pairs = list(itertools.combinations(range(len(names)), 2))
+    matrix = np.column_stack(
+        [checked[name] if codes is None else cluster_sums(checked[name], codes)[0] for name in names]
+    )
+    flips = max(resamples, min(_MOST_FLIPS, _MOST_SIGNS // len(matrix)))
+    p_values = flipped_p_values(matrix, pairs, flips, np.random.default_rng(seed))
+    comparisons = [
+        compare_scores(checked[names[a]], checked[names[b]], codes, level, resamples, seed, p_value=p_value)
+        for (a, b), p_value in zip(pairs, p_values, strict=True)
+    ]
+    return _ranked(intervals, comparisons, alpha)
 
 
 def rank_by(
-    intervals: Mapping[str, Interval],
-    compare: Callable[[str, str, int], Comparison],
-    least_flips: int,
-    alpha: float = 0.05,
+    intervals: Mapping[str, Interval], compare: Callable[[str, str, int], Comparison], least_flips: int
 ) -> Ranking:
     """Rank systems by their scores and by a comparison of two of them, given their names and the number of flips."""
-    names = sorted(intervals, key=lambda name: (-intervals[name].mean, name))
-    pairs = list(itertools.combinations(names, 2))
-    flips = max(least_flips, math.ceil(2 * len(pairs) / alpha))
-    comparisons = [compare(a, b, flips) for a, b in pairs]
-    adjusted = holm([comparison.p_value for comparison in comparisons]).tolist()
-    p_adjusted = dict(zip(pairs, adjusted, strict=True))
+    pairs = list(itertools.combinations(_best_first(intervals), 2))
+    flips = max(least_flips, math.ceil(2 * len(pairs) / _ALPHA))
+    return _ranked(intervals, [compare(a, b, flips) for a, b in pairs], _ALPHA)
 
+
+def _best_first(intervals: Mapping[str, Interval]) -> list[str]:
+    return sorted(intervals, key=lambda name: (-intervals[name].mean, name))
+
+
+def _ranked(intervals: Mapping[str, Interval], comparisons: Sequence[Comparison], alpha: float) -> Ranking:
+    """Return the ranking, given the comparisons of all pairs, best first."""
+    names = _best_first(intervals)
+    pairs = list(itertools.combinations(names, 2))
+    adjusted = holm([comparison.p_value for comparison in comparisons]).tolist()
+    better = Counter(
+        b
+        for (_, b), comparison, p_adjusted in zip(pairs, comparisons, adjusted, strict=True)
+        if p_adjusted <= alpha and comparison.difference > 0
+    )
     systems: list[RankedSystem] = []
-    leader, group = names[0], 1
     for place, name in enumerate(names, 1):
-        if name != leader and p_adjusted[leader, name] <= alpha:
-            leader, group = name, group + 1
         is_equal = bool(systems) and systems[-1].score == intervals[name].mean
         rank = systems[-1].rank if is_equal else place
-        systems.append(RankedSystem(name, intervals[name].mean, intervals[name], rank, group))
+        systems.append(RankedSystem(name, intervals[name].mean, intervals[name], rank, 1 + better[name]))
     ranked = zip(pairs, comparisons, adjusted, strict=True)
     return Ranking(tuple(systems), tuple(RankedPair(a, b, comparison, p) for (a, b), comparison, p in ranked), alpha)

@@ -64,7 +64,7 @@ def test_the_order_does_not_matter(rows: list[tuple[float, float]], bins: int, c
 def test_bins_hold_equally_many_questions() -> None:
     generator = np.random.default_rng(0)
     confidences, scores = generator.random((2, 1_003))
-    found = calibration(scores, confidences)
+    found = calibration(scores, confidences, bins=100)
     assert {point.count for point in found.reliability} == {10, 11}
     order = np.argsort(confidences)
     start = 0
@@ -76,6 +76,24 @@ def test_bins_hold_equally_many_questions() -> None:
         errors.append(point.count * abs(confidences[rows].mean() - scores[rows].mean()))
     assert (start, len(errors)) == (1_003, 100)
     assert found.ece == pytest.approx(sum(errors) / 1_003)
+
+
+@pytest.mark.parametrize(("n", "bins"), [(4, 2), (100, 10), (400, 20), (9_999, 99), (40_000, 100)])
+def test_fewer_questions_have_fewer_bins(n: int, bins: int) -> None:
+    confidences, scores = np.random.default_rng(0).random((2, n))
+    assert len(calibration(scores, confidences).reliability) == bins
+
+
+@pytest.mark.parametrize("n", [100, 1_000])
+def test_the_error_of_calibrated_confidences_is_the_one_to_expect(n: int) -> None:
+    generator = np.random.default_rng(0)
+    errors, expected = [], []
+    for _ in range(300):
+        confidences = generator.random(n)
+        found = calibration(generator.random(n) < confidences, confidences)
+        errors.append(found.ece)
+        expected.append(found.ece_if_calibrated)
+    assert float(np.mean(errors)) == pytest.approx(float(np.mean(expected)), rel=0.05)
 
 
 def test_questions_of_one_confidence_stay_together() -> None:
@@ -102,7 +120,7 @@ def test_known_values(scores: list[float], confidences: list[float], expected: t
 def test_dude() -> None:
     """As DUDE counts, right from 0.5 on, and with as many bins as it makes of 11 questions: 10."""
     right = np.array(DUDE_SCORES) >= 0.5
-    found = calibration(right, DUDE_CONFIDENCES)
+    found = calibration(right, DUDE_CONFIDENCES, bins=100)
     # By hand: 0.3 comes twice, 0.4 twice, and of 11 questions in 10 bins two share one: 0.7 and 0.75.
     assert [point.count for point in found.reliability] == [2, 2, 1, 2, 1, 1, 1, 1]
     assert found.ece == pytest.approx((2 * 0.7 + 2 * 0.1 + 0.4 + 2 * 0.275 + 0.8 + 0.11 + 0.05 + 0.01) / 11)

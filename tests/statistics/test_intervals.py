@@ -1,8 +1,10 @@
 """Intervals and tests: equal to scipy's where it has them, and as sure as they say in simulations."""
 
+import itertools
 import math
 import random
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -69,7 +71,9 @@ def share(outcomes: list[bool]) -> float:
 def test_the_interval_is_that_of_scipy(run: str, n: int, level: float) -> None:
     scores = docvqa_scores()[run][:n]
     interval = confidence_interval(scores, level=level)
-    assert_close(interval, scipy_interval((scores,), np.mean, level))
+    low, high = scipy_interval((scores,), np.mean, level)
+    at_least = ((1 - level) / 2) ** (1 / n)
+    assert_close(interval, (min(low, at_least * interval.mean), max(high, 1 - at_least * (1 - interval.mean))))
     assert interval.mean == math.fsum(scores) / n
     assert interval.standard_error == pytest.approx(stats.sem(scores))
     assert (interval.n, interval.clusters, interval.method, interval.notes) == (n, None, "BCa bootstrap", ())
@@ -212,13 +216,38 @@ def test_one_cluster_is_one_unit() -> None:
     )
 
 
-@pytest.mark.parametrize(("number", "noted"), [(2, True), (9, True), (10, False)])
-def test_few_clusters_are_noted(number: int, noted: bool) -> None:
+@pytest.mark.parametrize(
+    ("number", "notes"),
+    [
+        (2, ["too few clusters (2) for an interval: the bounds hold for any distribution"]),
+        (4, ["too few clusters (4) for an interval: the bounds hold for any distribution"]),
+        (5, ["too few clusters for a reliable interval: 5; expected at least 10"]),
+        (9, ["too few clusters for a reliable interval: 9; expected at least 10"]),
+        (10, []),
+    ],
+)
+def test_few_clusters_are_noted(number: int, notes: list[str]) -> None:
     scores = docvqa_scores()["qwen2_vl_7b"][:200]
     interval = confidence_interval(scores, clusters=np.arange(200) % number)
     assert interval.clusters == number
-    note = f"too few clusters for a reliable interval: {number}; expected at least 10"
-    assert interval.notes == ((note,) if noted else ())
+    assert list(interval.notes) == notes
+    if number < 5:
+        share = 0.025 ** (1 / number)
+        assert interval.low <= share * interval.mean + 1e-12
+        assert interval.high >= 1 - share * (1 - interval.mean) - 1e-12
+
+
+def test_one_large_document_among_many_kinds_keeps_its_weight() -> None:
+    """More kinds of documents than are drawn one by one: the large one is not pooled with small ones."""
+    generator = np.random.default_rng(0)
+    small, large = generator.random(2_000), np.full(10_000, 0.5)
+    clusters = np.concatenate([np.arange(2_000), np.full(10_000, 2_000)])
+    scores = np.concatenate([small, large])
+    sums, sizes = np.append(small, 5_000.0), np.append(np.ones(2_000), 10_000.0)
+    draws = generator.multinomial(2_001, np.full(2_001, 1 / 2_001), 4_000)
+    spread = float(np.std((draws @ sums) / (draws @ sizes)))
+    units = resampling.units_of_clusters(float(scores.mean()), scores, clusters)
+    assert float(np.std(resampling.bootstrap_deviations(units, 4_000, generator))) == pytest.approx(spread, rel=0.1)
 
 
 def test_one_document_with_most_questions_is_noted() -> None:
@@ -233,7 +262,50 @@ def test_one_document_with_most_questions_is_noted() -> None:
 
 def test_a_level_beyond_what_few_questions_can_tell() -> None:
     interval = confidence_interval([0.2, 0.2, 0.8], level=0.999)
-    assert (interval.low, interval.high) == pytest.approx((0.2, 0.8))
+    share = 0.0005 ** (1 / 3)
+    assert (interval.low, interval.high) == pytest.approx((share * 0.4, 1 - share * 0.6))
+
+
+@pytest.mark.parametrize("n", [10, 30, 100])
+def test_one_score_below_1_does_not_make_the_interval_jump(n: int) -> None:
+    perfect, nearly = confidence_interval([1.0] * n), confidence_interval([1.0] * (n - 1) + [0.95])
+    assert perfect.low == pytest.approx(0.025 ** (1 / n))
+    assert nearly.low == pytest.approx(perfect.low, abs=0.005)
+
+
+def test_few_differences_are_enumerated() -> None:
+    """The p-value is the share of all flips of the signs, counted here one by one, in fractions."""
+    generator = np.random.default_rng(0)
+    for number in range(1, 11):
+        differences = generator.integers(-8, 9, number) / 8
+        a, b = (np.concatenate([np.maximum(own, 0), np.ones(5)]) for own in (differences, -differences))
+        observed = abs(sum(map(Fraction, differences.tolist()), Fraction()))
+        sums = [
+            abs(sum((sign * Fraction(own) for sign, own in zip(signs, differences.tolist(), strict=True)), Fraction()))
+            for signs in itertools.product((1, -1), repeat=number)
+        ]
+        found = paired_comparison(a, b)
+        assert found.p_value == sum(bool(own >= observed) for own in sums) / len(sums)
+        assert paired_comparison(a[::-1], b[::-1], seed=3).p_value == found.p_value
+
+
+def test_an_interval_that_seems_to_disagree_with_the_test_says_so() -> None:
+    few = paired_comparison([1.0] * 3 + [0.5] * 97, [0.9] * 3 + [0.5] * 97)
+    assert few.p_value == 0.25
+    assert few.interval.low > 0
+    assert few.notes[-1] == (
+        "the interval excludes 0 but the test finds no difference (p = 0.25; 3 of 100 questions differ): "
+        "believe the test"
+    )
+    equal_gains = paired_comparison([1.0] * 20, [0.9] * 20)
+    assert equal_gains.p_value < 0.0001
+    assert "holds 0 but the test finds a difference" in equal_gains.notes[-1]
+    clear = paired_comparison(*docvqa_columns())
+    assert clear.notes == ()
+
+
+def docvqa_columns() -> tuple[Floats, Floats]:
+    return docvqa_scores()["llama_maverick"], docvqa_scores()["qwen2_vl_7b"]
 
 
 # Whatever the order
