@@ -10,15 +10,12 @@ import shutil
 import sys
 from pathlib import Path
 
-import httpx
 from huggingface_hub import CommitInfo, HfApi
 from huggingface_hub.errors import HfHubHTTPError
 
+from anls_eval.version import __version__
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from anls_eval.version import __version__  # noqa: E402  # found through the line above
-
 FILES = [
     "CHANGELOG.md", "CITATION.cff", "LICENSE", "README.md", "anls.py", "app.py", "pyproject.toml", "requirements.txt",
     "benchmarks/RESULTS.md", "benchmarks/growth.svg",
@@ -97,7 +94,7 @@ def main() -> None:
     except HfHubHTTPError as error:
         remedy = REMEDIES.get(error.response.status_code, "")
         sys.exit(f"error: {options.to}: {error.server_message or str(error).splitlines()[0]}. {remedy}".rstrip())
-    except (httpx.HTTPError, ValueError) as error:
+    except Exception as error:  # what the network raises is httpx's or httpx2's, by the version of huggingface_hub
         sys.exit(f"error: {options.to}: {error}")
     print(f"uploaded {commit.pr_url or commit.commit_url}")
 

@@ -51,7 +51,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if found := re.fullmatch(r"/api/spaces/([\w-]+/[\w-]+)(?:/revision/main)?", path):
             self._of_space(found[1], lambda space: self._send(200, {"id": found[1], "sha": "0" * 40}))
         elif found := re.fullmatch(r"/api/spaces/([\w-]+/[\w-]+)/tree/main", path):
-            assert query["recursive"] == ["True"]
+            assert query["recursive"] == ["true"]
             self._of_space(found[1], lambda space: self._send(200, _tree(space)))
         elif found := re.fullmatch(r"/spaces/([\w-]+/[\w-]+)/resolve/main/(.+)", path):
             self._of_space(found[1], lambda space: self._send_file(space.files.get(found[2])))
@@ -201,9 +201,9 @@ def _git_oid(content: bytes) -> str:
 
 
 @contextlib.contextmanager
-def serve_hub(**tokens: str) -> Iterator[Hub]:
-    """Run a Hub for these tokens, each the name of its account."""
-    with Hub(tokens) as hub:
+def serve_hub(*accounts: str) -> Iterator[Hub]:
+    """Run a Hub for these accounts, each with the token "token-of-" and its name."""
+    with Hub({f"token-of-{name}": name for name in accounts}) as hub:
         thread = threading.Thread(target=hub.serve_forever, daemon=True)
         thread.start()
         yield hub
