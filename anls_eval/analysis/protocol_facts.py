@@ -7,12 +7,6 @@ import warnings
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import anls_score, anls_scores
 
-COMMON_PROTOCOLS = (
-    "standard", "paper", "rrc", "stvqa", "mpdocvqa", "due", "longdocurl", "anls_star", "anls_star_paper", "dude",
-    "mmlongbench", "mmesgbench", "ocrbench_v2", "icdar2026",
-)  # fmt: skip
-"""What people choose: definitions, and what leaderboards report. All others explain the numbers of single models."""
-
 BOUNDARY_SHIFTS = 0.0020, 0.0060
 """The smallest and largest difference between `standard` and `paper` on the runs in examples/docvqa."""
 
