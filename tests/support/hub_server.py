@@ -1,4 +1,7 @@
-"""A stand-in for the Hugging Face Hub: the routes with which huggingface_hub uploads a folder, on this machine."""
+"""A stand-in for the Hugging Face Hub: the routes with which huggingface_hub uploads a folder, on this machine.
+
+``python tests/support/hub_server.py ORG`` runs it for the account ORG until Ctrl-C and prints the settings to use it.
+"""
 
 import base64
 import contextlib
@@ -6,6 +9,7 @@ import hashlib
 import http.server
 import json
 import re
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -209,3 +213,9 @@ def serve_hub(*accounts: str) -> Iterator[Hub]:
         yield hub
         hub.shutdown()
         thread.join()
+
+
+if __name__ == "__main__":
+    with serve_hub(sys.argv[1]) as hub, contextlib.suppress(KeyboardInterrupt):
+        print(f"export HF_ENDPOINT={hub.address} HF_TOKEN=token-of-{sys.argv[1]} HF_HUB_DISABLE_XET=1", flush=True)
+        threading.Event().wait()
