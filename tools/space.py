@@ -7,6 +7,7 @@ request. docs/publishing.md says what is needed.
 import argparse
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -33,13 +34,20 @@ REMEDIES = {
 
 def build(folder: Path, to: str = PLACEHOLDER) -> None:
     """Write what the Space holds into a new folder, with its address in the pages."""
-    for name in FILES:
+    for name in tracked():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, folder / name)
-    for name in FOLDERS:
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     for page in (folder / "README.md", *(folder / "docs").rglob("*.md")):
         page.write_text(addressed(page.read_text(encoding="utf-8"), to), encoding="utf-8")
+
+
+def tracked() -> list[str]:
+    """Return the files of the Space that git tracks, so that nothing that merely lies in a folder is published."""
+    command = ["git", "ls-files", "-z", "--", *FILES, *FOLDERS]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if found.returncode:
+        sys.exit(f"error: expected a git clone of the source repository: {found.stderr.strip()}")
+    return found.stdout.split("\0")[:-1]
 
 
 def addressed(text: str, to: str) -> str:

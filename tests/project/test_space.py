@@ -59,12 +59,22 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class TestFolder:
     def test_holds_what_is_tracked_and_nothing_else(self, built: Path) -> None:
         files = {path.relative_to(built).as_posix() for path in built.rglob("*") if path.is_file()}
-        assert all((ROOT / name).is_file() for name in files)
+        git = ["git", "ls-files"]
+        assert files <= set(subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
         assert {name.partition("/")[0] for name in files} == {
             "CHANGELOG.md", "CITATION.cff", "LICENSE", "README.md", "anls.py", "anls_eval", "app.py", "benchmarks",
             "docs", "examples", "pyproject.toml", "requirements.txt",
         }  # fmt: skip
-        assert not [name for name in files if "__pycache__" in name or "/." in name]
+
+    def test_what_merely_lies_there_is_not_published(self, tmp_path: Path) -> None:
+        stray = ROOT / "examples" / f"stray-{os.getpid()}.json"
+        stray.touch()
+        try:
+            space.build(tmp_path / "built")
+        finally:
+            stray.unlink()
+        assert (tmp_path / "built" / "examples" / "receipts.jsonl").exists()
+        assert not (tmp_path / "built" / "examples" / stray.name).exists()
 
     def test_pages_have_its_address(self, built: Path) -> None:
         pages = [path for pattern in PAGES for path in built.glob(pattern)]
