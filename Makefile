@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-all test-long test-harness test-lowest prove golden lint peers app bench bench-torchmetrics fuzz clean anls.py
+.PHONY: help demo test test-all test-long test-harness test-lowest prove golden lint peers app space docs bench bench-torchmetrics fuzz clean anls.py
 
 help:
 	@echo "make demo               score a real DocVQA submission"
@@ -17,6 +17,8 @@ help:
 	@echo "make golden             record the outputs in tests/data/golden again, after an intended change"
 	@echo "make anls.py            make the single file that evaluate loads from the package"
 	@echo "make app                start the web app on this machine"
+	@echo "make space              build the folder of the Space; TO=ORG/anls uploads it, PR=1 as a pull request"
+	@echo "make docs               build the documentation site in build/docs and check its links"
 	@echo "make fuzz               try hostile inputs; MINUTES=10 of processor time, SEED=1"
 	@echo "make bench              compare speed with other implementations: benchmarks/RESULTS.md"
 	@echo "make bench-torchmetrics compare speed with torchmetrics"
@@ -46,7 +48,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses logical
 test: lint peers
 	$(PYTEST)
 
-test-all: test test-long test-lowest test-harness
+test-all: test test-long test-lowest test-harness docs
 
 prove:
 	$(PYTHON) tools/prove_tests.py
@@ -98,6 +100,18 @@ golden: $(VENV)/.test
 app: $(VENV)/.space
 	$(BIN)/python app.py
 
+space: $(VENV)/.space
+	@$(BIN)/python tools/space.py $(TO) $(if $(PR),--create-pr)
+
+# Links, also to headings, are checked; warnings are errors.
+docs: .venv-docs/.installed
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
+
+.venv-docs/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[docs]'
+	@touch $@
+
 # Other implementations to compare with, in a separate folder that only their own processes import from: benchmarks and
 # tests of our environment must not depend on them.
 peers: .peers/.installed
@@ -119,4 +133,4 @@ bench-torchmetrics: $(TOOLS)/.installed
 	$(TOOLS)/bin/python benchmarks/torchmetrics_peer.py
 
 clean:
-	rm -rf $(VENV) $(TOOLS) $(LMMS) .venv-lowest .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) $(LMMS) .venv-docs .venv-lowest .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -92,7 +92,7 @@ def workload(
         contenders: Those with no rounds are left out.
         notes: Is given the last result of each.
         more: What the last result of one says of its start, its processor's time and its memory.
-        headline: The peers beside which the README shows it.
+        headline: The peers beside which docs/speed.md shows it.
     """
     running = [contender for contender in contenders if contender.rounds]
     measured = measure(running)

@@ -1,4 +1,4 @@
-"""Results as Markdown: RESULTS.md, the section of one benchmark, and the numbers in the README."""
+"""Results as Markdown: RESULTS.md, the section of one benchmark, and the numbers in docs/speed.md."""
 
 from collections.abc import Iterable, Sequence
 
@@ -144,8 +144,8 @@ def report_text(report: Report) -> str:
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
-def readme_text(report: Report) -> str:
-    """Return the numbers in the README: workloads with a peer, and the speed-up."""
+def speed_text(report: Report) -> str:
+    """Return the numbers in docs/speed.md: workloads with a peer, and the speed-up."""
 
     def row(workload: Workload, slower: str, faster: str, ratio: float) -> list[str]:
         name = workload.name if faster == "ours" else f"{workload.name}, {faster}"
@@ -165,8 +165,8 @@ def readme_text(report: Report) -> str:
     )
 
 
-def with_numbers(readme: str, report: Report) -> str:
-    """Return the README with the numbers of a report."""
-    before, rest = readme.split(STARTED)
+def with_numbers(page: str, report: Report) -> str:
+    """Return the page with the numbers of a report."""
+    before, rest = page.split(STARTED)
     _, after = rest.split(ENDED)
-    return f"{before}{STARTED}\n\n{readme_text(report)}\n\n{ENDED}{after}"
+    return f"{before}{STARTED}\n\n{speed_text(report)}\n\n{ENDED}{after}"

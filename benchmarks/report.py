@@ -1,4 +1,4 @@
-"""Run all benchmarks and write RESULTS.md, results.json, growth.svg and the numbers in the README.
+"""Run all benchmarks and write RESULTS.md, results.json, growth.svg and the numbers in docs/speed.md.
 
 Run ``make bench``, or ``python -m benchmarks.report [--rounds N]``; it takes at most half an hour.
 """
@@ -54,20 +54,20 @@ def run(plan: Plan) -> Report:
     return Report(machine(load, time.perf_counter() - start), tuple(found), grown)
 
 
-def write(report: Report, folder: Path, readme: Path) -> None:
+def write(report: Report, folder: Path, page: Path) -> None:
     """Write all from the JSON, so that nothing shows what it does not hold."""
     write_report(folder / "results.json", report)
     report = read_report(folder / "results.json")
     (folder / "RESULTS.md").write_text(report_text(report), encoding="utf-8")
     write_growth(folder / "growth.svg", report.growth)
-    readme.write_text(with_numbers(readme.read_text(encoding="utf-8"), report), encoding="utf-8")
+    page.write_text(with_numbers(page.read_text(encoding="utf-8"), report), encoding="utf-8")
 
 
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--rounds", type=positive, default=ROUNDS, help="how often contenders run that are not slow")
     rounds = parser.parse_args().rounds
-    write(run(Plan(rounds, min(rounds, Plan().few_rounds))), ROOT / "benchmarks", ROOT / "README.md")
+    write(run(Plan(rounds, min(rounds, Plan().few_rounds))), ROOT / "benchmarks", ROOT / "docs" / "speed.md")
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ class Workload:
         timings: By contender.
         compared: The contenders whose scores were compared with ours, in each round.
         notes: Who did not run and why, and where scores may differ.
-        headline: The peers beside which the README shows it.
+        headline: The peers beside which docs/speed.md shows it.
     """
 
     name: str

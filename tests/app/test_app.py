@@ -6,7 +6,6 @@ import json
 import os
 import re
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from places import ROOT
 from reference import TEXT_PROTOCOLS
-from space_server import client_of, serve
+from space_server import client_of
 
 from anls_eval.app import answer, answer_view, child, document, limits, submission, tasks, temporary_files, tree_view
 from anls_eval.app.answer import score_answer
@@ -484,24 +483,3 @@ def test_space_installs_what_is_tested(url: str) -> None:
     extras = project["optional-dependencies"]
     needed = [*project["dependencies"], *extras["eval"], *extras["space"]]
     assert (ROOT / "requirements.txt").read_text().split() == sorted(set(needed) - {"anls-eval[eval]"})
-
-
-@pytest.mark.long
-def test_requirements_suffice(tmp_path: Path) -> None:
-    """As a Space has it: the tracked files, and an environment from requirements.txt alone."""
-    root, environment = tmp_path / "space", tmp_path / "venv"
-    git = ["git", "ls-files", "-z"]
-    tracked = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    for name in filter(None, tracked.split("\0")):
-        if (ROOT / name).is_file():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_bytes((ROOT / name).read_bytes())
-    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    python = environment / "bin" / "python"
-    pip: list[str | Path] = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    subprocess.run([*pip, "--requirement", root / "requirements.txt"], check=True, cwd=tmp_path)
-    with serve(tmp_path, root, python) as address:
-        client = client_of(address)
-        assert client.predict("ab", "ac", api_name="/score_answer")["score"] == 0.5
-        found = client.predict(handle_file(RUN), handle_file(GOLD), api_name="/score_submission")
-        assert found["n"] == 1_000

@@ -1,24 +1,16 @@
-"""docs/fields.md: its examples give what the page shows, and the tables name every option and stickler keyword."""
+"""docs/fields.md and docs/migrating.md: the tables name every option, and schemas give the scores on the page."""
 
 import dataclasses
-import doctest
 import json
 import re
 from typing import Any
 
-import pytest
 from places import ROOT
 
 from anls_eval import Field, Fields, anls_star_score
 
 PAGE = (ROOT / "docs" / "fields.md").read_text(encoding="utf-8")
 MIGRATING = (ROOT / "docs" / "migrating.md").read_text(encoding="utf-8")
-
-
-def test_examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    failed, tried = doctest.testfile(str(ROOT / "docs" / "fields.md"), module_relative=False)
-    assert (failed, tried > 30) == (0, True)
 
 
 def test_every_option_is_in_the_table() -> None:

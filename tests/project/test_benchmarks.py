@@ -1,4 +1,4 @@
-"""The benchmark report, made in small beside the real peers; the committed one, and what the README shows of it."""
+"""The benchmark report, made in small beside the real peers; the committed one, and what docs/speed.md shows of it."""
 
 import dataclasses
 import json
@@ -14,11 +14,11 @@ from anls_eval.scoring import anls_scores
 from benchmarks import dataset, flat, growth, intervals, measuring, report, submission, tree
 from benchmarks.measuring import Contender, at_most_equal_to, equal_to, measure, recorded_calls, timed
 from benchmarks.questions import docvqa_questions
-from benchmarks.render import readme_text, report_text, section_text, with_numbers
+from benchmarks.render import report_text, section_text, speed_text, with_numbers
 from benchmarks.results import FLOOR, Report, Section, Target, Timing, Workload, faster, read_report
 
 COMMITTED = ROOT / "benchmarks"
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
 TINY = report.Plan(
     rounds=2,
     few_rounds=1,
@@ -42,11 +42,11 @@ def here(function: Callable[..., Any], *arguments: Any) -> Any:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where a whole report was written."""
     folder = tmp_path_factory.mktemp("report")
-    (folder / "README.md").write_text(README, encoding="utf-8")
+    (folder / "speed.md").write_text(PAGE, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         for module in (dataset, growth, intervals):
             patch.setattr(module, "alone", here)
-        report.write(report.run(TINY), folder, folder / "README.md")
+        report.write(report.run(TINY), folder, folder / "speed.md")
     return folder
 
 
@@ -92,17 +92,17 @@ class TestRun:
         assert machine.cores >= 1
         assert {"rapidfuzz", "anls_star (peer)", "anls (peer)", "stickler-eval (peer)"} <= machine.packages.keys()
 
-    def test_the_readme_has_the_numbers(self, folder: Path, tiny: Report) -> None:
-        readme = (folder / "README.md").read_text(encoding="utf-8")
-        assert readme_text(tiny) in readme
-        assert "| 120 questions of DocVQA, from lists | PyPI anls |" in readme
-        assert readme.startswith("---\n")
-        assert with_numbers(readme, tiny) == readme
+    def test_the_page_has_the_numbers(self, folder: Path, tiny: Report) -> None:
+        page = (folder / "speed.md").read_text(encoding="utf-8")
+        assert speed_text(tiny) in page
+        assert "| 120 questions of DocVQA, from lists | PyPI anls |" in page
+        assert page.startswith("# Speed\n")
+        assert with_numbers(page, tiny) == page
 
     def test_the_picture(self, folder: Path, tiny: Report) -> None:
         picture = (folder / "growth.svg").read_bytes()
         assert b"lists in one another</text>" in picture
-        report.write(tiny, folder, folder / "README.md")
+        report.write(tiny, folder, folder / "speed.md")
         assert (folder / "growth.svg").read_bytes() == picture
 
 
@@ -110,11 +110,11 @@ class TestCommitted:
     def test_results_are_those_of_the_json(self) -> None:
         committed = read_report(COMMITTED / "results.json")
         assert (COMMITTED / "RESULTS.md").read_text(encoding="utf-8") == report_text(committed)
-        assert readme_text(committed) in README
+        assert speed_text(committed) in PAGE
 
-    def test_the_picture_is_small_and_in_the_readme(self) -> None:
+    def test_the_picture_is_small_and_on_the_page(self) -> None:
         assert (COMMITTED / "growth.svg").stat().st_size < 150_000
-        assert "](benchmarks/growth.svg)" in README
+        assert "](../benchmarks/growth.svg)" in PAGE
 
 
 class TestMeasuring:

@@ -1,5 +1,6 @@
-"""What is installed: the wheel in a fresh environment beside PyPI's `anls` and `anls_star`, which go on working."""
+"""What is distributed: the wheel in a fresh environment beside PyPI's `anls` and `anls_star`, which go on working."""
 
+import email
 import json
 import os
 import re
@@ -20,9 +21,9 @@ pytestmark = pytest.mark.long  # builds and installs
 PIP = ["-m", "pip", "--disable-pip-version-check", "--quiet"]
 
 
-def run(command: list[str], folder: Path) -> str:
+def run(command: list[str], folder: Path, **variables: str) -> str:
     """What a command prints, in a folder from which nothing of the checkout can be imported."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | variables
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
     return done.stdout
@@ -60,14 +61,39 @@ def test_content(wheel: Path) -> None:
     assert "Provides-Extra: all" in metadata
 
 
-def test_source_distribution(installed: Path, wheel: Path) -> None:
-    python = str(installed / "python")
-    run([python, *PIP, "install", "hatchling"], wheel.parent)
-    run([python, "-c", f"from hatchling.build import build_sdist; build_sdist({str(wheel.parent)!r})"], ROOT)
-    with tarfile.open(wheel.parent / f"anls_eval-{__version__}.tar.gz") as archive:
-        names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"anls.py", "anls_eval/py.typed", "CITATION.cff", "README.md", "LICENSE", "pyproject.toml"} <= names
-    assert not [name for name in names if name.startswith(("tests", "benchmarks", ".venv"))]
+def test_metadata(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        metadata = email.message_from_bytes(archive.read(f"anls_eval-{__version__}.dist-info/METADATA"))
+    assert (metadata["Author"], metadata["License-Expression"]) == ("The anls authors", "Apache-2.0")
+    assert metadata["Requires-Python"] == ">=3.10"
+    assert metadata.get_all("Project-URL") is None  # there is none but that of a Space, which `make space` is told
+    run([sys.executable, "-m", "check_wheel_contents", str(wheel)], wheel.parent)
+
+
+@pytest.fixture(scope="module")
+def source(wheel: Path) -> Path:
+    """The source distribution."""
+    build = [sys.executable, "-m", "build", "--sdist", "--outdir", str(wheel.parent / "dist"), str(ROOT)]
+    run(build, wheel.parent)
+    [path] = (wheel.parent / "dist").glob("*.tar.gz")
+    return path
+
+
+def test_pypi_takes_both(wheel: Path, source: Path) -> None:
+    run([sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(source)], wheel.parent)
+
+
+def test_source_distribution_passes_its_tests(source: Path, tmp_path: Path) -> None:
+    """Some rooms, as whoever packages it would: in a folder of its own, in which nothing is a link to this one."""
+    with tarfile.open(source) as archive:
+        archive.extractall(tmp_path, filter="data")
+    [folder] = tmp_path.iterdir()
+    names = {path.name for path in folder.iterdir()}
+    assert {"LICENSE", "README.md", "CITATION.cff", "anls.py", "anls_eval", "tests", "docs"} <= names
+    assert not [path for path in folder.rglob("*") if path.name in ("__pycache__", ".venv", "build")]
+    tests = ["tests/text", "tests/rules", "tests/project/test_architecture.py"]
+    command = [sys.executable, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", *tests]
+    assert " passed" in run(command, folder, PYTHONPATH=str(folder))
 
 
 def test_three_packages_in_one_environment(installed: Path, tmp_path: Path) -> None:
