@@ -416,6 +416,9 @@ def compare(
         groups = {"by": differences_as_json(by_group)} if by else {}
         print_json({**ranking_as_json(ranking), **groups, "signature": found.signature})
     else:
+        for sentence in tables.verdicts(ranking, by_group):
+            say(sentence)
+        out.print()
         print_table(tables.ranking_table(ranking))
         out.print()
         print_table(tables.comparison_table(ranking))

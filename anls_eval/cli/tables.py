@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -121,6 +121,19 @@ def diagnosis_as_json(found: Diagnosis) -> dict[str, Any]:
     for cause in plain["causes"]:
         cause["threshold"] = float(cause["threshold"])
     return plain
+
+
+def verdicts(ranking: Ranking, by: Mapping[str, Sequence[GroupDifference]]) -> list[str]:
+    """Return what the best system means beside the next one, in a sentence."""
+    from anls_eval.submission.verdict import verdict
+
+    if not ranking.comparisons:
+        return []
+    pair = ranking.comparisons[0]
+    own = {
+        column: [group for group in groups if (group.a, group.b) == (pair.a, pair.b)] for column, groups in by.items()
+    }
+    return [verdict((pair.a, pair.b), pair.comparison, own, pair.p_adjusted)]
 
 
 def ranking_table(ranking: Ranking) -> Table:

@@ -36,10 +36,10 @@ from anls_eval.statistics import (
     paired_comparison,
 )
 from anls_eval.statistics.groups import GroupDifference
-from anls_eval.statistics.resampling import Integers, cluster_codes
-from anls_eval.submission.counted import CountedSystems
+from anls_eval.statistics.resampling import cluster_codes
 from anls_eval.submission.score import Group, ScoredQuestions, SubmissionScore
 from anls_eval.submission.systems import count_systems, differences_by_group, in_order_of
+from anls_eval.submission.verdict import verdict
 from anls_eval.text.measure import Measured, closest_answers, score_columns
 
 BINS = 20  # of the scores between 0 and 1
@@ -53,6 +53,7 @@ MOST_LEAVES = 12
 MOST_KEYS = 60
 MOST_ROWS = 2_000
 MOST_FOR_BENCHMARKS = 5_000  # documents: the edit distance of 1,000 receipts as trees takes 2 s
+_FIRST, _SECOND = "first", "second"  # two systems, which can have the same name
 _DIAGRAM_BINS = 15  # fewer than for the calibration error: bins of a handful of questions show noise
 
 
@@ -199,6 +200,7 @@ class Versus(NamedTuple):
     """Two systems on the same questions."""
 
     names: tuple[str, str]  # of the reported system and the other
+    verdict: str  # which is better, by how much and where, in a sentence
     intervals: tuple[Interval, Interval]  # the scores of both, with their intervals
     comparison: Comparison  # of the first with the other
     is_significant: bool  # whether the p-value is at most 1 minus the level of the intervals
@@ -477,12 +479,12 @@ def _versus(ours: _Side, theirs: _Side) -> Versus:
     own, other = ours.system.scored, theirs.system.scored
     clusters, seed = ours.system.clusters, ours.system.seed
     codes = None if clusters is None else cluster_codes(clusters, len(clusters))
-    counted = count_systems({"": own, "other": other}, codes)
+    counted = count_systems({_FIRST: own, _SECOND: other}, codes)
     if counted is None:
         comparison = paired_comparison(own.scores, other.scores, clusters=clusters, seed=seed)
         interval = confidence_interval(other.scores, clusters=clusters, seed=seed)
     else:
-        comparison, interval = counted.compare("", "other", seed), counted.interval("other", seed)
+        comparison, interval = counted.compare(_FIRST, _SECOND, seed), counted.interval(_SECOND, seed)
     better, worse = (
         [row for row in np.argsort(-gains, kind="stable").tolist()[:MOST_DIFFERENCES] if gains[row] > 0]
         for gains in (own.scores - other.scores, other.scores - own.scores)
@@ -491,25 +493,27 @@ def _versus(ours: _Side, theirs: _Side) -> Versus:
     if ours.texts is not None and theirs.texts is not None:
         both = zip(ours.texts.losses.classes, theirs.texts.losses.classes, strict=True)
         losses = [pair for pair in both if pair[0].count or pair[1].count]
+    names = ours.system.name, theirs.system.name
+    by = {
+        column: differences_by_group(
+            {_FIRST: own.scores, _SECOND: other.scores}, own.columns[column], codes, seed, counted
+        )
+        for column in own.submission.by
+    }
     return Versus(
-        names=(ours.system.name, theirs.system.name),
+        names=names,
+        verdict=verdict(names, comparison, by),
         intervals=(own.submission.interval, interval),
         comparison=comparison,
         is_significant=comparison.p_value <= 1 - comparison.interval.level,
         detectable=minimum_detectable_difference(comparison),
-        by=tuple(
-            _group_differences(ours.system, theirs.system, column, codes, counted) for column in own.submission.by
-        ),
+        by=tuple(_largest(column, differences) for column, differences in by.items()),
         losses=tuple(losses),
         better=tuple(_question(row, ours, theirs, True) for row in better),
         worse=tuple(_question(row, ours, theirs, True) for row in worse),
     )
 
 
-def _group_differences(
-    system: System, other: System, column: str, codes: Integers | None, counted: CountedSystems | None
-) -> GroupDifferences:
-    scores = {"": system.scored.scores, "other": other.scored.scores}
-    found = differences_by_group(scores, system.scored.columns[column], codes, system.seed, counted)
+def _largest(column: str, found: list[GroupDifference]) -> GroupDifferences:
     largest = sorted(found, key=lambda own: (-own.n, own.group))[:MOST_GROUPS]
     return GroupDifferences(column, tuple(own for own in found if own in largest), len(found) - len(largest))

@@ -406,7 +406,8 @@ def test_shown_numbers_are_those_of_the_content(report: Report, elements: list[E
     pair = report.versus.comparison
     for text in (
         f"95 % interval {report.submission.interval.low:.4f} to {report.submission.interval.high:.4f}",
-        f"(p = {pair.p_value:.3f})",
+        report.versus.verdict,
+        f"The paired test gives p = {pair.p_value:.3f}.",
         f"{RUN} better {pair.wins}",
         f"{OTHER} better {pair.losses}",
         *(f"{own.count:,}" for own in report.texts.losses),
