@@ -424,7 +424,7 @@ class TestCompare:
     def test_table(self, run: Any) -> None:
         found = run("compare", *sorted(FOLDER.glob("pred_qwen2*.json")), "-r", GOLD).out
         said, *lines = [line.split() for line in found.splitlines()]
-        assert " ".join(said).startswith("pred_qwen2_vl_7b_instruct is better than pred_qwen2_vl_7b by 0.")
+        assert " ".join(said).startswith("pred_qwen2_vl_7b_instruct is better than pred_qwen2_vl_2b_instruct by 0.2")
         assert lines[2][:4] == ["1", "1", "pred_qwen2_vl_7b_instruct", "0.894217"]
         assert ["307", "53", "640"] in [line[-3:] for line in lines]
 
