@@ -10,6 +10,7 @@ from anls_eval.fields.fields import FieldsLike
 from anls_eval.integrations.model_output import score_output
 from anls_eval.registry import read_fields, resolve_rules
 from anls_eval.rules.protocol import Protocol, Threshold
+from anls_eval.types import Extract
 
 
 def make_metric(
@@ -18,6 +19,7 @@ def make_metric(
     prediction_field: str = "answer",
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
     fields: FieldsLike = None,
 ) -> Callable[..., float]:
     """Make a metric for ``dspy.Evaluate`` and the optimizers.
@@ -30,6 +32,8 @@ def make_metric(
         prediction_field: Output field of the program.
         protocol: Name or alias in `PROTOCOLS`, or a `Protocol`. For a tree protocol, the fields hold trees or JSON.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        extract: Steps that take the answer out of each output first, by name: ``"think,answer_tag"`` or a list of names
+            in `EXTRACT_STEPS`. Defaults to the protocol's.
         fields: For trees, how their parts are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
@@ -37,14 +41,14 @@ def make_metric(
         returns a float from 0 to 1.
 
     Raises:
-        ValueError: The protocol is unknown or the threshold is outside [0, 1]; from the metric, a field is missing.
+        ValueError: The protocol or a step of `extract` is unknown, or the threshold is outside [0, 1]; from the metric, a field is missing.
 
     Example:
         >>> metric = make_metric()
         >>> metric({"answers": ["Coca Cola"]}, {"answer": "CocaCola"})
         0.8888888888888888
     """
-    rules = resolve_rules(protocol, threshold, of_trees=None)
+    rules = resolve_rules(protocol, threshold, of_trees=None, extract=extract)
     resolved = read_fields(fields, rules)
 
     def metric(example: Any, prediction: Any, trace: Any = None) -> float:

@@ -10,6 +10,7 @@ from anls_eval.fields.fields import FieldsLike
 from anls_eval.integrations.model_output import score_output
 from anls_eval.registry import read_fields, resolve_rules
 from anls_eval.rules.protocol import Protocol, Threshold
+from anls_eval.types import Extract
 
 
 def make_process_results(
@@ -17,6 +18,7 @@ def make_process_results(
     answers: str = "answers",
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
     fields: FieldsLike = None,
 ) -> Callable[[Mapping[str, Any], Sequence[str]], dict[str, float]]:
     """Make a ``process_results`` for another field, protocol or threshold.
@@ -26,20 +28,22 @@ def make_process_results(
             a list of trees or of JSON texts, or one of these.
         protocol: Name or alias in `PROTOCOLS`, or a `Protocol`. A tree protocol reads the output as JSON.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        extract: Steps that take the answer out of each output first, by name: ``"think,answer_tag"`` or a list of names
+            in `EXTRACT_STEPS`. Defaults to the protocol's.
         fields: For trees, how their parts are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
         A function of a document and of a list with its one output that returns ``{"anls": score}``.
 
     Raises:
-        ValueError: The protocol is unknown or the threshold is outside [0, 1]; from the function, the field is missing.
+        ValueError: The protocol or a step of `extract` is unknown, or the threshold is outside [0, 1]; from the function, the field is missing.
 
     Example:
         >>> process = make_process_results(answers="labels", protocol="paper")
         >>> process({"labels": ["12%"]}, ["12 %"])
         {'anls': 0.75}
     """
-    rules = resolve_rules(protocol, threshold, of_trees=None)
+    rules = resolve_rules(protocol, threshold, of_trees=None, extract=extract)
     resolved = read_fields(fields, rules)
 
     def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from anls_eval.explanation.result import Explanation
-from anls_eval.fields.fields import FieldsLike
-from anls_eval.integrations.model_output import read_json, read_reference
+from anls_eval.fields.fields import Fields, FieldsLike
+from anls_eval.integrations.model_output import explain_output
 from anls_eval.registry import read_fields, resolve_rules
 from anls_eval.rules.protocol import Protocol, Threshold
-from anls_eval.scoring import explain
+from anls_eval.types import Extract
 
 
 @metric
@@ -27,8 +25,13 @@ def mean() -> Metric:
 
 
 @scorer(metrics=[mean(), stderr()])
-def anls(protocol: str | Protocol = "standard", threshold: Threshold = None) -> Scorer:
+def anls(
+    protocol: str | Protocol = "standard", threshold: Threshold = None, extract: Extract = None
+) -> Scorer:
     """Score completions against targets, which hold the accepted answers.
+
+    A target that is one text with a printed list, such as ``"['12', 'twelve']"``, holds the items of this list:
+    Inspect converts a field with a list to such a text if a task comes from the ``eval.yaml`` of a data set on the Hub.
 
     Questions about the same document are not independent. If the samples' metadata names the document,
     ``Task(..., metrics=[mean(), stderr(cluster="document")])`` reports the clustered standard error.
@@ -36,6 +39,8 @@ def anls(protocol: str | Protocol = "standard", threshold: Threshold = None) -> 
     Args:
         protocol: Name or alias in `PROTOCOLS`, or a `Protocol`.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        extract: Steps that take the answer out of each completion first, by name: ``"think,answer_tag"`` or a list of
+            names in `EXTRACT_STEPS`. Defaults to the protocol's.
 
     Returns:
         A scorer whose explanation shows the closest answer and the number of characters that differ.
@@ -43,20 +48,28 @@ def anls(protocol: str | Protocol = "standard", threshold: Threshold = None) -> 
     Raises:
         ValueError: The protocol is unknown or scores trees, or the threshold is outside [0, 1].
     """
-    rules = resolve_rules(protocol, threshold, of_trees=False)
-    return _scorer(lambda output, target: explain(output, list(target), protocol=rules))
+    rules = resolve_rules(protocol, threshold, of_trees=False, extract=extract)
+    return _scorer(rules)
 
 
 @scorer(metrics=[mean(), stderr()])
-def anls_star(protocol: str | Protocol = "anls_star", threshold: Threshold = None, fields: FieldsLike = None) -> Scorer:
+def anls_star(
+    protocol: str | Protocol = "anls_star",
+    threshold: Threshold = None,
+    fields: FieldsLike | str = None,
+    extract: Extract = None,
+) -> Scorer:
     """Score JSON in completions against targets, which hold the reference as JSON, or several as alternatives.
 
-    A completion that is not JSON is compared as text.
+    A completion that is not JSON is compared as text. A reference may also be printed as Python does it.
 
     Args:
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
         threshold: Minimum similarity of two leaves that counts, from 0 to 1. Defaults to the protocol's.
-        fields: How the parts are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
+        fields: How the parts are compared and weighed: a `Fields`, a dict with a `Field` for each path, or the path of
+            a file for `Fields.from_file`.
+        extract: Steps that take the answer out of each completion first, by name: ``"think,answer_tag"`` or a list of
+            names in `EXTRACT_STEPS`. Defaults to the protocol's.
 
     Returns:
         A scorer whose explanation shows where each point was lost.
@@ -64,21 +77,16 @@ def anls_star(protocol: str | Protocol = "anls_star", threshold: Threshold = Non
     Raises:
         ValueError: The protocol is unknown or scores texts, or the threshold is outside [0, 1].
     """
-    rules = resolve_rules(protocol, threshold, of_trees=True)
-    resolved = read_fields(fields, rules)
+    rules = resolve_rules(protocol, threshold, of_trees=True, extract=extract)
+    resolved = read_fields(Fields.from_file(fields) if isinstance(fields, str) else fields, rules)
 
-    def compare(output: str, target: Target) -> Explanation:
-        reference = read_reference(list(target))
-        tree = reference[0] if len(reference) == 1 else reference
-        return explain(read_json(output), tree, protocol=rules, fields=resolved)
-
-    return _scorer(compare)
+    return _scorer(rules, resolved)
 
 
-def _scorer(compare: Callable[[str, Target], Explanation]) -> Scorer:
+def _scorer(rules: Protocol, fields: Fields | None = None) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output.completion
-        found = compare(output, target)
+        found = explain_output(output, list(target), rules, fields)
         return Score(value=found.score, answer=output, explanation=str(found))
 
     return score
