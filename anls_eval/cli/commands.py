@@ -217,8 +217,22 @@ def score(
     ] = None,
     dataset_id: Annotated[str | None, typer.Option(help="For --eval-results: the dataset on the Hub.")] = None,
     task_id: Annotated[str | None, typer.Option(help="For --eval-results: the task in that dataset.")] = None,
+    dataset_revision: Annotated[
+        str | None, typer.Option(metavar="COMMIT", help="For --eval-results: the commit of the dataset.")
+    ] = None,
+    source_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="For --eval-results: where the predictions or logs can be seen.")
+    ] = None,
+    scale: Annotated[
+        int,
+        typer.Option(parser=whole_number(1), metavar="1|100", help="For --eval-results: 100 writes percentages."),
+    ] = 1,
     push: Annotated[
-        str | None, typer.Option(metavar="REPO", help="Upload the --eval-results file to this model on the Hub.")
+        str | None,
+        typer.Option(
+            metavar="REPO",
+            help="Upload the --eval-results file to this model on the Hub; without the right to, open a pull request.",
+        ),
     ] = None,
     fields: FieldsOption = None,
     missing: Missing = "error",
@@ -260,8 +274,11 @@ def score(
     for path in (per_question, report):
         check_output(path, *predictions, *(references or ()))
     check_html(report)
-    if eval_results is None and (dataset_id or task_id):
-        raise ValueError("--dataset-id and --task-id need --eval-results, the folder to write to")
+    if eval_results is None and (dataset_id or task_id or dataset_revision or source_url or scale != 1):
+        raise ValueError(
+            "--dataset-id, --task-id, --dataset-revision, --source-url and --scale need --eval-results, the folder to "
+            "write to"
+        )
     if eval_results is not None and not (dataset_id and task_id):
         raise ValueError("--eval-results needs --dataset-id and --task-id, such as lmms-lab/DocVQA and docvqa_val")
     if confidence is not None and report is None:
@@ -315,7 +332,15 @@ def score(
     if eval_results is not None and dataset_id and task_id:
         from anls_eval.report import hub
 
-        path = hub.write_eval_result(eval_results, result, dataset_id=dataset_id, task_id=task_id)
+        path = hub.write_eval_result(
+            eval_results,
+            result,
+            dataset_id=dataset_id,
+            task_id=task_id,
+            dataset_revision=dataset_revision,
+            source_url=source_url,
+            scale=scale,
+        )
         if push is not None:
             say(f"uploaded: {hub.push_eval_result(path, push)}", err)
     if as_json:

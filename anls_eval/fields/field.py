@@ -7,7 +7,7 @@ import dataclasses
 import enum
 import numbers
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -279,7 +279,7 @@ def as_field(options: object, where: str) -> Field:
         return options
     if type(options).__name__ == "Field" and hasattr(options, "named"):
         options = options.named()  # made by another copy of this class: anls.py has its own
-    if not isinstance(options, dict):
+    if not isinstance(options, Mapping):  # a dict, or that of OmegaConf in the configuration of a trainer
         raise AnlsError("expected a Field, or a dict of its options", where=where)
     try:
         for option in options:

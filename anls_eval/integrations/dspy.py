@@ -41,7 +41,8 @@ def make_metric(
         returns a float from 0 to 1.
 
     Raises:
-        ValueError: The protocol or a step of `extract` is unknown, or the threshold is outside [0, 1]; from the metric, a field is missing.
+        ValueError: The protocol or a step of `extract` is unknown, or the threshold is outside [0, 1];
+            from the metric, a field is missing.
 
     Example:
         >>> metric = make_metric()

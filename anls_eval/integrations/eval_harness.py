@@ -36,7 +36,8 @@ def make_process_results(
         A function of a document and of a list with its one output that returns ``{"anls": score}``.
 
     Raises:
-        ValueError: The protocol or a step of `extract` is unknown, or the threshold is outside [0, 1]; from the function, the field is missing.
+        ValueError: The protocol or a step of `extract` is unknown, or the threshold is outside [0, 1];
+            from the function, the field is missing.
 
     Example:
         >>> process = make_process_results(answers="labels", protocol="paper")

@@ -25,9 +25,7 @@ def mean() -> Metric:
 
 
 @scorer(metrics=[mean(), stderr()])
-def anls(
-    protocol: str | Protocol = "standard", threshold: Threshold = None, extract: Extract = None
-) -> Scorer:
+def anls(protocol: str | Protocol = "standard", threshold: Threshold = None, extract: Extract = None) -> Scorer:
     """Score completions against targets, which hold the accepted answers.
 
     A target that is one text with a printed list, such as ``"['12', 'twelve']"``, holds the items of this list:

@@ -71,10 +71,11 @@ def score_outputs(
     """Score n outputs in one batch, without warnings: in training there would be some in every step."""
     if rules.tree:
         trees = [read_output(own, rules) for own in outputs]
-        return score_trees(trees, list(map(read_reference, answers)), rules, fields)[0].tolist()
-    texts = extracted_texts(outputs, rules.extract) if rules.extract else list(outputs)
-    scores: list[float] = score_columns(texts, list(map(read_answers, answers)), rules).scores.tolist()
-    return scores
+        scores = score_trees(trees, list(map(read_reference, answers)), rules, fields)[0]
+    else:
+        texts = extracted_texts(outputs, rules.extract) if rules.extract else list(outputs)
+        scores = score_columns(texts, list(map(read_answers, answers)), rules).scores
+    return list(map(float, scores))
 
 
 def read_answers(answers: Any) -> Any:

@@ -62,10 +62,8 @@ def make_reward(
         expected = columns[answers]
         rows = [row for row, own in enumerate(expected) if own is not None]
         outputs = [_text(completions[row]) for row in rows]
-        scores: list[float | None] = [None] * len(completions)
-        for row, score in zip(rows, score_outputs(outputs, [expected[row] for row in rows], rules, resolved), strict=True):
-            scores[row] = score
-        return scores
+        found = iter(score_outputs(outputs, [expected[row] for row in rows], rules, resolved))
+        return [None if own is None else next(found) for own in expected]
 
     reward.__name__ = "anls_star" if rules.tree else "anls"
     return reward

@@ -702,7 +702,7 @@ class TestEvalResults:
             task_id="docvqa val",
             value=found["anls_score"],
             date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-            notes=found["signature"],
+            notes=f"from 0 to 1; {found['signature']}",
         )
         assert sorted(path.parent.iterdir()) == [path]
 

@@ -15,13 +15,30 @@ from anls_eval.scoring import anls_score, anls_star_score
 
 FIELDS = {"$.total": {"compare": "number"}, "$.date": {"compare": "date"}, "$.items[*].sku": {"compare": "exact"}}
 TRUTH = {"total": 12, "date": "2024-01-02", "items": [{"sku": "A1", "text": "pen"}]}
-MARKS = ["<think>", "</think>", "<answer>", "</answer>", "Answer:", "\\boxed{", "```json\n", "\n```", "{", "}", "[", "]"]
+MARKS = [
+    "<think>",
+    "</think>",
+    "<answer>",
+    "</answer>",
+    "Answer:",
+    "\\boxed{",
+    "```json\n",
+    "\n```",
+    "{",
+    "}",
+    "[",
+    "]",
+]
 PARTS = ['"total": ', '"items": ', '"$one_of": ', '"$literal": ', "1e999", "NaN", "9" * 5000, "\\ud800", ",", "\x00"]
 OUTPUTS = st.lists(st.sampled_from(MARKS + PARTS) | ANY_TEXT, max_size=12).map("".join)
 JSON_OUTPUTS = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | ANY_TEXT,
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["total", "date", "items", "sku", "$one_of", "$literal", ""]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["total", "date", "items", "sku", "$one_of", "$literal", ""]), inner, max_size=3
+        )
+    ),
     max_leaves=8,
 ).map(json.dumps)
 HOSTILE = ["", "[" * 100_000, '{"a":' * 100_000, "[" * 900 + "]" * 900, '{"a": [' + '{"total": 1},' * 300 + "null]}"]
@@ -31,7 +48,8 @@ HOSTILE = ["", "[" * 100_000, '{"a":' * 100_000, "[" * 900 + "]" * 900, '{"a": [
 @example(HOSTILE)
 def test_whatever_a_model_writes_has_a_reward(outputs: list[str]) -> None:
     """One batch, from 0 to 1, equal to scores one by one; nothing is raised and nothing warned of."""
-    for options in ({}, {"extract": "think,answer_tag,boxed"}, {"threshold": 0}):
+    of_texts: list[dict[str, Any]] = [{}, {"extract": "think,answer_tag,boxed"}, {"threshold": 0}]
+    for options in of_texts:
         reward = make_reward(**options)
         found = reward(completions=outputs, answers=[["12 pens", "twelve"]] * len(outputs))
         assert all(isinstance(own, float) and 0 <= own <= 1 for own in found)
@@ -95,5 +113,6 @@ def test_names_and_errors() -> None:
         make_reward(fields=FIELDS)
     with pytest.raises(ValueError, match="extract"):
         make_reward(extract="no such step")
+    misspelt: dict[str, Any] = {"protocl": "rrc"}
     with pytest.raises(TypeError, match="protocl"):
-        compute_score("a", "b", "c", None, protocl="rrc")
+        compute_score("a", "b", "c", None, **misspelt)
