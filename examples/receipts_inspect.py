@@ -38,8 +38,8 @@ def answers(protocol: str = "standard") -> Task:
 
 
 @task
-def totals() -> Task:
-    """Ask for the date and the total as JSON."""
+def totals(fields: str | None = None) -> Task:
+    """Ask for the date and the total as JSON; a file of fields may say that they are a date and a number."""
     rows = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
     contexts = {row["receipt"]: row["context"] for row in rows}
     samples = [
@@ -50,4 +50,4 @@ def totals() -> Task:
         )
         for receipt, context in contexts.items()
     ]
-    return Task(dataset=MemoryDataset(samples), scorer=anls_star())
+    return Task(dataset=MemoryDataset(samples), scorer=anls_star(fields=fields))

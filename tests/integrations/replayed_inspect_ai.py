@@ -40,5 +40,5 @@ def answers(protocol: str = "standard") -> Task:
 
 
 @task
-def totals() -> Task:
-    return replayed(receipts_inspect.totals())
+def totals(fields: str | None = None) -> Task:
+    return replayed(receipts_inspect.totals(fields))
