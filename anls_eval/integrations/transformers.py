@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anls_eval.registry import resolve_rules
+from anls_eval.fields.fields import FieldsLike
+from anls_eval.integrations.model_output import read_output, read_reference
+from anls_eval.registry import read_fields, resolve_rules
 from anls_eval.rules.protocol import Protocol, Threshold
-from anls_eval.scoring import anls_scores
+from anls_eval.scoring import anls_scores, anls_star_scores
+from anls_eval.types import Extract
 
 _IGNORED = -100  # the label that the loss ignores, and the padding of gathered batches
 
@@ -22,6 +25,8 @@ def make_compute_metrics(
     answers: Sequence[Any] | None = None,
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
+    fields: FieldsLike = None,
 ) -> Callable[[Any], dict[str, float]]:
     """Make a ``compute_metrics`` for a Trainer, which decodes and scores a whole evaluation set.
 
@@ -30,26 +35,36 @@ def make_compute_metrics(
 
     Args:
         tokenizer: The tokenizer that decodes the ids, or a processor that has one.
-        answers: The accepted answers of each example, in the order of the evaluation set. Defaults to the decoded
-            labels, one answer each.
-        protocol: Name or alias in `PROTOCOLS`, or a `Protocol`.
+        answers: The accepted answers of each example, in the order of the evaluation set; for a tree protocol, trees or
+            JSON texts. Defaults to the decoded labels, one answer each.
+        protocol: Name or alias in `PROTOCOLS`, or a `Protocol`. A tree protocol reads predictions and labels as JSON.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        extract: Steps that take the answer out of each prediction first, by name: ``"think,answer_tag"`` or a list of
+            names in `EXTRACT_STEPS`. Defaults to the protocol's.
+        fields: For trees, how their parts are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
 
     Returns:
-        A function of an `EvalPrediction` that returns ``{"anls_score": mean}``, for ``metric_for_best_model``.
+        A function of an `EvalPrediction` that returns ``{"anls_score": mean}``, or ``{"anls_star_score": mean}`` for
+        trees, for ``metric_for_best_model``.
 
     Raises:
-        ValueError: The protocol is unknown or scores trees, or the threshold is outside [0, 1]; from the function,
-            predictions are not token ids.
+        ValueError: The protocol or a step of `extract` is unknown, or the threshold is outside [0, 1]; from the
+            function, predictions are not token ids, or their number is not that of `answers`.
     """
-    rules = resolve_rules(protocol, threshold, of_trees=False)
+    rules = resolve_rules(protocol, threshold, of_trees=None, extract=extract)
+    resolved = read_fields(fields, rules)
+    name = "anls_star_score" if rules.tree else "anls_score"
     tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
 
     def compute_metrics(evaluated: Any) -> dict[str, float]:
         predictions = _decoded(tokenizer, evaluated.predictions)
         expected = _decoded(tokenizer, evaluated.label_ids) if answers is None else answers
-        scores = anls_scores(predictions, expected, protocol=rules).tolist()
-        return {"anls_score": math.fsum(scores) / len(scores)}
+        if rules.tree:
+            trees, references = [read_output(text, rules) for text in predictions], list(map(read_reference, expected))
+            scores = anls_star_scores(trees, references, protocol=rules.with_extract("none"), fields=resolved)
+        else:
+            scores = anls_scores(predictions, expected, protocol=rules)
+        return {name: math.fsum(scores.tolist()) / len(scores)}
 
     return compute_metrics
 

@@ -54,6 +54,13 @@ def test_trees() -> None:
     assert metric({"answers": reference}, {"answer": {"total": "17.9"}}) == 0.8
 
 
+def test_fields_and_extract() -> None:
+    metric = make_metric(protocol="anls_star", fields={"$.total": {"compare": "number"}}, extract="think")
+    example, output = dspy.Example(answers='{"total": 17.9}'), '<think>{}</think>{"total": "17.90"}'
+    assert metric(example, dspy.Prediction(answer=output)) == 1.0
+    assert make_metric(extract="answer_tag")({"answers": ["Rome"]}, {"answer": "So <answer>Rome</answer>"}) == 1.0
+
+
 @pytest.mark.parametrize(
     ("example", "prediction", "message"),
     [

@@ -20,6 +20,17 @@ from anls_eval.integrations.eval_harness import make_process_results, mean
 from anls_eval.scoring import anls_scores, anls_star_score
 
 EXAMPLES = ROOT / "examples"
+TASK = """
+task: replayed
+custom_dataset: !function local.load
+test_split: test
+output_type: generate_until
+doc_to_text: '{{number}}'
+doc_to_target: ''
+generation_kwargs: {until: []}
+process_results: !function local.process_results
+metric_list: [{metric: anls, aggregation: !function local.mean, higher_is_better: true}]
+"""
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -73,18 +84,43 @@ def test_real_answers(option: str, protocol: str, tmp_path: Path) -> None:
     )
     rows = [{"number": str(number), "accepted": own} for number, own in enumerate(accepted)]
     (tmp_path / "rows.json").write_text(json.dumps(rows))
-    (tmp_path / "task.yaml").write_text(
-        "task: replayed\ncustom_dataset: !function local.load\ntest_split: test\noutput_type: generate_until\n"
-        "doc_to_text: '{{number}}'\ndoc_to_target: ''\ngeneration_kwargs: {until: []}\n"
-        "process_results: !function local.process_results\n"
-        "metric_list: [{metric: anls, aggregation: !function local.mean, higher_is_better: true}]\n"
-    )
+    (tmp_path / "task.yaml").write_text(TASK)
     tasks = TaskManager(include_path=str(tmp_path), include_defaults=False)
     found = simple_evaluate(model=Replayed(given), tasks=["replayed"], task_manager=tasks, bootstrap_iters=0)
     rules = {"protocol": protocol} if protocol else {"threshold": 0.8}
     scores = anls_scores(given, accepted, **rules).tolist()
     assert 0 < math.fsum(scores) < 200
     assert found["results"]["replayed"]["anls,none"] == math.fsum(scores) / 200
+
+
+@pytest.mark.parametrize(
+    ("options", "output", "expected"),
+    [
+        ("protocol='anls_star', fields={'$.total': {'compare': 'number'}}", '{"total": "13.30"}', 1.0),
+        (
+            "protocol='anls_star', fields=FIELDS, extract='think,fence'",
+            '<think>x</think>```\n{"total": 13.3}\n```',
+            1.0,
+        ),
+        ("protocol='anls_star'", '{"total": "13.30"}', 0.8),
+        ("answers='text', extract='answer_tag'", "It is <answer>13.30</answer>", 1.0),
+    ],
+)
+def test_fields_and_extract_in_a_task(options: str, output: str, expected: float, tmp_path: Path) -> None:
+    """Answers that arrive as text, as from a CSV file: JSON, or a printed list."""
+    (tmp_path / "local.py").write_text(
+        "import datasets\n"
+        "from anls_eval import Field, Fields\n"
+        "from anls_eval.integrations.eval_harness import make_process_results, mean\n"
+        "FIELDS = Fields({'$.total': Field(compare='number')})\n"
+        f"process_results = make_process_results({options})\n"
+        "rows = [{'number': '0', 'answers': '{\"total\": 13.3}', 'text': \"['EUR 13.30', '13.30']\"}]\n"
+        "def load(**_): return {'test': datasets.Dataset.from_list(rows)}\n"
+    )
+    (tmp_path / "task.yaml").write_text(TASK)
+    tasks = TaskManager(include_path=str(tmp_path), include_defaults=False)
+    found = simple_evaluate(model=Replayed([output]), tasks=["replayed"], task_manager=tasks, bootstrap_iters=0)
+    assert found["results"]["replayed"]["anls,none"] == expected
 
 
 def test_trees() -> None:

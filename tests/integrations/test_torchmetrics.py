@@ -24,6 +24,7 @@ from places import ROOT
 from torchmetrics import MetricCollection
 from torchmetrics.text import EditDistance
 
+from anls_eval.fields.fields import Fields
 from anls_eval.integrations.torchmetrics import (
     ANLS,
     ANLSStar,
@@ -79,6 +80,24 @@ def test_trees() -> None:
     value = mean(anls_star_scores(given, expected))
     assert 0 < value < 1
     assert metric.compute().item() == value == anls_star(given, expected).item()
+
+
+def test_fields() -> None:
+    """The same value as from the function, in batches; fields are in the signature, and keep metrics of them apart."""
+    fields = Fields({"$.total": {"compare": "number", "weight": 3}})
+    given, expected = [{"total": "1.50", "items": [{"sku": "a"}]}, {"total": 2}], [{"total": 1.5}, {"total": 3}]
+    value = mean(anls_star_scores(given, expected, fields=fields))
+    metric = ANLSStar(fields=fields)
+    for pair in zip(given, expected, strict=True):
+        metric.update(*([own] for own in pair))
+    assert metric.compute().item() == value == anls_star(given, expected, fields=dict(fields)).item()
+    assert value != mean(anls_star_scores(given, expected))
+    assert f"|fields:{fields.fingerprint()}" in metric.signature
+    both = MetricCollection({"plain": ANLSStar(), "fields": metric.clone()})
+    both.reset()
+    for pair in zip(given, expected, strict=True):
+        both.update(*([own] for own in pair))
+    assert both.compute()["fields"].item() == value != both.compute()["plain"].item()
 
 
 def test_forward_gives_the_batch_and_keeps_the_sum() -> None:

@@ -120,6 +120,17 @@ def test_greedy_ids() -> None:
     assert greedy_next_ids(logits, torch.tensor([[-100, 1, 2]])).tolist() == [[-100, 5, 6]]
 
 
-def test_trees_are_refused() -> None:
-    with pytest.raises(ValueError, match="scores trees"):
-        make_compute_metrics(TOKENIZER, protocol="anls_star")
+def test_trees() -> None:
+    """Labels and predictions are JSON, or the answers are trees; fields compare their parts."""
+    given, labels = ['```json\n{"total": "17.90"}\n```', '{"total": 3'], ['{"total": 17.9}', '{"total": 3}']
+    evaluated = EvalPrediction(padded(given, -100), padded(labels, -100))
+    options: dict[str, Any] = {"protocol": "anls_star", "fields": {"$.total": {"compare": "number"}}}
+    assert make_compute_metrics(TOKENIZER, **options)(evaluated) == {"anls_star_score": 0.5}
+    trees = make_compute_metrics(TOKENIZER, answers=[{"total": 17.9}, {"total": 3}], **options)
+    assert trees(evaluated) == {"anls_star_score": 0.5}
+    assert make_compute_metrics(TOKENIZER, protocol="anls_star")(evaluated) == {"anls_star_score": 0.4}
+
+
+def test_extract() -> None:
+    evaluated = EvalPrediction(padded(["<think>b</think>abcd"], 0), padded(["abcx"], 0))
+    assert make_compute_metrics(TOKENIZER, extract="think")(evaluated) == {"anls_score": 0.75}
