@@ -18,6 +18,7 @@ import difflib
 import enum
 import functools
 import hashlib
+import html
 import importlib
 import importlib.util
 import inspect
@@ -570,6 +571,140 @@ def extracted(prediction: Any, names: tuple[str, ...]) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------
+# anls_eval/markup.py
+# HTML of results: how notebooks show them, and the colours and marks that reports and the app share.
+# ---------------------------------------------------------------------------------------------------
+
+LIGHT = (
+    "--page: #f7f7f5; --surface: #fff; --text: #1b1d22; --muted: #5a5f6b; --line: #e3e3de; "
+    "--accent: #2f55c4; --accent-soft: #a9bbee; --track: #ebebe6; --zero: #b4b8c2; --code: #f0f0ec; "
+    "--changed: #fbe9b7; --changed-text: #553d00; --lost: #fbdcd8; --lost-text: #83180d; "
+    "--added: #d5f0dc; --added-text: #0d4d22;"
+)
+DARK = (
+    "--page: #121317; --surface: #1a1c21; --text: #e7e8ec; --muted: #a4a9b5; --line: #2d3038; "
+    "--accent: #8ba6ff; --accent-soft: #4a5ea6; --track: #282b32; --zero: #5c616e; --code: #22252b; "
+    "--changed: #4b3b0d; --changed-text: #ffe19b; --lost: #57221c; --lost-text: #ffccc5; "
+    "--added: #17401f; --added-text: #c0f2ca;"
+)
+FONTS = (
+    '--sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; '
+    '--mono: ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace;'
+)
+MARKS = """\
+.alignment { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .15rem .9rem; align-items: baseline; }
+.alignment dt { color: var(--muted); font-size: .85rem; }
+.alignment dd { font-family: var(--mono); font-size: .9rem; line-height: 1.7; overflow-wrap: anywhere; white-space: pre-wrap; }
+mark, del, ins { border-radius: 3px; padding: .08em .12em; box-decoration-break: clone; -webkit-box-decoration-break: clone; }
+mark { background: var(--changed); color: var(--changed-text); text-decoration: underline dotted 2px; text-underline-offset: 3px; }
+del { background: var(--lost); color: var(--lost-text); text-decoration: line-through 1.5px; }
+ins { background: var(--added); color: var(--added-text); text-decoration: underline 2px; text-underline-offset: 3px; }
+.tree, .tree ul { list-style: none; font: .875rem/1.7 var(--mono); }
+.tree ul { border-left: 1px solid var(--line); margin-left: .35rem; padding-left: 1rem; }
+.tree .label { color: var(--muted); }
+.tree .label::after { content: ":"; }
+.leaf { border-radius: 4px; padding: .05rem .35rem; overflow-wrap: anywhere; }
+.leaf.full { background: var(--added); color: var(--added-text); }
+.leaf.part { background: var(--changed); color: var(--changed-text); }
+.leaf:is(.below-threshold, .type-mismatch, .different, .scores-0-by-rule) { background: var(--lost); color: var(--lost-text); }
+.leaf.missing { border: 1px dashed currentColor; color: var(--lost-text); }
+.leaf.hallucinated { border: 1px solid currentColor; color: var(--lost-text); }
+.what { font: .8rem var(--sans); color: var(--muted); }
+"""  # noqa: E501 - a rule of CSS on each line
+_NOTEBOOK = """\
+background: var(--surface); color: var(--text); font: 14px/1.5 var(--sans); padding: .75rem 1rem; max-width: 60rem;
+border: 1px solid var(--line); border-radius: 8px; display: grid; gap: .6rem; overflow: auto;
+p, dl, dd, ul, pre { margin: 0; padding: 0; }
+.score { font-size: 1.6rem; line-height: 1.1; font-weight: 650; color: var(--accent); }
+.muted { color: var(--muted); }
+.note { border-left: 3px solid var(--accent); padding-left: .6rem; }
+.leaf :is(mark, del, ins) { padding: 0 .05em; }
+table { border-collapse: collapse; margin: 0; font-size: .9em; color: inherit; }
+:is(thead, tbody) tr { background: none; }
+th, td { text-align: left; vertical-align: top; padding: .2rem .9rem .2rem 0; border: 0; border-top: 1px solid var(--line); font-weight: 400; }
+thead th { color: var(--muted); border-top: 0; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+.bar { display: block; width: 8rem; height: .6rem; margin-top: .4rem; border-radius: 3px; background: var(--track); }
+.bar span { display: block; height: 100%; border-radius: 3px; background: var(--accent); }
+pre { background: var(--code); color: inherit; border-radius: 6px; padding: .4rem .6rem; font: .75rem/1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; }
+"""  # noqa: E501 - a rule of CSS on each line
+_IN_DARK = ("body[data-jp-theme-light=false]", "body.vscode-dark", "html[theme=dark]", "[data-theme=dark]")
+_IN_LIGHT = ("body[data-jp-theme-light=true]", "body.vscode-light", "html[theme=light]", "[data-theme=light]")
+
+
+class Html(str):
+    """HTML in which every text is escaped."""
+
+
+def as_html(content: object) -> Html:
+    """Return HTML unchanged, and a text escaped; a character that cannot be shown becomes U+FFFD."""
+    if isinstance(content, Html):
+        return content
+    shown = "".join(own if own.isprintable() or own in "\n\t" else "\ufffd" for own in str(content))
+    return Html(html.escape(shown))
+
+
+def element(name: str, content: object, kind: str = "") -> Html:
+    """Return an element with this class."""
+    start = f'{name} class="{html.escape(kind)}"' if kind else name
+    return Html(f"<{start}>{as_html(content)}</{name}>")
+
+
+def joined(parts: Iterable[object]) -> Html:
+    """Return parts one after another."""
+    return Html("".join(map(as_html, parts)))
+
+
+def notebook_page(*parts: Html) -> str:
+    """Return the HTML of a result for a notebook, with its style, in the colours of the notebook."""
+    dark, light = (", ".join(f"{own} .anls-eval" for own in names) for names in (_IN_DARK, _IN_LIGHT))
+    style = (
+        f".anls-eval {{ {LIGHT} {FONTS}\n{MARKS}{_NOTEBOOK}}}\n"
+        f"@media (prefers-color-scheme: dark) {{ .anls-eval {{ {DARK} }} }}\n"
+        f"{light} {{ {LIGHT} }}\n{dark} {{ {DARK} }}\n"
+    )
+    return f'<div class="anls-eval"><style>\n{style}</style>{joined(parts)}</div>'
+
+
+def headline(score: float, words: object) -> Html:
+    """Return a score in large, and words beside it."""
+    return joined([element("p", f"{score:.4f}", "score"), element("p", words)])
+
+
+def notes_html(notes: Iterable[str]) -> Html:
+    """Return warnings, one a paragraph."""
+    return joined(element("p", note, "note") for note in notes)
+
+
+def signature_html(signature: str) -> Html:
+    """Return a signature, which may break at each part."""
+    return element("pre", Html("|<wbr>".join(map(as_html, signature.split("|")))))
+
+
+def score_bar(score: float) -> Html:
+    """Return the bar of a score from 0 to 1."""
+    return Html(f'<span class="bar"><span style="width: {100 * min(max(score, 0.0), 1.0):.1f}%"></span></span>')
+
+
+def table_html(heads: Sequence[str], rows: Iterable[Sequence[object]], most: int = 100) -> Html:
+    """Return a table of texts, HTML, integers and floats, the last with 4 digits; None is empty. Many rows are cut."""
+    lines = list(rows)
+    cells = [element("tr", joined(_cell(value) for value in row)) for row in lines[:most]]
+    left_out = len(lines) - len(cells)
+    more = element("p", f"{left_out:,} more are not shown.", "muted") if left_out else ""
+    head = element("tr", joined(element("th", name) for name in heads))
+    return joined([element("table", joined([element("thead", head), element("tbody", joined(cells))])), more])
+
+
+def _cell(value: object) -> Html:
+    if isinstance(value, float):
+        return element("td", f"{value:.4f}", "number")
+    if isinstance(value, int):
+        return element("td", f"{value:,}", "number")
+    return element("td", "" if value is None else value)
+
+
+# ---------------------------------------------------------------------------------------------------
 # anls_eval/rules/steps.py
 # The steps that change a text before it is compared, and the lengths that a distance is divided by.
 # ---------------------------------------------------------------------------------------------------
@@ -693,6 +828,18 @@ class Rules:
 
     reads_lists: bool = False
     """Whether the rules read lists from texts themselves, and get such texts as they are."""
+
+    def signature_fields(self) -> dict[str, object]:
+        """Return the fields of a signature that name the rules."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        """Return the rules as notebooks show them."""
+        rows = [(name, element("code", value)) for name, value in self.signature_fields().items()]
+        aliases = element("p", f"also {', '.join(self.aliases)}", "muted") if self.aliases else Html()
+        return notebook_page(
+            element("b", self.name), aliases, table_html(("rule", ""), rows), element("p", self.source, "muted")
+        )
 
     @property
     def aggregate(self) -> str:
@@ -5578,6 +5725,179 @@ def _escape(character: str) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------
+# anls_eval/text/characters.py
+# Which characters of an answer and a prediction differ.
+# ---------------------------------------------------------------------------------------------------
+
+class Span(NamedTuple):
+    """A run of characters that are equal, or that one edit operation changes."""
+
+    operation: str  # equal, replace, insert (only in the prediction) or delete (only in the answer)
+    answer: str
+    prediction: str
+
+
+def align_characters(answer: str, prediction: str) -> list[Span]:
+    """Align two texts, as they are compared, with the fewest edits; return the spans from left to right."""
+    codes = Levenshtein.opcodes(answer, prediction)
+    return [
+        Span(code.tag, answer[code.src_start : code.src_end], prediction[code.dest_start : code.dest_end])
+        for code in codes
+    ]
+
+
+GAP = "∅"
+"""Fills a line where only the other side has a character."""
+
+_MARKS = {"equal": " ", "replace": "S", "insert": "I", "delete": "D"}
+
+
+def aligned_lines(answer: str, prediction: str) -> tuple[str, str, str]:
+    """Return answer and prediction as aligned lines, and a line of marks: S substituted, I inserted, D deleted."""
+    spans = [Span(tag, visible(left), visible(right)) for tag, left, right in align_characters(answer, prediction)]
+    widths = [max(len(span.answer), len(span.prediction)) for span in spans]
+    pairs = list(zip(spans, widths, strict=True))
+    return (
+        "".join(span.answer.ljust(width, GAP) for span, width in pairs),
+        "".join(span.prediction.ljust(width, GAP) for span, width in pairs),
+        "".join(_MARKS[span.operation] * width for span, width in pairs).rstrip(),
+    )
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/text/marked.py
+# Aligned texts as HTML: characters that differ are marked, and whitespace that differs can be seen.
+# ---------------------------------------------------------------------------------------------------
+
+MAX_SHOWN_CHARACTERS = 400
+
+_COMMON_SYMBOLS = str.maketrans("␠␉␊", "␣⇥↵")  # for common whitespace, symbols found in more fonts
+_ELEMENTS = {"replace": "mark", "insert": "ins", "delete": "del"}
+
+
+def shown_text(text: str, most: int = MAX_SHOWN_CHARACTERS) -> str:
+    """Truncate a long text and make all of its characters visible."""
+    return visible(text[:most]).translate(_COMMON_SYMBOLS) + "…" * (len(text) > most)
+
+
+def marked_side(spans: Iterable[Span], side: str, most: int = MAX_SHOWN_CHARACTERS) -> Html:
+    """Return the ``answer`` or the ``prediction`` of aligned texts, with marks that do not depend on colour."""
+    found: list[Html] = []
+    left = most
+    for span in spans:
+        text = span.answer if side == "answer" else span.prediction
+        if not text:
+            continue
+        seen = shown_text(text[: max(left, 0)])
+        if span.operation == "equal":
+            found.append(as_html(seen))
+        else:
+            found.append(element(_ELEMENTS[span.operation], seen.replace(" ", "␣")))
+        left -= len(text)
+        if left < 0:
+            return joined([*found, "…"])
+    return joined(found) if found else element("i", "empty")
+
+
+def alignment_html(spans: Sequence[Span]) -> Html:
+    """Return answer and prediction, one below the other."""
+    sides = ("answer", "prediction")
+    rows = "".join(f'<dt>{side}</dt><dd dir="auto">{marked_side(spans, side)}</dd>\n' for side in sides)
+    return Html(f'<dl class="alignment">\n{rows}</dl>')
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/explanation/leaves.py
+# The states of the leaves of a tree, and the tree of a reference as HTML.
+# ---------------------------------------------------------------------------------------------------
+
+LEAF_SIGNS = {
+    "full": "\u2713",
+    "part": "\u2248",
+    "below threshold": "\u2717",
+    "different": "\u2717",
+    "type mismatch": "\u2717",
+    "scores 0 by rule": "\u2717",
+    "missing": "\u2212",
+    "hallucinated": "+",
+    "": "",
+}
+"""The possible states of a leaf and their signs; the empty state is not counted."""
+
+_PATH_TOKEN = re.compile(
+    r"""\.\w+|\['\$one_of'\]\[\d+\]|\['\$literal'\]|\[(?:\d+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]"""
+)
+_MAX_LEAVES = 200
+_EMPTY = element("i", "empty")
+_MAX_LEAF_CHARACTERS = 200  # of one side of a leaf
+
+
+@dataclasses.dataclass(frozen=True)
+class LeafRow:
+    """A leaf as a tree shows it."""
+
+    path: str
+    state: str  # a key of `LEAF_SIGNS`
+    reference: str | None
+    prediction: str | None
+    has_edits: bool  # whether the characters that differ are marked
+    words: str  # what stands beside it
+
+
+def path_tokens(path: str) -> list[str]:
+    """Return the steps of a JSON path; an alternative, and what is meant literally, are one step."""
+    return _PATH_TOKEN.findall(path)
+
+
+def leaf_state(reason: str, has_full_credit: bool) -> str:
+    """Return the state of a leaf that was compared, given why it scores 0."""
+    return reason or ("full" if has_full_credit else "part")
+
+
+def leaf_tree_html(leaves: Sequence[LeafRow]) -> Html:
+    """Return leaves in the order of a tree as nested lists."""
+    # Without recursion: a tree may be deeper than Python's stack.
+    parts, opened = ['<ul class="tree">'], list[str]()
+    for leaf in leaves[:_MAX_LEAVES]:
+        *above, label = path_tokens(leaf.path) or [""]
+        shared = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(opened, above, strict=False))))
+        parts.append("</ul></li>" * (len(opened) - shared))
+        parts += [f"<li>{element('span', _label(token), 'label')}<ul>" for token in above[shared:]]
+        parts.append(element("li", joined([*_labelled(label), _leaf_html(leaf)])))
+        opened = above
+    parts.append("</ul></li>" * len(opened) + "</ul>")
+    left_out = len(leaves) - _MAX_LEAVES
+    if left_out > 0:
+        parts.append(element("p", f"{left_out:,} more leaves are not shown.", "muted"))
+    return Html("".join(parts))
+
+
+def _labelled(token: str) -> Iterator[object]:
+    if token:
+        yield element("span", _label(token), "label")
+        yield " "
+
+
+def _label(token: str) -> str:
+    """Return a step of a path as people write it."""
+    if token.startswith("['$one_of']"):
+        return f"alternative {token.rpartition('[')[2][:-1]}"
+    return shown_text(token[1:] if token.startswith(".") else token[1:-1].strip("'\""), 80)
+
+
+def _leaf_html(leaf: LeafRow) -> Html:
+    texts = [text for text in (leaf.reference, leaf.prediction) if text is not None]
+    sides = [as_html(shown_text(text, _MAX_LEAF_CHARACTERS)) or _EMPTY for text in dict.fromkeys(texts)]
+    if leaf.has_edits and len(texts) == 2:
+        spans = align_characters(*texts)
+        sides = [marked_side(spans, side, _MAX_LEAF_CHARACTERS) for side in ("answer", "prediction")]
+    shown = Html(" → ".join(element("bdi", side) for side in sides)) if sides else as_html("null")
+    kind = f"leaf {leaf.state.replace(' ', '-')}"
+    signed = element("span", joined([LEAF_SIGNS[leaf.state], " ", shown]), kind)
+    return joined([signed, " ", element("span", leaf.words, "what")])
+
+
+# ---------------------------------------------------------------------------------------------------
 # anls_eval/tree/as_json.py
 # Trees as JSON can hold them.
 # ---------------------------------------------------------------------------------------------------
@@ -5738,6 +6058,40 @@ class Explanation:
         lines = ["  ".join(row).rstrip() for row in padded]
         raw = [] if self.raw_prediction is None else [f"taken out of: {one_line(self.raw_prediction)}"]
         return "\n".join([f"score {self.score:.6g} = {total:.6g} of {self.length}", *raw, *lines, self.signature])
+
+    def _repr_html_(self) -> str:
+        """Return the explanation as notebooks show it: the tree of the reference with the characters that differ."""
+        total = math.fsum(match.credit for match in self.matches)
+        raw = [] if self.raw_prediction is None else [f"taken out of: {shown_text(self.raw_prediction)}"]
+        return notebook_page(
+            headline(self.score, f"{total:.6g} of {self.length}"),
+            notes_html(raw),
+            _matches_html(self.matches),
+            signature_html(self.signature),
+        )
+
+
+def _matches_html(matches: Sequence[Match]) -> Html:
+    """Return the leaves of the reference as a tree, and those that only the prediction has below it."""
+    own = [_leaf_row(match) for match in matches if match.reference_path is not None]
+    invented = [_leaf_row(match) for match in matches if match.reference_path is None]
+    parts = [leaf_tree_html(own)] if own else []
+    if invented:
+        parts += [element("p", "Only in the prediction:"), leaf_tree_html(invented)]
+    return joined(parts)
+
+
+def _leaf_row(match: Match) -> LeafRow:
+    is_full = match.credit == match.weight
+    credit = "" if is_full or match.reason else f"{match.credit:.4g} of {match.weight}"
+    return LeafRow(
+        path=match.reference_path or match.prediction_path or "$",
+        state=leaf_state(match.reason, is_full),
+        reference=match.reference,
+        prediction=match.prediction,
+        has_edits=bool(match.distance),
+        words=", ".join(filter(None, (credit, _reason_shown(match)))),
+    )
 
 
 def _reason_shown(match: Match) -> str:

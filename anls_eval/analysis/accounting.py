@@ -15,10 +15,13 @@ from anls_eval.arrow import Floats, as_list
 from anls_eval.errors import AnlsError, located
 from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.inputs.columns import check_same_length, read_column
+from anls_eval.markup import Html, element, joined, notebook_page, score_bar, signature_html, table_html
 from anls_eval.notes import tree_notes
 from anls_eval.registry import read_fields, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold, read_threshold
-from anls_eval.statistics.intervals import Interval, check_options, interval_of_ratio
+from anls_eval.statistics.intervals import Interval, check_options, interval_of_ratio, interval_words
+from anls_eval.text.characters import align_characters
+from anls_eval.text.marked import marked_side, shown_text
 from anls_eval.tree.accounting import ABSENT, EMPTY, OUTCOMES, Accounts, FailedLeaf, Numbers
 from anls_eval.tree.nodes import plain_value
 from anls_eval.tree.scores import add_documents
@@ -155,6 +158,32 @@ class FieldReport:
     signature: str
     fields: Fields
 
+    def _repr_html_(self) -> str:
+        """Return the report as notebooks show it: the totals, then the fields that lost most."""
+        counts, intervals = self.micro, self.intervals
+        totals = [
+            (name, getattr(counts, name), "" if own is None else interval_words(own))
+            for name, own in ((name, intervals[name]) for name in ("precision", "recall", "f1"))
+        ]
+        perfect = f"{self.perfect:,} of {self.n:,} documents are perfect; {self.lost:.6g} points were lost."
+        heads = ("field", "right", "wrong", "missing", "invented", "f1", "", "lost", "most frequent confusion")
+        rows = [
+            (
+                element("code", shown_text(row.path)),
+                *(row.right, row.wrong, row.missing, row.invented, row.f1),
+                "" if row.f1 is None else score_bar(row.f1),
+                f"{row.lost:.6g}",
+                _confusion_html(row.confusions),
+            )
+            for row in self.by_field
+        ]
+        return notebook_page(
+            element("p", perfect),
+            table_html(("all leaves", "", "interval"), totals),
+            table_html(heads, rows),
+            signature_html(self.signature),
+        )
+
     def to_dict(self) -> dict[str, object]:
         """Return the report as plain JSON values, with the ratios."""
         found = dataclasses.asdict(dataclasses.replace(self, fields=Fields({})))
@@ -163,6 +192,15 @@ class FieldReport:
         for row, counts in zip(found["by_field"], self.by_field, strict=True):
             row |= _ratios_of(counts)
         return found
+
+
+def _confusion_html(confusions: Sequence[LeafFailure]) -> Html:
+    """Return the first confusion with the characters that differ, and how often it occurs."""
+    if not confusions:
+        return Html()
+    spans = align_characters(confusions[0].reference or "", confusions[0].prediction or "")
+    sides = [element("bdi", marked_side(spans, side, 80)) for side in ("answer", "prediction")]
+    return joined([sides[0], " → ", sides[1], f" ({confusions[0].count:,})"])
 
 
 def ratio(part: float, whole: float) -> float | None:

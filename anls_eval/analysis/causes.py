@@ -8,6 +8,8 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from anls_eval.errors import AnlsError
+from anls_eval.markup import element, notebook_page, table_html
+from anls_eval.text.marked import shown_text
 
 COMMON_THRESHOLDS = (0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Thresholds that are tried beside a protocol's own."""
@@ -95,6 +97,12 @@ class Diagnosis:
     causes: tuple[Cause, ...]
     conclusion: str
     of_documents: bool = False
+
+    def _repr_html_(self) -> str:
+        """Return the diagnosis as notebooks show it: the conclusion, then the causes."""
+        rows = [(shown_text(own.reason), own.value, f"{own.difference:+.4g}", own.n) for own in self.causes]
+        conclusion = element("p", shown_text(self.conclusion, 2_000))
+        return notebook_page(conclusion, table_html(("reason", "value", "difference", "n"), rows))
 
 
 def read_reported(reported: object, decimals: int | None) -> tuple[float, int]:

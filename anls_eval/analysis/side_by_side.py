@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from anls_eval.arrow import as_list
 from anls_eval.inputs.columns import read_column
+from anls_eval.markup import element, notebook_page, notes_html, score_bar, table_html
 from anls_eval.rules.protocol import Rules
+from anls_eval.text.marked import shown_text
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -52,6 +54,21 @@ class ProtocolComparison:
     differences: dict[str, float]
     disagreements: tuple[Disagreement, ...]
     errors: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        """Return the comparison as notebooks show it: the protocols, then the disagreements."""
+        protocols = [
+            (element("code", name), mean, score_bar(mean), f"{self.differences[name]:+.4f}")
+            for name, mean in self.means.items()
+        ]
+        disagreements = [
+            (own.row, shown_text(str(own.prediction)), shown_text(str(own.answers)), own.spread)
+            for own in self.disagreements
+        ]
+        tables = [table_html(("protocol", "score", "", "difference"), protocols)]
+        if disagreements:
+            tables.append(table_html(("row", "prediction", "answers", "spread"), disagreements))
+        return notebook_page(*tables, notes_html(f"{name}: {why}" for name, why in self.errors.items()))
 
 
 def check_names(names: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ import jinja2
 
 from anls_eval.errors import Note
 from anls_eval.report import figures
-from anls_eval.report.render import environment
+from anls_eval.report.render import environment, page_style
 
 
 def html(name: str, /, **values: Any) -> str:
@@ -34,11 +34,8 @@ def _templates() -> jinja2.Environment:
 def style() -> str:
     """Return the style sheet: the report's, for everything in ``.found``, and the app's."""
     # The report follows the browser's colour scheme; the app, where users can choose, has a class for the dark one.
-    report, app = (
-        (resources.files(f"anls_eval.{room}") / "templates" / "style.css").read_text(encoding="utf-8")
-        for room in ("report", "app")
-    )
-    report = re.sub(r"@media \(prefers-color-scheme: dark\) \{\s*:root (\{[^}]*\})\s*\}", r".dark & \1", report)
+    app = (resources.files("anls_eval.app") / "templates" / "style.css").read_text(encoding="utf-8")
+    report = re.sub(r"@media \(prefers-color-scheme: dark\) \{\s*:root (\{[^}]*\})\s*\}", r".dark & \1", page_style())
     report = re.sub(r"^:root", "&", report)
     return f".found {{\n{report}}}\n{app}"
 

@@ -12,6 +12,7 @@ from typing import Any
 from anls_eval.app.child import Progress
 from anls_eval.app.limits import MAX_JSON_CHARACTERS, SUGGEST_COMMAND_LINE, check_tree
 from anls_eval.app.page import html
+from anls_eval.explanation.leaves import LEAF_SIGNS, leaf_state, path_tokens
 from anls_eval.explanation.result import Explanation, Match, lost_matches, walk_keys
 from anls_eval.explanation.tree import explain_tree
 from anls_eval.files import FormatError
@@ -62,7 +63,7 @@ def score(prediction: Any, reference: Any, protocol: str, report_progress: Progr
     notes = tree_notes([given], [expected], rules)
     plain = {**found.to_dict(), "notes": notes}
     closest = json.dumps(plain["closest_reference"], ensure_ascii=False, indent=2)
-    shown = html("document.html", found=view(given, expected, found), notes=notes, signs=STATES)
+    shown = html("document.html", found=view(given, expected, found), notes=notes, signs=LEAF_SIGNS)
     return plain, shown, closest
 
 
@@ -73,18 +74,6 @@ def _tree(value: Any, name: str) -> Any:
     return value
 
 
-STATES = {
-    "full": "\u2713",
-    "part": "\u2248",
-    "below threshold": "\u2717",
-    "type mismatch": "\u2717",
-    "missing": "\u2212",
-    "hallucinated": "+",
-    "": "",
-}
-"""The possible states of a leaf and their signs; the empty state is not counted."""
-
-
 @dataclasses.dataclass(frozen=True)
 class ShownNode:
     """A part of a tree as the page shows it."""
@@ -92,7 +81,7 @@ class ShownNode:
     label: str  # its key, or the number of the item; empty at the top
     text: str  # a leaf as JSON; of a container its brackets, such as ``[ ]``
     children: tuple[ShownNode, ...] = ()
-    state: str = ""  # a key of `STATES`
+    state: str = ""  # a key of `LEAF_SIGNS`
     credit: float | None = None  # what it adds to the score; None where no credit belongs to it
     anchor: str = ""  # its id in the page, if an item of the other tree is its partner
     partner: str = ""  # the id of the partner
@@ -150,15 +139,12 @@ def view(prediction: Any, reference: Any, found: Explanation) -> DocumentView:
     )
 
 
-_TOKEN = re.compile(r"""\.\w+|\['\$one_of'\]\[\d+\]|\['\$literal'\]|\[(?:\d+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]""")
-
-
 def _item_pairs(matches: Iterable[Match]) -> Iterator[tuple[str, str]]:
     """Yield both paths of each pair of matched list items, as far as both go, except for alternatives and literals."""
     for match in matches:
         if match.reference_path and match.prediction_path:
-            given, expected, taken = _TOKEN.findall(match.prediction_path), "$", "$"
-            for token in _TOKEN.findall(match.reference_path):
+            given, expected, taken = path_tokens(match.prediction_path), "$", "$"
+            for token in path_tokens(match.reference_path):
                 expected += token
                 if token.startswith(("['$one_of']", "['$literal']")) or not given:
                     continue
@@ -181,7 +167,7 @@ def _node(value: Any, label: str, path: str, side: str, rows: dict[str, Match], 
         credit=None if row is None else row.credit,
         anchor=_anchor(side, path) if partner else "",
         partner=_anchor(other, partner) if partner else "",
-        partner_label=_TOKEN.findall(partner)[-1] if partner else "",
+        partner_label=path_tokens(partner)[-1] if partner else "",
     )
 
 
@@ -210,9 +196,7 @@ def _shown(value: Any, side: str) -> str:
 
 
 def _state(row: Match | None) -> str:
-    if row is None:
-        return ""
-    return row.reason or ("full" if row.credit == row.weight else "part")
+    return "" if row is None else leaf_state(row.reason, row.credit == row.weight)
 
 
 def _anchor(side: str, path: str) -> str:

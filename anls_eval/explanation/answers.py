@@ -7,13 +7,17 @@ import dataclasses
 from anls_eval.errors import AnlsError
 from anls_eval.extract.steps import extracted
 from anls_eval.inputs.values import to_answers, to_text
+from anls_eval.markup import Html, element, headline, joined, notebook_page, notes_html, signature_html
 from anls_eval.notes import text_notes_of_one
 from anls_eval.registry import get_rules, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.steps import apply_steps
 from anls_eval.text.characters import Span, align_characters
+from anls_eval.text.marked import alignment_html, shown_text
 from anls_eval.text.similarity import compare_texts, compute_similarity, reaches_threshold
 from anls_eval.types import Extract, Texts
+
+_MAX_ANSWERS = 20  # that a notebook shows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,6 +79,28 @@ class AnswersExplanation:
         if self.raw_prediction is None:
             del result["raw_prediction"]
         return result
+
+    def _repr_html_(self) -> str:
+        """Return the explanation as notebooks show it: the prediction aligned with each answer."""
+        is_one = len(self.comparisons) == 1
+        shown = [
+            _comparison_html(own, index == self.closest and not is_one)
+            for index, own in enumerate(self.comparisons[:_MAX_ANSWERS])
+        ]
+        left_out = len(self.comparisons) - len(shown)
+        raw = [] if self.raw_prediction is None else [f"taken out of: {shown_text(self.raw_prediction)}"]
+        return notebook_page(
+            headline(self.score, f"{self.protocol}: {self.rule}" if self.rule else self.protocol),
+            notes_html([*raw, *self.notes]),
+            *shown,
+            element("p", f"{left_out:,} more answers are not shown.", "muted") if left_out else Html(),
+            signature_html(self.signature),
+        )
+
+
+def _comparison_html(own: AnswerComparison, is_closest: bool) -> Html:
+    title = joined([element("b", shown_text(own.answer)), " (closest)" if is_closest else ""])
+    return element("div", joined([element("p", title), alignment_html(own.spans), element("p", own.sentence, "muted")]))
 
 
 def explain_answers(

@@ -10,6 +10,9 @@ from typing import Any, TypedDict, TypeVar, cast
 
 from rapidfuzz.distance import Prefix
 
+from anls_eval.explanation.leaves import LeafRow, leaf_state, leaf_tree_html
+from anls_eval.markup import Html, element, headline, joined, notebook_page, notes_html, signature_html
+from anls_eval.text.marked import shown_text
 from anls_eval.text.visible import one_line, terminal_width
 from anls_eval.tree.as_json import tree_as_json
 from anls_eval.tree.recursion import Computation, run_computation
@@ -142,6 +145,40 @@ class Explanation:
         lines = ["  ".join(row).rstrip() for row in padded]
         raw = [] if self.raw_prediction is None else [f"taken out of: {one_line(self.raw_prediction)}"]
         return "\n".join([f"score {self.score:.6g} = {total:.6g} of {self.length}", *raw, *lines, self.signature])
+
+    def _repr_html_(self) -> str:
+        """Return the explanation as notebooks show it: the tree of the reference with the characters that differ."""
+        total = math.fsum(match.credit for match in self.matches)
+        raw = [] if self.raw_prediction is None else [f"taken out of: {shown_text(self.raw_prediction)}"]
+        return notebook_page(
+            headline(self.score, f"{total:.6g} of {self.length}"),
+            notes_html(raw),
+            _matches_html(self.matches),
+            signature_html(self.signature),
+        )
+
+
+def _matches_html(matches: Sequence[Match]) -> Html:
+    """Return the leaves of the reference as a tree, and those that only the prediction has below it."""
+    own = [_leaf_row(match) for match in matches if match.reference_path is not None]
+    invented = [_leaf_row(match) for match in matches if match.reference_path is None]
+    parts = [leaf_tree_html(own)] if own else []
+    if invented:
+        parts += [element("p", "Only in the prediction:"), leaf_tree_html(invented)]
+    return joined(parts)
+
+
+def _leaf_row(match: Match) -> LeafRow:
+    is_full = match.credit == match.weight
+    credit = "" if is_full or match.reason else f"{match.credit:.4g} of {match.weight}"
+    return LeafRow(
+        path=match.reference_path or match.prediction_path or "$",
+        state=leaf_state(match.reason, is_full),
+        reference=match.reference,
+        prediction=match.prediction,
+        has_edits=bool(match.distance),
+        words=", ".join(filter(None, (credit, _reason_shown(match)))),
+    )
 
 
 def _reason_shown(match: Match) -> str:

@@ -13,17 +13,14 @@ import jinja2
 from markupsafe import Markup
 
 from anls_eval.analysis.losses import LOSS_CLASSES
-from anls_eval.explanation.answers import AnswerComparison
 from anls_eval.files.write import whole_file
+from anls_eval.markup import DARK, FONTS, LIGHT, MARKS
 from anls_eval.report import figures
 from anls_eval.report.content import Report, collect
 from anls_eval.report.system import System
-from anls_eval.text.visible import visible
+from anls_eval.text.marked import alignment_html, shown_text
 
-_MAX_CHARACTERS = 400  # of a text; fewer in the table of questions
 _TEMPLATES = resources.files("anls_eval.report") / "templates"
-
-_COMMON_SYMBOLS = str.maketrans("␠␉␊", "␣⇥↵")  # for common whitespace, symbols found in more fonts
 
 
 def write_report(
@@ -66,7 +63,7 @@ def render_report(system: System, other: System | None = None, *, date: datetime
 
 def render(report: Report) -> str:
     """Return the HTML of a report: all texts are escaped, only its own style and script run, and nothing is fetched."""
-    style, script = (_TEMPLATES.joinpath(name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
+    style, script = page_style(), _TEMPLATES.joinpath("script.js").read_text(encoding="utf-8")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -85,6 +82,13 @@ def render(report: Report) -> str:
     )
 
 
+def page_style() -> str:
+    """Return the style sheet of reports: the colours and marks that notebooks have too, and the file's."""
+    own = _TEMPLATES.joinpath("style.css").read_text(encoding="utf-8")
+    dark = f"@media (prefers-color-scheme: dark) {{ :root {{ {DARK} }} }}"
+    return f":root {{ color-scheme: light dark; {LIGHT} {FONTS} }}\n{dark}\n{own}{MARKS}"
+
+
 def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
@@ -99,33 +103,13 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "alignment": lambda spans: Markup(alignment_html(spans)),  # noqa: S704 - which escapes the texts
         "count": lambda value: f"{value:,}",
         "p_value": lambda value: "< 0.001" if value < 0.001 else f"= {value:.3f}",
         "percent": lambda share: f"{100 * share:.1f}\u202f%",
-        "runs": runs,
         "score": lambda value: f"{value:.4f}",
         "sentence": lambda text: text[:1].upper() + text[1:] + "." * (not text.endswith(".")),
-        "shown": shown,
+        "shown": shown_text,
         "signed": lambda value: f"{value:+.4f}".replace("-", "\u2212"),
     }
     return environment
-
-
-def shown(text: str, most: int = _MAX_CHARACTERS) -> str:
-    """Truncate a long text and make all of its characters visible."""
-    return visible(text[:most]).translate(_COMMON_SYMBOLS) + "…" * (len(text) > most)
-
-
-def runs(comparison: AnswerComparison, side: str) -> list[tuple[str, str]]:
-    """Return the operation and text of each run of characters on one side, with changed whitespace made visible."""
-    found, left = [], _MAX_CHARACTERS
-    for span in comparison.spans:
-        text = getattr(span, side)
-        if text:
-            changed = span.operation != "equal"
-            seen = shown(text[: max(left, 0)])
-            found.append((span.operation, seen.replace(" ", "␣") if changed else seen))
-            left -= len(text)
-        if left < 0:
-            return [*found, ("equal", "…")]
-    return found

@@ -16,6 +16,7 @@ import numpy as np
 
 from anls_eval.errors import AnlsError, check_choice
 from anls_eval.extract.steps import check_extract, extracted, read_extract
+from anls_eval.markup import Html, element, notebook_page, table_html
 from anls_eval.rules.steps import LENGTHS, STEPS
 from anls_eval.types import Extract
 
@@ -71,6 +72,18 @@ class Rules:
 
     reads_lists: bool = False
     """Whether the rules read lists from texts themselves, and get such texts as they are."""
+
+    def signature_fields(self) -> dict[str, object]:
+        """Return the fields of a signature that name the rules."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        """Return the rules as notebooks show them."""
+        rows = [(name, element("code", value)) for name, value in self.signature_fields().items()]
+        aliases = element("p", f"also {', '.join(self.aliases)}", "muted") if self.aliases else Html()
+        return notebook_page(
+            element("b", self.name), aliases, table_html(("rule", ""), rows), element("p", self.source, "muted")
+        )
 
     @property
     def aggregate(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from anls_eval.markup import notebook_page, notes_html, table_html
 from anls_eval.statistics import resampling
 from anls_eval.statistics.resampling import Floats, Integers, Units
 from anls_eval.statistics.tally import Tally, checked_columns, checked_scores
@@ -83,6 +84,23 @@ class Comparison:
             "excludes 0 but the test finds no difference" if excludes_0 else "holds 0 but the test finds a difference"
         )
         return (*own.notes, f"the interval {seems} (p = {self.p_value:.3g}; {differ}): believe the test")
+
+    def _repr_html_(self) -> str:
+        """Return the comparison as notebooks show it."""
+        rows = [
+            ("difference", f"{self.difference:+.4f}"),
+            (f"{self.interval.level:.0%} interval", interval_words(self.interval)),
+            ("p", f"{self.p_value:.4f}"),
+            ("first scores higher", self.wins),
+            ("second scores higher", self.losses),
+            ("equal", self.ties),
+        ]
+        return notebook_page(table_html(("first minus second", ""), rows), notes_html(self.notes))
+
+
+def interval_words(interval: Interval) -> str:
+    """Return the bounds of an interval in words."""
+    return f"{interval.low:.4f} to {interval.high:.4f}"
 
 
 def confidence_interval(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from anls_eval.markup import notebook_page, notes_html, score_bar, table_html
 from anls_eval.statistics.intervals import (
     Comparison,
     Interval,
@@ -18,6 +19,7 @@ from anls_eval.statistics.intervals import (
     compare_scores,
     exact_mean,
     interval_of_mean,
+    interval_words,
 )
 from anls_eval.statistics.resampling import Floats, cluster_codes, cluster_sums, flipped_p_values
 from anls_eval.statistics.tally import check_range, checked_columns
@@ -101,6 +103,22 @@ class Ranking:
             for note in pair.comparison.notes
             if note not in common
         ]
+
+    def _repr_html_(self) -> str:
+        """Return the ranking as notebooks show it: the systems, then the pairs."""
+        systems = [
+            (own.rank, own.name, own.score, score_bar(own.score), interval_words(own.interval), own.rank_group)
+            for own in self.systems
+        ]
+        pairs = [
+            (f"{own.a} − {own.b}", f"{own.comparison.difference:+.4f}", own.p_adjusted, own.p_adjusted <= self.alpha)
+            for own in self.comparisons
+        ]
+        heads = ("pair", "difference", "adjusted p", f"significant at {self.alpha:g}")
+        tables = [table_html(("rank", "system", "score", "", "interval", "rank group"), systems)]
+        if pairs:
+            tables.append(table_html(heads, [(*own[:3], "yes" if own[3] else "no") for own in pairs]))
+        return notebook_page(*tables, notes_html(self.notes))
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from anls_eval.analysis.side_by_side import has_documents
 from anls_eval.arrow import TEXTS, as_bools, as_list, decode_texts
-from anls_eval.explanation.result import KeyMean
+from anls_eval.explanation.result import KeyMean, walk_keys
 from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.files import Reader, open_predictions, open_references, write_rows
 from anls_eval.files.many import Paths
@@ -24,12 +24,14 @@ from anls_eval.files.printed import Holds
 from anls_eval.files.reading import VALUES
 from anls_eval.files.source import KEY, VALUE
 from anls_eval.files.write import keeps_lists
+from anls_eval.markup import element, headline, notebook_page, notes_html, score_bar, signature_html, table_html
 from anls_eval.notes import printed_sentences
 from anls_eval.questions.pairing import unmatched_ids
 from anls_eval.questions.stream import RepeatedIdError
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.statistics import Interval, confidence_interval
 from anls_eval.statistics.groups import GroupedScores
+from anls_eval.statistics.intervals import interval_words
 from anls_eval.statistics.resampling import cluster_codes
 from anls_eval.statistics.tally import Tally
 from anls_eval.structure import Parse, parse_names
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from anls_eval.leaderboards.base import Leaderboard
     from anls_eval.leaderboards.benchmark import Benchmark
 
+_EXCEPTIONS = ("missing", "unknown", "unanswered")
+_MAX_SHOWN_GROUPS = 50  # in a notebook, whose groups get their intervals when they are shown
 MAX_INTERVALS = 500  # groups of a column; beyond, intervals would take longer than the score
 
 
@@ -147,6 +151,30 @@ class SubmissionScore:
             if own.interval is not None
             for note in own.interval.notes
         ]
+
+    def _repr_html_(self) -> str:
+        """Return the score as notebooks show it: the counts, the groups and the keys."""
+        counts = [("questions", self.n), *((name, getattr(self, name)) for name in _EXCEPTIONS if getattr(self, name))]
+        words = f"{self.metric}, {self.interval.level:.0%} interval {interval_words(self.interval)}"
+        tables = [table_html(("", ""), [*counts, *self.figures.items()])]
+        for column, groups in self.by.items():
+            shown = list(groups.items())[:_MAX_SHOWN_GROUPS]
+            rows = [
+                (value, own.n, own.score, score_bar(own.score), own.interval and interval_words(own.interval))
+                for value, own in shown
+            ]
+            tables.append(table_html((column, "questions", "score", "", "interval"), rows))
+            if len(groups) > len(shown):
+                tables.append(element("p", f"{len(groups) - len(shown):,} more groups are not shown.", "muted"))
+        if self.key_scores:
+            keys = [
+                (element("code", ".".join(path)), own["documents"], own["anls_score"], score_bar(own["anls_score"]))
+                for path, own in walk_keys(self.key_scores, lambda node: node["children"])
+            ]
+            tables.append(table_html(("key", "documents", "score", ""), keys))
+        extraction = [] if self.extraction is None else [str(self.extraction)]
+        notes = notes_html([*extraction, *self.notes])
+        return notebook_page(headline(self.score, words), notes, *tables, signature_html(self.signature))
 
     def to_dict(self) -> dict[str, object]:
         """Return plain JSON values, with the score under the name of the metric."""

@@ -25,11 +25,10 @@ from anls_eval.analysis.confusions import character_confusions
 from anls_eval.analysis.diagnosis import compare_protocols
 from anls_eval.analysis.losses import classify_losses
 from anls_eval.analysis.thresholds import threshold_sweep
-from anls_eval.explanation.answers import explain_answers
 from anls_eval.files import FormatError, open_predictions, open_references
 from anls_eval.report import System, figures, read_system, write_report
 from anls_eval.report.content import MOST_GROUPS, MOST_ROWS, MOST_WORST, Report, collect
-from anls_eval.report.render import render, runs, shown
+from anls_eval.report.render import render
 from anls_eval.scoring import anls_score, anls_scores, explain
 from anls_eval.statistics import calibration, confidence_interval, paired_comparison
 from anls_eval.submission.score import score_submission
@@ -572,18 +571,6 @@ def test_any_text_gives_a_well_formed_document(pairs: list[tuple[str, list[str]]
     rows = [own for own in elements if own.tag == "tr" and "data-loss" in own.attributes]
     assert len(rows) == len(pairs)
     html_of(system).encode("utf-8")
-
-
-@given(st.text(max_size=600), st.text(max_size=600))
-def test_runs_join_to_what_was_compared(prediction: str, answer: str) -> None:
-    [comparison] = explain_answers(prediction, [answer]).comparisons
-    for side, whole in (("answer", comparison.compared_answer), ("prediction", comparison.compared_prediction)):
-        joined = "".join(text for _, text in runs(comparison, side))
-        assert joined.replace("␣", " ") == shown(whole).replace("␣", " ")
-
-
-def test_long_texts_are_truncated_and_whitespace_is_visible() -> None:
-    assert (shown("a" * 10, 4), shown("one\ttwo")) == ("aaaa…", "one⇥two")
 
 
 # Figures
