@@ -11,7 +11,7 @@ help:
 	@echo "make test               run linters, type checker and the tests that a change needs: minutes"
 	@echo "make test-all           run all of these and every other test: half an hour"
 	@echo "make test-long          run the long tests, and those of properties on more examples"
-	@echo "make test-harness       test the integrations; installs torchmetrics, lm-eval, Inspect and others (5 GB)"
+	@echo "make test-harness       test the integrations; installs torchmetrics, lm-eval, Inspect and others (7 GB)"
 	@echo "make test-lowest        run the core tests with the lowest supported versions"
 	@echo "make prove              run make test five times, two of them beside four busy processes: build/proof"
 	@echo "make golden             record the outputs in tests/data/golden again, after an intended change"
@@ -70,11 +70,15 @@ lint: $(VENV)/.test
 # start, and pyarrow is an older version.
 TOOLS := .venv-tools
 LMMS := .venv-lmms
-IN_LMMS := test_lmms_eval.py
+VERL := .venv-verl
+IN_LMMS := tests/integrations/test_lmms_eval.py
+IN_VERL := tests/integrations/test_verl.py
 
-test-harness: $(TOOLS)/.installed $(LMMS)/.installed
-	$(TOOLS)/bin/python -m pytest tests/integrations anls_eval/integrations --ignore tests/integrations/$(IN_LMMS)
-	$(LMMS)/bin/python -m pytest tests/integrations/$(IN_LMMS)
+# Ray, which verl brings, warns about verl's imports.
+test-harness: $(TOOLS)/.installed $(LMMS)/.installed $(VERL)/.installed
+	$(TOOLS)/bin/python -m pytest tests/integrations anls_eval/integrations --ignore $(IN_LMMS) --ignore $(IN_VERL)
+	$(LMMS)/bin/python -m pytest $(IN_LMMS)
+	$(VERL)/bin/python -m pytest -W ignore::DeprecationWarning $(IN_VERL)
 
 # The lowest versions that pyproject.toml allows. That version of Typer warns about today's click.
 test-lowest: .venv-lowest/.installed
@@ -133,4 +137,4 @@ bench-torchmetrics: $(TOOLS)/.installed
 	$(TOOLS)/bin/python benchmarks/torchmetrics_peer.py
 
 clean:
-	rm -rf $(VENV) $(TOOLS) $(LMMS) .venv-docs .venv-lowest .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) $(LMMS) $(VERL) .venv-docs .venv-lowest .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis

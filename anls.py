@@ -619,7 +619,7 @@ p, dl, dd, ul, pre { margin: 0; padding: 0; }
 .muted { color: var(--muted); }
 .note { border-left: 3px solid var(--accent); padding-left: .6rem; }
 .leaf :is(mark, del, ins) { padding: 0 .05em; }
-table { border-collapse: collapse; margin: 0; font-size: .9em; color: inherit; }
+table { border-collapse: collapse; margin: 0; justify-self: start; font-size: .9em; color: inherit; }
 :is(thead, tbody) tr { background: none; }
 th, td { text-align: left; vertical-align: top; padding: .2rem .9rem .2rem 0; border: 0; border-top: 1px solid var(--line); font-weight: 400; }
 thead th { color: var(--muted); border-top: 0; }

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -54,3 +55,31 @@ def test_migration_page() -> None:
     assert evaluated(found.old_import, [row.old for row in found.rows], str(ROOT)) == [
         row.old_value for row in found.rows
     ]
+
+
+def test_extract_in_a_task(tmp_path: Path) -> None:
+    """The example's task with a process_results of its own, which takes the answer out of what was written."""
+    folder = tmp_path / "receipts_lmms_eval"
+    shutil.copytree(EXAMPLES / "receipts_lmms_eval", folder)
+    shutil.copy(EXAMPLES / "receipts.jsonl", tmp_path)
+    task = (folder / "receipts.yaml").read_text(encoding="utf-8")
+    task = task.replace("anls_eval.integrations.eval_harness.process_results", "utils.process_results")
+    (folder / "receipts.yaml").write_text(task, encoding="utf-8")
+    with (folder / "utils.py").open("a", encoding="utf-8") as utils:
+        utils.write(
+            "\n\nfrom anls_eval.integrations.eval_harness import make_process_results\n\n"
+            'process_results = make_process_results(extract="think,answer_tag")\n'
+        )
+    answer = "response=<think>?</think><answer>13.30</answer>"
+    command = [sys.executable, "-m", "lmms_eval", "--model", "dummy", "--model_args", answer]
+    options = ["--tasks", "receipts_anls", "--include_path", str(folder), "--batch_size", "1"]
+    done = subprocess.run(
+        [*command, *options, "--output_path", str(tmp_path / "out")],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (results,) = tmp_path.rglob("*_results.json")
+    found = json.loads(results.read_text(encoding="utf-8"))["results"]["receipts_anls"]["anls,none"]
+    rows = [json.loads(line) for line in (EXAMPLES / "receipts.jsonl").read_text(encoding="utf-8").splitlines()]
+    scores = anls_scores(["13.30"] * len(rows), [row["answers"] for row in rows]).tolist()
+    assert found == math.fsum(scores) / len(rows) > 0
