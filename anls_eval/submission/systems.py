@@ -17,8 +17,10 @@ from anls_eval.errors import AnlsError, Note, located
 from anls_eval.files import Reader, open_predictions, open_references
 from anls_eval.files.errors import FilesError, without_path
 from anls_eval.files.many import Paths
+from anls_eval.markup import notebook_page, notes_html, score_bar, signature_html, table_html
 from anls_eval.statistics import Comparison, Ranking, rank_systems
 from anls_eval.statistics.groups import GroupDifference, compare_groups, compare_groups_by
+from anls_eval.statistics.intervals import interval_words
 from anls_eval.statistics.ranking import rank_by
 from anls_eval.statistics.resampling import Integers, cluster_codes
 from anls_eval.submission.counted import RESAMPLES, CountedSystems
@@ -61,6 +63,17 @@ class ScoredSystems:
                 for note in own.submission.notes
             ]
         return found
+
+    def _repr_html_(self) -> str:
+        """Return the systems as notebooks show them, the best first."""
+        found = sorted(self.systems.items(), key=lambda pair: -pair[1].submission.score)
+        rows = [
+            (name, own.submission.score, score_bar(own.submission.score), interval_words(own.submission.interval))
+            for name, own in found
+        ]
+        skipped = [f"{name} was skipped: {error}" for name, error in self.skipped.items()]
+        table = table_html(("system", "score", "", "interval"), rows)
+        return notebook_page(table, notes_html([*skipped, *self.notes]), signature_html(self.signature))
 
     def rank(self, seed: int = 0) -> Ranking:
         """Rank the systems by `statistics.rank_systems`, or by a headline that is no mean."""

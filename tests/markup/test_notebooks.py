@@ -27,6 +27,7 @@ from anls_eval import (
     paired_comparison,
     rank_systems,
     score_submission,
+    score_systems,
 )
 
 HOSTILE = "<script>alert(1)</script>&\"'<!--\x00\x1b[31m\u202e\ud800"
@@ -39,6 +40,14 @@ def submission(folder: Path) -> Any:
     return score_submission(folder / "both.jsonl", folder / "both.jsonl", by=["kind"])
 
 
+def systems(folder: Path) -> Any:
+    (folder / "<b>.csv").write_text("id,prediction\n1,Lima\n2,Roma\n")
+    (folder / "bad.csv").write_text("id,prediction\n9,Lima\n")
+    (folder / "references.csv").write_text("id,answer\n1,Lima\n2,Rome\n")
+    paths = [str(folder / name) for name in ("<b>.csv", "bad.csv")]
+    return score_systems(paths, folder / "references.csv", skip=True)
+
+
 TREES = (
     [{"total": HOSTILE, "date": "2024-01-03", "extra": HOSTILE}],
     [{"total": "17.99", "date": "2024-01-02", HOSTILE: 1}],
@@ -49,6 +58,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "answers": lambda _: explain_answers(f"<think>b</think>{HOSTILE}", ["a" + HOSTILE] * 30, extract="think"),
     "leaderboard": lambda _: explain_answers("a", HOSTILE, protocol="mmlongbench", answer_type="Str"),
     "submission": submission,
+    "systems": systems,
     "fields": lambda _: field_report(*TREES),
     "protocols": lambda _: compare_protocols(["ab", HOSTILE], [["ac"], ["Rome "]]),
     "documents": lambda _: compare_protocols(*TREES, protocols=["anls_star", "donut_f1"]),
