@@ -1367,7 +1367,12 @@ def read_fields_file(path: str | os.PathLike[str]) -> dict[str, Any]:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise AnlsError(f"cannot read the fields: {error}", where=name) from None
-    content = _read_yaml(text, name) if name.lower().endswith((".yaml", ".yml")) else _read_json(text, name)
+    return parse_fields_text(text, name, is_yaml=name.lower().endswith((".yaml", ".yml")))
+
+
+def parse_fields_text(text: str, name: str, *, is_yaml: bool = False) -> dict[str, Any]:
+    """Return the fields, or the schema, in a text of JSON or YAML with this name."""
+    content = _read_yaml(text, name) if is_yaml else _read_json(text, name)
     if not isinstance(content, dict):
         raise AnlsError("expected a dict: fields by their paths, or a JSON Schema", where=name)
     return content
@@ -2777,11 +2782,7 @@ class Fields(Mapping[str, Field]):
         Raises:
             ValueError: The file cannot be read, or what it holds is wrong.
         """
-        content = read_fields_file(path)
-        try:
-            return cls(content) if is_fields_dict(content) else cls.from_json_schema(content)
-        except AnlsError as error:
-            raise located(str(path), error) from None
+        return fields_in(read_fields_file(path), str(path))
 
     def rules(self, protocol: Protocol) -> FieldRules:
         """Return the rules of the root of a tree under a protocol."""
@@ -2837,6 +2838,14 @@ class Fields(Mapping[str, Field]):
 def _made_fields(fields: Mapping[str, Field], from_schema: bool) -> Fields:
     """Return fields that come from another process."""
     return Fields(fields, from_schema=from_schema)
+
+
+def fields_in(content: Mapping[str, Any], name: str) -> Fields:
+    """Return the fields that a dict with this name holds by their paths, or describes as a JSON Schema."""
+    try:
+        return Fields(content) if is_fields_dict(content) else Fields.from_json_schema(content)
+    except AnlsError as error:
+        raise located(name, error) from None
 
 
 def load_fields(text: str) -> Fields:

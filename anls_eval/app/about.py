@@ -6,7 +6,7 @@ import gradio as gr
 
 from anls_eval.analysis.protocol_facts import protocol_facts
 from anls_eval.app.page import html
-from anls_eval.leaderboards import LEADERBOARDS
+from anls_eval.leaderboards import BENCHMARKS, LEADERBOARDS
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.rules.words import in_words
 
@@ -42,7 +42,7 @@ def build() -> None:
     gr.HTML(html("about.html"), apply_default_css=False, js_on_load=None)
     gr.Markdown(protocol_facts())
     protocols = [(name, rules, in_words(rules)) for name, rules in PROTOCOLS.items()]
-    table = html("protocols.html", protocols=protocols, boards=LEADERBOARDS.values())
+    table = html("protocols.html", protocols=protocols, boards=[*LEADERBOARDS.values(), *BENCHMARKS.values()])
     gr.HTML(table, apply_default_css=False, js_on_load=None)
     gr.Markdown("## Use it")
     gr.Code(_EVALUATE, label="With evaluate", language="python", interactive=False, buttons=["copy"])

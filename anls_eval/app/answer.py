@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
 import gradio as gr
 from gradio.events import api
 
-from anls_eval.app.answer_view import explain, view
+from anls_eval.app.answer_view import explain, read_answers, view
 from anls_eval.app.controls import endpoint_errors, example_buttons, link, shows_errors
 from anls_eval.app.examples import ANSWERS
+from anls_eval.app.more_options import EXTRACT_INFO
 from anls_eval.app.page import html
+from anls_eval.app.protocols import OF_TEXTS, choices
 from anls_eval.app.results import UPDATING, Area, shown
-from anls_eval.leaderboards import LEADERBOARDS
+from anls_eval.app.words import LABELS, in_page_words
 from anls_eval.registry import get_rules
 from anls_eval.rules.protocol import Protocol
-from anls_eval.rules.table import PROTOCOLS
 
 
 def score_answer(
@@ -26,17 +28,20 @@ def score_answer(
     threshold: float | None = None,
     answer_type: str | None = None,
     extract: str | None = None,
+    parse: str | None = None,
 ) -> dict[str, Any]:
     """Score one prediction against its accepted answers by ANLS, and explain the score.
 
     Args:
         prediction: The predicted text.
-        answers: The accepted answers, one per line or as a list. Empty lines are skipped.
-        protocol: A name from the list on the page, such as standard, rrc (DocVQA), stvqa, dude or mmlongbench.
+        answers: The accepted answers, one per line or as a list. Empty lines are skipped, and a single line that
+            prints a list is taken apart.
+        protocol: A name from the list on the page, such as standard, rrc (DocVQA), stvqa, dude or chartqa_lmms.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
         answer_type: For the protocols that need one, such as dude and mmlongbench.
         extract: Steps that take the answer out of the prediction first, such as think,answer_tag, or none for no
             steps. Defaults to the protocol's.
+        parse: none to compare a line that prints a list as it is.
 
     Returns:
         The score from 0 to 1, the index of the closest answer, for each answer its distance, length, similarity and
@@ -50,14 +55,13 @@ def score_answer(
         '1 of 14 characters differs: similarity 0.9286, at least the threshold 0.5, so it scores 0.9286.'
     """
     with endpoint_errors():
-        listed = _lines(answers) if isinstance(answers, str) else answers
-        if not isinstance(listed, list):
+        notes: tuple[str, ...] = ()
+        if isinstance(answers, str):
+            answers, notes = read_answers(answers, protocol, parse)
+        if not isinstance(answers, list):
             raise ValueError(f"answers is {type(answers).__name__}; expected text with one answer per line, or a list")
-        return explain(prediction, listed, protocol, threshold, answer_type, extract).to_dict()
-
-
-def _lines(text: str) -> list[str]:
-    return [line.removesuffix("\r") for line in text.split("\n") if line.strip()]
+        found = explain(prediction, answers, protocol, threshold, answer_type, extract)
+        return dataclasses.replace(found, notes=(*notes, *found.notes)).to_dict()
 
 
 @shows_errors(outputs=2)
@@ -68,13 +72,15 @@ def card(
     threshold: float | None,
     answer_type: str | None,
     extract: str | None = None,
+    parse: str | None = None,
 ) -> tuple[Any, ...]:
     """Return the HTML of the score, and of the thresholds and protocols; options that do not apply are ignored."""
     rules = get_rules(protocol)
-    applicable_type = answer_type if rules.answer_types else None
+    applicable_type = answer_type if _answer_types(rules) else None
     applicable_threshold = threshold if isinstance(rules, Protocol) else None
     steps = (extract or "").strip() or None
-    shown = view(prediction or "", _lines(answers or ""), protocol, applicable_threshold, applicable_type, steps)
+    listed, notes = read_answers(answers or "", protocol, parse or None)
+    shown = view(prediction or "", listed, protocol, applicable_threshold, applicable_type, steps)
     address = link(
         "answer",
         prediction=prediction,
@@ -83,17 +89,21 @@ def card(
         threshold=threshold,
         answer_type=applicable_type,
         extract=steps,
+        parse=parse or None,
     )
-    return html("answer.html", found=shown.found, link=address), html("answer_protocols.html", shown=shown)
+    notes = tuple(map(in_page_words, (*notes, *shown.found.notes, *shown.hints)))
+    return html("answer.html", found=shown.found, notes=notes, link=address), html("answer_protocols.html", shown=shown)
+
+
+def _answer_types(rules: Any) -> tuple[str, ...]:
+    return getattr(rules, "answer_types", ())
 
 
 _RULES = {
-    name: (float(rules.threshold) if isinstance(rules, Protocol) else None, rules.answer_types)
-    for name, rules in {**PROTOCOLS, **LEADERBOARDS}.items()
+    name: (float(rules.threshold) if isinstance(rules, Protocol) else None, _answer_types(rules))
+    for name, rules in OF_TEXTS.items()
 }
 """The threshold of each protocol, None if it takes none, and its answer types."""
-
-EXTRACT_INFO = "Steps that take the answer out of a longer text first. Empty: the protocol's."
 
 _ANSWER_TYPES = list(dict.fromkeys(name for _, types in _RULES.values() for name in types))
 
@@ -112,7 +122,7 @@ _LINK_JS = f"""() => {{
     return [
         given.get("prediction") ?? "", given.get("answers"), protocol,
         isNaN(threshold) ? rules[protocol][0] : threshold, given.get("answer_type"),
-        given.get("extract") ?? "",
+        given.get("extract") ?? "", given.get("parse") === "none" ? "none" : "",
     ];
 }}"""
 
@@ -127,11 +137,11 @@ def build(page: gr.Blocks) -> None:
                 prediction = gr.Textbox(start[0], label="Prediction", lines=1, max_lines=6)
                 answers = gr.Textbox(start[1], label="Accepted answers, one per line", lines=3, max_lines=12)
                 protocol = gr.Dropdown(
-                    protocol_choices(), value=start[2], label="Protocol", info="With the leaderboards that use it."
+                    choices(OF_TEXTS), value=start[2], label="Protocol", info="With the leaderboards that use it."
                 )
                 threshold = gr.Number(
                     start[3],  # without a value the browser would show 0 and send it
-                    label="Threshold",
+                    label=LABELS["threshold"],
                     info="Minimum similarity that counts. Empty: the protocol's.",
                     minimum=0,
                     maximum=1,
@@ -140,12 +150,21 @@ def build(page: gr.Blocks) -> None:
                 answer_type = gr.Dropdown(
                     _ANSWER_TYPES,
                     value=None,
-                    label="Answer type",
+                    label=LABELS["answer_type"],
                     info="This protocol scores each type by its own rule.",
                     visible=False,
                 )
-                extract = gr.Textbox(label="Extract", info=EXTRACT_INFO, placeholder="think,answer_tag", max_length=200)
-                fields: list[Any] = [prediction, answers, protocol, threshold, answer_type, extract]
+                with gr.Row():
+                    extract = gr.Textbox(
+                        "", label=LABELS["extract"], info=EXTRACT_INFO, placeholder="think,answer_tag", max_length=200
+                    )
+                    parse = gr.Dropdown(
+                        [("take a printed list apart", ""), ("none", "none")],
+                        value="",
+                        label=LABELS["parse"],
+                        info="What a line such as ['a', 'b'] means.",
+                    )
+                fields: list[Any] = [prediction, answers, protocol, threshold, answer_type, extract, parse]
                 example_buttons(ANSWERS, fields[:4])
             with gr.Column(scale=3, min_width=300):
                 result = shown(first)
@@ -156,15 +175,3 @@ def build(page: gr.Blocks) -> None:
         area = Area(fields, [result, below], UPDATING, has_result=True)
     area.run(card, [area.changed.success], show_progress="hidden", concurrency_limit=8)
     api(score_answer, api_name="score_answer", concurrency_limit=8)
-
-
-def protocol_choices(of_trees: bool = False, boards: bool = True) -> list[tuple[str, str]]:
-    """Return the protocols with their leaderboards, as choices of a `gr.Dropdown`."""
-    choices = [
-        (": ".join(filter(None, [name, ", ".join(rules.leaderboards)])), name)
-        for name, rules in PROTOCOLS.items()
-        if bool(rules.tree) == of_trees
-    ]
-    return choices + [
-        (f"{name}: {board.source.partition(',')[0]}", name) for name, board in LEADERBOARDS.items() if boards
-    ]

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
 
 from anls_eval.analysis.thresholds import ThresholdSweep, sweep_measured
 from anls_eval.app.limits import check_text
+from anls_eval.app.protocols import OF_TEXTS
+from anls_eval.errors import Note, Remedy, check_choice
 from anls_eval.explanation.answers import AnswersExplanation, explain_answers
-from anls_eval.leaderboards import LEADERBOARDS, Leaderboard
+from anls_eval.extract.hints import count_steps, extract_note, steps_in
+from anls_eval.leaderboards import Benchmark
 from anls_eval.registry import get_rules
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.rules.words import in_words
+from anls_eval.structure import answers_in
 from anls_eval.text.measure import Measured
 from anls_eval.text.similarity import measure_one
 
@@ -40,6 +45,7 @@ class ProtocolScore:
     difference: float  # from the score under the chosen protocol
     why: str  # which rules cause the difference, in words; empty without one
     is_chosen: bool
+    is_benchmark: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +56,21 @@ class AnswerView:
     sweep: ThresholdSweep | None  # the score at every threshold; None for a leaderboard
     protocols: tuple[ProtocolScore, ...]  # the chosen one, then the most different first
     not_applicable: tuple[str, ...]  # leaderboards that need an answer type or another kind of answer
+    hints: tuple[str, ...]  # what may help
+
+
+def read_answers(text: str, protocol: str, parse: str | None) -> tuple[list[str], tuple[str, ...]]:
+    """Return the answers in the lines of a text, of which a single one can print a list, and the notes on it."""
+    if parse not in (None, "none"):
+        check_choice("parse", parse, ("none",))
+    lines = [line.removesuffix("\r") for line in text.split("\n") if line.strip()]
+    if len(lines) != 1 or parse == "none" or getattr(get_rules(protocol), "reads_lists", False):
+        return lines, ()
+    found = answers_in(lines[0])
+    if not found:
+        return lines, ()
+    apart = f"the answers are a printed list and were taken apart into {len(found)}"
+    return [str(own) for own in found], (Note(apart, [Remedy("parse", "none", "compare the line as it is")]),)
 
 
 def explain(
@@ -65,7 +86,7 @@ def explain(
         raise ValueError("there is no accepted answer: enter at least one, one per line")
     check_text(str(prediction), list(map(str, answers)))
     rules = get_rules(protocol, threshold)
-    accepted: Any = answers[0] if isinstance(rules, Leaderboard) and len(answers) == 1 else answers
+    accepted: Any = answers[0] if not isinstance(rules, Protocol) and len(answers) == 1 else answers
     return explain_answers(
         prediction, accepted, protocol=protocol, threshold=threshold, extract=extract, answer_type=answer_type
     )
@@ -81,6 +102,9 @@ def view(
 ) -> AnswerView:
     """Collect what the page shows of an answer; takes and refuses what `explain` does."""
     found = explain(prediction, answers, protocol, threshold, answer_type, extract)
+    if math.isnan(found.score):
+        raise ValueError(f"protocol {found.protocol!r} reports no figure for this question alone")
+    given = prediction
     prediction = get_rules(protocol, None, extract).extracted(prediction) or ""
     rules_or_board = get_rules(protocol, threshold)
     chosen = rules_or_board if isinstance(rules_or_board, Protocol) else None
@@ -88,18 +112,31 @@ def view(
         _by_texts(prediction, answers, rules, found.score, chosen) for rules in PROTOCOLS.values() if not rules.tree
     ]
     not_applicable = []
-    for name, board in LEADERBOARDS.items():
+    boards = {name: own for name, own in OF_TEXTS.items() if not isinstance(own, Protocol)}
+    for name, board in boards.items():
         try:
-            other = explain(prediction, answers, name, None, answer_type if board.answer_types else None)
+            # A protocol that takes the answer out itself is given the whole output.
+            text = given if board.extract else prediction
+            other = explain(text, answers, name, None, answer_type if board.answer_types else None)
         except ValueError:
+            not_applicable.append(name)
+            continue
+        if math.isnan(other.score):
             not_applicable.append(name)
             continue
         difference = other.score - found.score
         why = other.rule.replace("`", "") if difference else ""
-        scores.append(ProtocolScore(name, other.score, difference, why, board is rules_or_board))
+        is_chosen, is_benchmark = board is rules_or_board, isinstance(board, Benchmark)
+        scores.append(ProtocolScore(name, other.score, difference, why, is_chosen, is_benchmark))
     sweep = None if chosen is None else sweep_measured(_measured(found, chosen), chosen)
     scores.sort(key=lambda row: (not row.is_chosen, -abs(row.difference), row.name))
-    return AnswerView(found, sweep, tuple(scores), tuple(not_applicable))
+    return AnswerView(found, sweep, tuple(scores), tuple(not_applicable), tuple(_hints(given, found)))
+
+
+def _hints(prediction: str, found: AnswersExplanation) -> list[str]:
+    """Return the note on an answer that scores 0 and has marks around it."""
+    names = () if found.score or found.raw_prediction is not None else steps_in(prediction)
+    return extract_note(1, 1, ", ".join(names), count_steps({0: names}), ()) if names else []
 
 
 def _measured(found: AnswersExplanation, rules: Protocol) -> Measured:

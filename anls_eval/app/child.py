@@ -20,7 +20,7 @@ MAX_MEMORY_BYTES = 6 << 30
 _Result = TypeVar("_Result")
 # Each process is forked from one that has only imported this: within milliseconds, and without the app's threads.
 _processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["anls_eval.app.tree_view", "anls_eval.app.tasks"])
+_processes.set_forkserver_preload(["anls_eval.app.document_score", "anls_eval.app.infer_fields"])
 
 
 def run(

@@ -16,52 +16,28 @@ from gradio.utils import get_upload_folder
 
 from anls_eval.app import child
 from anls_eval.app.limits import SUBMISSION_SECONDS
+from anls_eval.app.options import Options
 from anls_eval.app.page import alert
 from anls_eval.app.results import Handler, as_sent
+from anls_eval.app.words import in_page_words
 from anls_eval.errors import AnlsError
 
 _MAX_LINK_CHARACTERS = 4_000
 
 _Result = TypeVar("_Result")
-_LABELS = {"protocol": "Protocol", "threshold": "Threshold", "extract": "Extract", "dataset_id": "Dataset on the Hub"}
-
-
-def in_page_words(error: Exception, choices: Mapping[str, str] | None = None) -> str:
-    """Return the message of an error in the words of the page; `choices` label the tab's further controls by option."""
-    labels = _LABELS | dict(choices or {})
-
-    def words(option: str, value: object) -> str | None:
-        if option == "columns" and isinstance(value, dict):
-            return _columns_of_file(value)
-        label = labels.get(option)
-        return label and (f"\u201c{label}\u201d" if option in (choices or ()) else f"{label} \u201c{value}\u201d")
-
-    return error.told(words, verb="use") if isinstance(error, AnlsError) else str(error)
-
-
-def _columns_of_file(columns: Mapping[str, str]) -> str:
-    """Return what to do without an option for columns."""
-    [role] = columns
-    return f"a file with only one such column, named \u201c{role.rpartition('.')[2]}\u201d"
-
-
-def _in_words_of_endpoints(option: str, value: object) -> str | None:
-    """Endpoints take what they refuse as Python does, but have no options for missing ids and columns."""
-    return _columns_of_file(value) if option == "columns" and isinstance(value, dict) else None
 
 
 @contextlib.contextmanager
 def endpoint_errors() -> Iterator[None]:
-    """Turn a ValueError or TypeError of an endpoint into a `gr.Error` without a traceback."""
+    """Turn a ValueError or TypeError of an endpoint, which takes options as Python does, into a `gr.Error`."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        message = error.told(_in_words_of_endpoints, verb="use") if isinstance(error, AnlsError) else str(error)
-        raise gr.Error(message, print_exception=False) from None
+        raise gr.Error(str(error), print_exception=False) from None
 
 
-def shows_errors(outputs: int, choices: Mapping[str, str] | None = None) -> Callable[[Handler], Handler]:
-    """Let a handler of this many outputs show a ValueError in the first; `choices` are for `in_page_words`."""
+def shows_errors(outputs: int) -> Callable[[Handler], Handler]:
+    """Let a handler of this many outputs show a ValueError in the first."""
 
     def decorate(handler: Handler) -> Handler:
         @functools.wraps(handler)
@@ -69,7 +45,7 @@ def shows_errors(outputs: int, choices: Mapping[str, str] | None = None) -> Call
             try:
                 return handler(*arguments)
             except ValueError as error:
-                return alert(in_page_words(error, choices)), *[""] * (outputs - 1)
+                return alert(in_page_words(error)), *[""] * (outputs - 1)
 
         return guarded
 
@@ -91,8 +67,9 @@ def work_on_files(
             on_progress=lambda share, what: progress(share, desc=what),
         )
     except AnlsError as error:
-        paths = (predictions, references) if isinstance(predictions, str) else (*predictions, references)
-        for path in filter(None, paths):
+        paths = [predictions] if isinstance(predictions, str) else [*predictions]
+        rules = [own.fields for own in options if isinstance(own, Options)]
+        for path in [own for own in (*paths, references, *rules) if isinstance(own, str)]:
             error.where, error.problem = (part.replace(path, Path(path).name) for part in (error.where, error.problem))
         raise
 

@@ -46,20 +46,41 @@ _EXTRACTED_INVOICE = """{
     {"description": "OCEAN FREIGHT", "quantity": 1, "line_total": 120}
   ]
 }"""
+_ONE_DATE = _INVOICE.replace('{"$one_of": ["15-JAN-2025", "2025-01-15"]}', '"15-JAN-2025"')
+_INVOICE_RULES = """{
+  "$.invoice_number": {"compare": "exact"},
+  "$.invoice_date": {"compare": "date"},
+  "$.gross_total": {"compare": "number", "relative": "0.01", "weight": 2},
+  "$.line_items": {"key": "line_total"},
+  "$.line_items[*].quantity": {"compare": "number"},
+  "$.line_items[*].line_total": {"compare": "number"}
+}"""
 DOCUMENTS = {
-    "An invoice": (_EXTRACTED_INVOICE, _INVOICE, "anls_star"),
+    "An invoice": (_EXTRACTED_INVOICE, _INVOICE, "anls_star", "", ""),
+    "An invoice by fields": (_EXTRACTED_INVOICE, _ONE_DATE, "anls_star", "", _INVOICE_RULES),
     "From the metric card": (
         '{"total": "17.9", "items": ["pen", "ink"]}',
         '{"total": "17.99", "items": ["ink", "pen"]}',
         "anls_star",
+        "",
+        "",
     ),
     "Python, with a tuple": (
         "{'brand': 'CocaCola', 'litres': 1.5}",
         "{'brand': ('Coca Cola', 'Coca Cola Company'),\n 'litres': 1.5}",
         "anls_star",
+        "",
+        "",
+    ),
+    "Output of a model": (
+        '<think>It is of 15 January.</think>Here it is:\n```json\n{"total": "17.99", "date": "15 January 2025"}\n```',
+        '{"total": 17.99, "date": "2025-01-15"}',
+        "anls_star",
+        "think,json",
+        '{\n  "$.total": {"compare": "number"},\n  "$.date": {"compare": "date"}\n}',
     ),
 }
-"""Prediction, reference and protocol."""
+"""Prediction, reference, protocol, steps of extraction and field rules."""
 
 RUNS = {
     "Qwen2-VL-7B-Instruct": str(DOCVQA / "pred_qwen2_vl_7b_instruct.json"),
@@ -84,8 +105,8 @@ SUBMISSIONS = {
 }
 """Predictions, references, protocol, and the columns to break the score down by."""
 
-COMPARISONS = {
-    "The six runs": (list(RUNS.values()), _REFERENCES, "standard"),
-    "The two best": ([RUNS["Llama 4 Maverick"], RUNS["Qwen2-VL-7B-Instruct"]], _REFERENCES, "standard"),
+COMPARISONS: dict[str, tuple[list[str], str, str, list[str]]] = {
+    "The six runs": (list(RUNS.values()), _REFERENCES, "standard", []),
+    "The two best": ([RUNS["Llama 4 Maverick"], RUNS["Qwen2-VL-7B-Instruct"]], _REFERENCES, "standard", []),
 }
-"""Prediction files, references and protocol."""
+"""Prediction files, references, protocol, and the columns to break the scores down by."""

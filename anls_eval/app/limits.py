@@ -13,6 +13,7 @@ MAX_UPLOAD_BYTES = 50_000_000  # in one file as it is sent
 MAX_UNPACKED_BYTES = 200_000_000  # in one file after decompression
 MAX_QUESTIONS = 200_000
 MAX_SYSTEMS = 12  # in one comparison: every pair is tested
+MAX_GROUPS = 30  # of a column that are shown
 DOCUMENT_SECONDS = 20
 SUBMISSION_SECONDS = 180
 SUGGEST_COMMAND_LINE = "The command line has no such limit: pip install '.[eval]' in a clone of this Space."

@@ -9,7 +9,6 @@ from typing import Any
 
 import jinja2
 
-from anls_eval.errors import Note
 from anls_eval.report import figures
 from anls_eval.report.render import environment, page_style
 
@@ -38,12 +37,3 @@ def style() -> str:
     report = re.sub(r"@media \(prefers-color-scheme: dark\) \{\s*:root (\{[^}]*\})\s*\}", r".dark & \1", page_style())
     report = re.sub(r"^:root", "&", report)
     return f".found {{\n{report}}}\n{app}"
-
-
-def note_in_page_words(note: str) -> str:
-    """Return a note in the words of the page, whose controls are labelled as the options are called."""
-
-    def words(option: str, value: object) -> str:
-        return f"{option.capitalize()} \u201c{value}\u201d"
-
-    return note.told(words, verb="use") if isinstance(note, Note) else note

@@ -2,6 +2,7 @@
 
 A run sends its fields with a stamp: the fields as JSON text. The browser shows an answer only if its stamp is that of
 the fields on the page, so a late one changes nothing, and marks a result while the fields are not those it belongs to.
+Text fields start as "", which a user leaves when clearing them: null would be another stamp.
 """
 
 from __future__ import annotations
@@ -69,6 +70,29 @@ class Area:
                 run.success(None, [area.arrived, *area.fields], area.targets, js=f"{_SHOW}[]")
             failed = json.dumps([_status(FAILED)] * len(areas))
             run.failure(None, None, [area.status for area in areas], js=f"() => {failed}")
+
+
+def fill(
+    handler: Handler, event: Callable[..., Any], inputs: Sequence[Any], outputs: Sequence[Any], **options: Any
+) -> None:
+    """Put what a handler of these inputs returns into outputs, unless they or the inputs have changed meanwhile."""
+    fields, arrived = [*inputs, *outputs], gr.JSON(visible=False)
+    stamp = "(...given) => [JSON.stringify(given.slice(1)), ...given.slice(1)]"
+
+    def answer(of: str, *given: Any) -> dict[str, Any]:
+        return {"of": of, "shown": list(handler(*given[: len(inputs)]))}
+
+    run = event(
+        answer,
+        [arrived, *fields],
+        arrived,
+        js=stamp,
+        trigger_mode="once",
+        api_visibility="private",
+        **options,
+    )
+    show = "(answer, ...fields) => answer?.of === JSON.stringify(fields) ? answer.shown : []"
+    run.success(None, [arrived, *fields], list(outputs), js=show)
 
 
 def _status(text: str) -> str:

@@ -8,11 +8,15 @@ import gradio as gr
 from gradio import FileData
 from gradio.events import api
 
-from anls_eval.app.answer import EXTRACT_INFO, protocol_choices
 from anls_eval.app.controls import endpoint_errors, example_buttons, new_folder, shows_errors, uploaded, work_on_files
 from anls_eval.app.examples import SUBMISSIONS
+from anls_eval.app.limits import check_tree
+from anls_eval.app.more_options import MoreOptions, how_to_read, more_options
+from anls_eval.app.options import Options, names_in, roles_in
+from anls_eval.app.protocols import OF_FILES, choices
 from anls_eval.app.results import UPDATING, Area, outdated, shown
-from anls_eval.app.tasks import Options, inspect, report, score_as_json
+from anls_eval.app.tasks import inspect, report, score_as_json
+from anls_eval.types import Missing, Unknown
 
 QUEUE: dict[str, Any] = {"concurrency_id": "submissions", "concurrency_limit": 2}
 """Each of these tasks takes a processor for seconds."""
@@ -23,66 +27,96 @@ def score_submission(
     references: FileData | None = None,
     protocol: str = "standard",
     extract: str | None = None,
+    threshold: float | None = None,
+    by: str | list[str] | None = None,
+    missing: Missing = "error",
+    unknown: Unknown = "error",
+    columns: str | dict[str, str] | None = None,
+    parse: str | list[str] | None = None,
+    fields: dict[str, Any] | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    filter: str | None = None,  # noqa: A002 - as in open_predictions
 ) -> dict[str, Any]:
-    """Score a file of predictions against a file of accepted answers by ANLS or ANLS*.
+    """Score a file of predictions against a file of accepted answers by ANLS, ANLS* or a benchmark's own score.
 
     Args:
         predictions: A file in JSON, JSON Lines, CSV, TSV, Excel, Parquet or Arrow; the format is detected.
         references: A file of accepted answers in any of these formats; none if the first file contains them.
-        protocol: A name from the list on the page, such as standard, rrc (DocVQA), stvqa, dude or anls_star.
+        protocol: A name from the list on the page, such as standard, rrc (DocVQA), stvqa, dude, anls_star or donut_f1.
         extract: Steps that take the answer out of each prediction first, such as think,answer_tag, or none for no
             steps. Defaults to the protocol's.
+        threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        by: Columns to break the score down by, as a list or with commas between them.
+        missing: What to do with questions without a prediction: error, or zero to score them 0.
+        unknown: What to do with predictions without a question: error, or ignore.
+        columns: The columns of the files by role, if they are not recognised: {"prediction": "output"}, with
+            "predictions.question_id" or "references.question_id" for one side only.
+        parse: Whose texts to take apart where they print a list or a dict: predictions, answers, columns of by; or
+            none.
+        fields: For documents, how their fields are compared: options by path, such as
+            {"$.total": {"compare": "number"}}, or a JSON Schema.
+        encoding: The encoding of text that is not UTF-8, such as cp1252.
+        separator: What separates the cells of a table of text. Found in its header by default.
+        filter: The filter of an lm-eval log that has several.
 
     Returns:
-        The mean score with its confidence interval, the number of questions, the signature and notes.
+        The mean score with its confidence interval, the number of questions, the groups, the signature and notes.
 
     Raises:
         gr.Error: A file that cannot be read or is over the limits, questions without a prediction, or an unknown
-            protocol.
+            protocol. The message names the argument that helps.
     """
     with endpoint_errors():
         given, expected = uploaded(predictions), None if references is None else uploaded(references)
-        return work_on_files(score_as_json, given, expected, Options(protocol=protocol, extract=extract))
+        options = Options(
+            protocol=protocol,
+            threshold=threshold,
+            extract=extract,
+            by=names_in(by) or (),
+            missing=missing,
+            unknown=unknown,
+            parse=names_in(parse),
+            fields=as_rules(fields),
+            columns=roles_in(columns),
+            encoding=encoding,
+            separator=separator,
+            filter=filter,
+        )
+        return work_on_files(score_as_json, given, expected, options)
+
+
+def as_rules(fields: Any) -> dict[str, Any] | None:
+    """Return the field rules that an endpoint received, which must not be the path of a file here."""
+    if fields is None or isinstance(fields, dict):
+        check_tree(fields, "fields")  # a deep one cannot be sent to another process
+        return fields
+    raise ValueError(f"fields is {type(fields).__name__}; expected options by path, or a JSON Schema, as an object")
 
 
 @shows_errors(outputs=2)
-def detected(predictions: str | list[str] | None, references: str | None) -> tuple[Any, ...]:
+def detected(predictions: str | list[str] | None, references: str | None, *reading: str | None) -> tuple[Any, ...]:
     """Return HTML that says what the uploaded files are, and the columns to break a score down by."""
     paths = [predictions] if isinstance(predictions, str) else predictions
-    return work_on_files(inspect, paths, references) if paths else ("", [])
+    return work_on_files(inspect, paths, references, how_to_read(*reading)) if paths else ("", [])
 
 
-ZERO = "Score questions without a prediction 0"
-IGNORE = "Ignore predictions without a question"
-
-
-@shows_errors(3, {"missing": ZERO, "unknown": IGNORE})
+@shows_errors(outputs=3)
 def score_and_report(
     predictions: str | None,
     references: str | None,
     protocol: str,
-    threshold: str | None,
-    extract: str | None,
     by: list[str],
-    missing_is_zero: bool,
-    ignore_unknown: bool,
     dataset_id: str | None,
     task_id: str | None,
+    *more: Any,
 ) -> tuple[Any, ...]:
     """Return the HTML of the score and of the report, and the files to download."""
     if predictions is None:
         raise ValueError("There is no file of predictions: upload one, or choose an example.")
-    options = Options(
-        protocol=protocol,
-        threshold=(threshold or "").strip() or None,
-        extract=(extract or "").strip() or None,
-        by=tuple(by or ()),
-        missing="zero" if missing_is_zero else "error",
-        unknown="ignore" if ignore_unknown else "error",
-    )
     hub = (dataset_id or "").strip(), (task_id or "").strip()
     target = hub if any(hub) else None
-    return work_on_files(report, predictions, references, options, target, new_folder())
+    return work_on_files(report, predictions, references, more_options(protocol, by, *more), target, new_folder())
 
 
 def build(page: gr.Blocks) -> None:
@@ -92,36 +126,20 @@ def build(page: gr.Blocks) -> None:
         "compressed with gzip or zstd. The format and the columns are detected."
     )
     with gr.Row():
-        predictions = gr.File(label="Predictions", height=120)
-        references = gr.File(label="References, if they are in a separate file", height=120)
+        predictions = gr.File(label="Predictions", height=140)
+        references = gr.File(label="References, if they are in a separate file", height=140)
     with gr.Column(elem_classes="area") as place:
         what = shown()
     with gr.Row(equal_height=False):
-        protocol = gr.Dropdown(
-            protocol_choices() + protocol_choices(of_trees=True, boards=False),
-            value="standard",
-            label="Protocol",
-            min_width=300,
-        )
-        by = gr.Dropdown(
-            [],
-            multiselect=True,
-            allow_custom_value=True,
-            label="Break down by",
-            info="Columns of the files.",
-            min_width=300,
-        )
+        protocol = gr.Dropdown(choices(OF_FILES), value="standard", label="Protocol", min_width=300)
+        by = columns_to_break_down_by()
     with gr.Accordion("More options", open=False):
-        # Not gr.Number: without a value the browser would show 0 and send it.
-        threshold = gr.Textbox(label="Threshold", info="From 0 to 1. Empty: the protocol's.", max_length=20)
-        extract = gr.Textbox(label="Extract", info=EXTRACT_INFO, placeholder="think,answer_tag", max_length=200)
-        zero = gr.Checkbox(label=ZERO)
-        ignore = gr.Checkbox(label=IGNORE)
+        more = MoreOptions()
         with gr.Row():
             dataset_id = gr.Textbox(
-                label="Dataset on the Hub", info="For .eval_results, as the Hub shows it.", placeholder="owner/name"
+                "", label="Dataset on the Hub", info="For .eval_results, as the Hub shows it.", placeholder="owner/name"
             )
-            task_id = gr.Textbox(label="Task in that dataset", info="Such as docvqa_val.")
+            task_id = gr.Textbox("", label="Task in that dataset", info="Such as docvqa_val.")
     button = gr.Button("Score", variant="primary")
     examples = example_buttons(SUBMISSIONS, [predictions, references, protocol, by])
     with gr.Column(elem_classes="area"):
@@ -130,12 +148,24 @@ def build(page: gr.Blocks) -> None:
             label="Downloads", file_count="multiple", visible=False, interactive=False, elem_classes="result"
         )
         report_frame = shown()
-        fields = [predictions, references, protocol, threshold, extract, by, zero, ignore, dataset_id, task_id]
+        fields = [predictions, references, protocol, by, dataset_id, task_id, *more.controls]
         area = Area(fields, [summary, report_frame, files], outdated("Score"))
     asked = [button.click, *(example.success for example in examples)]
     area.run(score_and_report, asked, show_progress_on=summary, **QUEUE)
     with place:
-        uploads = Area([predictions, references], [what, by], UPDATING)
+        uploads = Area([predictions, references, *more.reading], [what, by], UPDATING)
     predictions.clear(None, None, by, js="() => [[]]")
     uploads.run(detected, [uploads.changed.success], show_progress="hidden", **QUEUE)
     api(score_submission, api_name="score_submission", **QUEUE)
+
+
+def columns_to_break_down_by() -> gr.Dropdown:
+    """Add a choice of columns, which is filled once the files are read."""
+    return gr.Dropdown(
+        [],
+        multiselect=True,
+        allow_custom_value=True,
+        label="Break down by",
+        info="Columns of the files.",
+        min_width=300,
+    )

@@ -1,77 +1,17 @@
-"""A document and its reference: read from JSON or Python, scored, and shown as trees with the credit of each leaf."""
+"""A document and its reference as trees with the credit of each leaf."""
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from anls_eval.app.child import Progress
-from anls_eval.app.limits import MAX_JSON_CHARACTERS, SUGGEST_COMMAND_LINE, check_tree
-from anls_eval.app.page import html
-from anls_eval.explanation.leaves import LEAF_SIGNS, leaf_state, path_tokens
+from anls_eval.explanation.leaves import leaf_state, path_tokens
 from anls_eval.explanation.result import Explanation, Match, lost_matches, walk_keys
-from anls_eval.explanation.tree import explain_tree
-from anls_eval.files import FormatError
-from anls_eval.files.json_text import parse
-from anls_eval.notes import tree_notes
-from anls_eval.registry import resolve_rules
 from anls_eval.tree.nodes import DICT, LIST, ONE_OF, is_literal_dict, key_text, path_part
 
-_MAX_ROWS = 200
-
-
-def read_tree(text: str, name: str) -> Any:
-    """Read a tree from JSON, or from a Python literal, in which a tuple holds alternatives."""
-    if not text.strip():
-        raise ValueError(f"{name} is empty; expected JSON, or null for nothing")
-    if len(text) > MAX_JSON_CHARACTERS:
-        found = f"{name} has {len(text):,} characters; expected at most {MAX_JSON_CHARACTERS:,} here"
-        raise ValueError(f"{found}. {SUGGEST_COMMAND_LINE}")
-    try:
-        tree = parse(text, name)
-    except FormatError as error:
-        tree = _python_literal(text, name, error)
-    check_tree(tree, name)
-    return tree
-
-
-def _python_literal(text: str, name: str, json_error: FormatError) -> Any:
-    """Read a Python literal; raise the error of JSON unless Python gets further in the text."""
-    place = re.match(r"line (\d+), column (\d+)", json_error.place)
-    if place is None:  # it is JSON, but repeats a key or is nested too deeply
-        raise json_error
-    try:
-        return ast.literal_eval(text.strip())
-    except SyntaxError as error:
-        if (error.lineno or 0, error.offset or 0) > (int(place[1]), int(place[2])) and "'" in text:
-            where = f"line {error.lineno}, column {error.offset}"
-            raise FormatError(name, f"not a Python literal: {error.msg}. Fix it there.", where) from None
-    except (ValueError, TypeError, MemoryError, RecursionError):
-        pass
-    raise json_error from None
-
-
-def score(prediction: Any, reference: Any, protocol: str, report_progress: Progress) -> tuple[dict[str, Any], str, str]:
-    """Return the score of a document as plain JSON values and as HTML, and its closest reference as JSON text."""
-    rules = resolve_rules(protocol, None, of_trees=True)
-    given, expected = _tree(prediction, "the prediction"), _tree(reference, "the reference")
-    found = explain_tree(given, expected, rules)
-    notes = tree_notes([given], [expected], rules)
-    plain = {**found.to_dict(), "notes": notes}
-    closest = json.dumps(plain["closest_reference"], ensure_ascii=False, indent=2)
-    shown = html("document.html", found=view(given, expected, found), notes=notes, signs=LEAF_SIGNS)
-    return plain, shown, closest
-
-
-def _tree(value: Any, name: str) -> Any:
-    if isinstance(value, str):
-        return read_tree(value, name)
-    check_tree(value, name)
-    return value
+MAX_ROWS = 200
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +41,7 @@ class DocumentView:
     lost: tuple[Match, ...]  # leaves without full credit, the largest loss first
     left_out: int  # how many more of them there are
     signature: str
+    raw_prediction: str | None  # the text out of which the prediction was taken
 
     @property
     def missing(self) -> list[str]:
@@ -133,9 +74,10 @@ def view(prediction: Any, reference: Any, found: Explanation) -> DocumentView:
             (".".join(path), float(node.anls_score or 0.0))
             for path, node in walk_keys(found.key_scores, lambda node: node.children)
         ),
-        lost=tuple(lost[:_MAX_ROWS]),
-        left_out=max(0, len(lost) - _MAX_ROWS),
+        lost=tuple(lost[:MAX_ROWS]),
+        left_out=max(0, len(lost) - MAX_ROWS),
         signature=found.signature,
+        raw_prediction=found.raw_prediction,
     )
 
 

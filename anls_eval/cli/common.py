@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -241,20 +240,9 @@ def one_or_list(paths: list[str]) -> str | list[str]:
 
 def column_roles(columns: list[str] | None) -> dict[str, str]:
     """Return the column names in --columns by role."""
-    from anls_eval.files.columns import ROLES
+    from anls_eval.files.columns import read_roles
 
-    roles = {}
-    for text in columns or []:
-        role, _, name = text.partition("=")
-        if not name:
-            raise ValueError(f"--columns {text}: expected ROLE=NAME, as in --columns prediction=output")
-        if role.removeprefix("predictions.").removeprefix("references.") not in ROLES:
-            close = [name] if name in ROLES else difflib.get_close_matches(role, ROLES, n=1)
-            meant = f" Did you mean {close[0]}={role if close[0] == name else name}?" if close else ""
-            expected = f"Expected ROLE=NAME with one of {', '.join(ROLES)}."
-            raise ValueError(f"--columns {text}: {role!r} is not a role. {expected}{meant}")
-        roles[role] = name
-    return roles
+    return read_roles(columns or ())
 
 
 @contextlib.contextmanager

@@ -99,11 +99,7 @@ class Fields(Mapping[str, Field]):
         Raises:
             ValueError: The file cannot be read, or what it holds is wrong.
         """
-        content = read_fields_file(path)
-        try:
-            return cls(content) if is_fields_dict(content) else cls.from_json_schema(content)
-        except AnlsError as error:
-            raise located(str(path), error) from None
+        return fields_in(read_fields_file(path), str(path))
 
     def rules(self, protocol: Protocol) -> FieldRules:
         """Return the rules of the root of a tree under a protocol."""
@@ -159,6 +155,14 @@ class Fields(Mapping[str, Field]):
 def _made_fields(fields: Mapping[str, Field], from_schema: bool) -> Fields:
     """Return fields that come from another process."""
     return Fields(fields, from_schema=from_schema)
+
+
+def fields_in(content: Mapping[str, Any], name: str) -> Fields:
+    """Return the fields that a dict with this name holds by their paths, or describes as a JSON Schema."""
+    try:
+        return Fields(content) if is_fields_dict(content) else Fields.from_json_schema(content)
+    except AnlsError as error:
+        raise located(name, error) from None
 
 
 def load_fields(text: str) -> Fields:

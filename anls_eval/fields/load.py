@@ -25,7 +25,12 @@ def read_fields_file(path: str | os.PathLike[str]) -> dict[str, Any]:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise AnlsError(f"cannot read the fields: {error}", where=name) from None
-    content = _read_yaml(text, name) if name.lower().endswith((".yaml", ".yml")) else _read_json(text, name)
+    return parse_fields_text(text, name, is_yaml=name.lower().endswith((".yaml", ".yml")))
+
+
+def parse_fields_text(text: str, name: str, *, is_yaml: bool = False) -> dict[str, Any]:
+    """Return the fields, or the schema, in a text of JSON or YAML with this name."""
+    content = _read_yaml(text, name) if is_yaml else _read_json(text, name)
     if not isinstance(content, dict):
         raise AnlsError("expected a dict: fields by their paths, or a JSON Schema", where=name)
     return content

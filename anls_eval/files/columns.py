@@ -4,7 +4,7 @@ import dataclasses
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
-from anls_eval.errors import Remedy, short_repr
+from anls_eval.errors import AnlsError, Remedy, short_repr
 from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.source import KEY, VALUE
 
@@ -29,6 +29,9 @@ _DOCUMENTS = ("docId", "doc_id", "docid", "document", "ucsf_document_id", "image
 ROLES = ("question_id", "prediction", "answers", "answer_type", "document")
 """The roles that a column can have."""
 
+SIDES = ("predictions", "references")
+"""Before a role and a dot: for files of this side alone."""
+
 _AND = " + "  # between columns that together form the id
 
 EVERYTHING = "*"
@@ -36,6 +39,23 @@ EVERYTHING = "*"
 
 Groups = tuple[tuple[str, ...], ...]
 """Groups of names: the first group that has a column in the file is used; two columns of one group are an error."""
+
+
+def read_roles(texts: Iterable[str]) -> dict[str, str]:
+    """Return the names of columns by role, from texts such as ``prediction=output``."""
+    roles = {}
+    for text in texts:
+        role, _, name = (part.strip() for part in text.partition("="))
+        if not name:
+            raise AnlsError("expected ROLE=NAME, as in prediction=output", option="columns", value=text)
+        side, _, bare = role.rpartition(".")
+        if bare not in ROLES or side not in ("", *SIDES):
+            close = [name] if name in ROLES else difflib.get_close_matches(role, ROLES, n=1)
+            meant = f" Did you mean {close[0]}={role if close[0] == name else name}?" if close else ""
+            problem = f"{role!r} is not a role. Expected ROLE=NAME with one of {', '.join(ROLES)}.{meant}"
+            raise AnlsError(problem, option="columns", value=text)
+        roles[role] = name
+    return roles
 
 
 @dataclasses.dataclass(frozen=True)

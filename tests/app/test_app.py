@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import html
 import json
 import os
 import re
@@ -27,15 +28,29 @@ from places import ROOT
 from reference import TEXT_PROTOCOLS
 from space_server import client_of
 
-from anls_eval.app import answer, answer_view, child, document, limits, submission, tasks, temporary_files, tree_view
+from anls_eval.app import (
+    answer,
+    answer_view,
+    child,
+    document,
+    document_score,
+    field_table,
+    infer_fields,
+    limits,
+    tasks,
+    temporary_files,
+    tree_view,
+    trees,
+)
 from anls_eval.app.answer import score_answer
-from anls_eval.app.controls import in_page_words
+from anls_eval.app.options import Options
+from anls_eval.app.protocols import OF_DOCUMENTS, OF_TEXTS
 from anls_eval.errors import AnlsError
 from anls_eval.explanation.answers import explain_answers
 from anls_eval.explanation.tree import explain_tree
-from anls_eval.files import open_predictions, open_references
-from anls_eval.questions.pairing import COUNT_AS_ZERO
+from anls_eval.files import FormatError, open_predictions, open_references
 from anls_eval.registry import get_protocol, signature
+from anls_eval.rules.protocol import Protocol
 from anls_eval.scoring import anls_score, explain
 from anls_eval.submission.score import score_submission
 from anls_eval.submission.systems import ranking_as_json, score_systems
@@ -61,11 +76,15 @@ def test_only_the_four_endpoints_are_offered(client: Client) -> None:
     assert list(offered) == ["/score_answer", "/score_document", "/score_submission", "/compare_submissions"]
     parameters = {name: [own["parameter_name"] for own in endpoint["parameters"]] for name, endpoint in offered.items()}
     assert parameters["/score_answer"] == [
-        "prediction", "answers", "protocol", "threshold", "answer_type", "extract",
+        "prediction", "answers", "protocol", "threshold", "answer_type", "extract", "parse",
     ]  # fmt: skip
-    assert parameters["/score_document"] == ["prediction", "reference", "protocol"]
-    assert parameters["/score_submission"] == ["predictions", "references", "protocol", "extract"]
-    assert parameters["/compare_submissions"] == ["predictions", "references", "protocol"]
+    assert parameters["/score_document"] == ["prediction", "reference", "protocol", "extract", "fields"]
+    of_files = [
+        "predictions", "references", "protocol", "extract", "threshold", "by", "missing", "unknown", "columns", "parse",
+        "fields", "encoding", "separator", "filter",
+    ]  # fmt: skip
+    assert parameters["/score_submission"] == of_files
+    assert parameters["/compare_submissions"] == of_files
 
 
 def test_extract(client: Client, tmp_path: Path) -> None:
@@ -76,7 +95,7 @@ def test_extract(client: Client, tmp_path: Path) -> None:
     assert "extract=answer_tag" in shown  # the link
     path = tmp_path / "p.jsonl"
     path.write_text('{"id": 1, "prediction": "<answer>Oslo</answer>", "answers": "Oslo"}')
-    plain = tasks.report(str(path), None, tasks.Options(), None, str(tmp_path), lambda *_: None)[0]
+    plain = tasks.report(str(path), None, Options(), None, str(tmp_path), lambda *_: None)[0]
     assert "use Extract \u201canswer_tag\u201d" in plain
 
 
@@ -129,7 +148,8 @@ def test_score_document(client: Client) -> None:
     expected = explain(prediction, reference, protocol="anls_star").to_dict()
     for given_ in (prediction, json.dumps(prediction), repr(prediction)):
         found = client.predict(given_, reference, api_name="/score_document")
-        assert found == {**json.loads(json.dumps(expected)), "notes": []}
+        notes = ["the prediction was read as a Python literal, not as JSON"] if given_ == repr(prediction) else []
+        assert found == {**json.loads(json.dumps(expected)), "notes": notes}
 
 
 @pytest.mark.parametrize(
@@ -219,9 +239,10 @@ def test_files_that_cannot_be_scored_are_told_by_their_names(client: Client, tmp
 )
 def test_files_that_were_not_uploaded_are_refused(url: str, file: object) -> None:
     # By hand, since the client would upload them.
+    options = ["standard", None, None, None, "error", "error", *[None] * 6]
     for name, data in (
-        ("score_submission", [file, None, "standard", None]),
-        ("compare_submissions", [[file, file], file, "standard"]),
+        ("score_submission", [file, None, *options]),
+        ("compare_submissions", [[file, file], file, *options]),
     ):
         call = httpx.post(f"{url}gradio_api/call/{name}", json={"data": data}).json()["event_id"]
         answered = httpx.get(f"{url}gradio_api/call/{name}/{call}", timeout=None).text  # noqa: S113 - as long as it takes
@@ -344,8 +365,9 @@ def test_texts_are_escaped() -> None:
     for first, more in (shown("<img src=x>", "<img src=y>\n&amp;"), shown("a", "b", "<img src=x>")):
         assert "<img" not in first + more
     assert "<bdi>&lt;img src=y&gt;</bdi>" in shown("<img src=x>", "<img src=y>")[0]
-    found = tree_view.score({"<img>": "<img>"}, {"<img>": ["<img>"]}, "anls_star", lambda share, what: None)
-    assert "<img" not in found[1]
+    rules = {"$['<img>']": {"compare": "exact"}}
+    found = document_score.score({"<img>": "<img>"}, {"<img>": ["<img>"]}, "anls_star", None, rules, lambda *_: None)
+    assert "<img" not in found.shown + found.protocols
 
 
 def test_wrong_input_is_shown_in_place_of_the_result() -> None:
@@ -364,23 +386,148 @@ def test_padding_is_noted() -> None:
     assert "divides by raw lengths" in shown(" x ab", "xcb  ", "rrc")[0]
 
 
-def test_options_are_named_as_on_the_page() -> None:
-    error = AnlsError("a.", remedies=[COUNT_AS_ZERO])
-    assert submission.ZERO in in_page_words(error, {"missing": submission.ZERO})
-
-
-def leaves(node: tree_view.ShownNode) -> Iterator[tree_view.ShownNode]:
-    yield node
-    for own in node.children:
-        yield from leaves(own)
-
-
 _TEXTS = st.text("ab'\"[]$.", max_size=3)
 _TREES = st.recursive(
     st.none() | st.booleans() | st.integers(0, 20) | _TEXTS,
     lambda own: st.lists(own, max_size=3) | st.dictionaries(_TEXTS, own, max_size=3),
     max_leaves=12,
 )
+
+
+_FORMS = {
+    "due": {"total": "8", "date": {"value": "3 May"}},
+    "due_group": {"item": {"children": {"name": ["tea"]}}},
+    "kieval": {"groups": {"0": [{"name": "tea"}]}, "entities": {"total": ["8"]}},
+    "plain": {"total": "8", "items": [{"name": "tea"}]},
+}
+
+
+@pytest.mark.parametrize("protocol", OF_DOCUMENTS)
+def test_a_document_by_every_protocol(protocol: str) -> None:
+    form = next(own for own in ("due_group", "due", "kieval", "plain") if protocol.startswith(own) or own == "plain")
+    found = document_score.score(_FORMS[form], json.dumps(_FORMS[form]), protocol, None, None, lambda *_: None)
+    assert found.plain["score"] == pytest.approx(1, abs=1e-5)  # some benchmarks add 1e-6 to what they divide by
+    assert 'id="document-score"' in found.shown
+    assert f'<code>{protocol}</code> <span class="tag">chosen</span>' in found.protocols
+    assert protocol in found.plain["signature"]
+
+
+@pytest.mark.parametrize("protocol", [name for name, own in OF_TEXTS.items() if not isinstance(own, Protocol)])
+def test_an_answer_by_every_benchmark(protocol: str) -> None:
+    types = getattr(OF_TEXTS[protocol], "answer_types", ())
+    kinds = [own for own in types if own in ("Int", "Integer", "Factoid", "extractive")] or [None]
+    first, more = answer.card("FINAL ANSWER: 5", "5", protocol, None, kinds[0])
+    assert 'id="answer-score"' in first, first
+    assert f"<code>{protocol}</code>" in more
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ('{"$.a": {"compare": "nmber"}}', "the field rules: $.a: compare='nmber': expected one of"),
+        ('{"$.a": ', "the field rules: is not JSON"),
+        ("[]", "the field rules: expected a dict"),
+        ('{"$.a": {}, "$.a": {}}', "has the key '$.a' twice"),
+        ('{"$.a": {"compare": "number"}}', "is not a number"),
+    ],
+)
+def test_wrong_field_rules_are_told(fields: str, message: str) -> None:
+    shown = document.card('{"a": "x"}', '{"a": "y"}', "anls_star", "", fields)[0]
+    assert 'role="alert"' in shown
+    assert message in html.unescape(shown)
+
+
+def test_fields_and_extraction_of_the_endpoint(client: Client) -> None:
+    given = 'It is\n```json\n{"total": "1,299.00"}\n```'
+    fields = {"$.total": {"compare": "number"}}
+    found = client.predict(given, {"total": 1299}, fields=fields, api_name="/score_document")
+    expected = explain(given, {"total": 1299}, protocol="anls_star", extract="json", fields=fields).to_dict()
+    [note] = found.pop("notes")
+    assert note == "the prediction has text around its JSON, which was left out. To refuse such text, pass " + (
+        'extract="none".'
+    )
+    assert found == json.loads(json.dumps(expected))
+    with pytest.raises(exceptions.AppError, match="not JSON"):
+        client.predict(given, {"total": 1299}, extract="none", api_name="/score_document")
+    with pytest.raises(exceptions.AppError, match="fields is str; expected options by path"):
+        client.predict(given, {"total": 1299}, fields="/etc/passwd", api_name="/score_document")
+
+
+def test_every_option_of_the_endpoint(client: Client, tmp_path: Path) -> None:
+    given, expected = tmp_path / "p.csv", tmp_path / "r.jsonl"
+    given.write_bytes("nr;said\n1;<answer>M\u00e1laga</answer>\n3;x\n".encode("cp1252"))
+    rows = '{"id": 1, "gold": "M\u00e1laga", "kind": "a"}\n{"id": 2, "gold": "b", "kind": "b"}\n'
+    expected.write_text(rows, encoding="cp1252")
+    found = client.predict(
+        handle_file(given),
+        handle_file(expected),
+        extract="answer_tag",
+        threshold=0.8,
+        by="kind",
+        missing="zero",
+        unknown="ignore",
+        columns={"predictions.question_id": "nr", "prediction": "said", "answers": "gold"},
+        parse="none",
+        encoding="cp1252",
+        separator=";",
+        api_name="/score_submission",
+    )
+    assert found["anls_score"] == 0.5
+    assert {name: own["score"] for name, own in found["by"]["kind"].items()} == {"a": 1, "b": 0}
+    assert "keep:>=0.8" in found["signature"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tree", "note"),
+    [
+        ("{'a': (1, 2)}", {"a": (1, 2)}, "Python literal"),
+        ("{'a': array(['x', 'y'], dtype=object)}", {"a": ["x", "y"]}, "NumPy or pandas"),
+        ('Here:\n```json\n{"a": 1}\n```', {"a": 1}, "text around its JSON"),
+        ('{"a": 1}', {"a": 1}, ""),
+        ("null", None, ""),
+    ],
+)
+def test_trees_as_people_paste_them(text: str, tree: Any, note: str) -> None:
+    read = trees.read_tree(text, "the reference")
+    assert read.tree == tree
+    assert note in "".join(read.notes)
+    assert bool(read.notes) == bool(note)
+
+
+def test_a_broken_document_is_not_taken_for_text_around_a_part_of_it() -> None:
+    with pytest.raises(FormatError, match="line 1, column 14: not JSON"):
+        trees.read_tree('{"a": 1, "b" 2, "c": {"d": 1}}', "the prediction")
+
+
+def test_inferred_fields() -> None:
+    reference = {
+        "total": "1,299.00", "count": 3, "date": "2026-05-14", "number": "INV-0012", "paid": True, "name": "Acme Ltd",
+        "lines": [{"price": 2, "code": "A1-77"}, {"price": "3.50", "code": None}], "mixed": {"$one_of": ["3", "three"]},
+    }  # fmt: skip
+    rules = json.loads(infer_fields.infer_rules(json.dumps(reference), lambda *_: None))
+    assert {path: own["compare"] for path, own in rules.items()} == {
+        "$.total": "number", "$.count": "number", "$.date": "date", "$.number": "exact", "$.paid": "boolean",
+        "$.lines[*].price": "number", "$.lines[*].code": "exact",
+    }  # fmt: skip
+    assert explain({**reference, "mixed": "3"}, reference, protocol="anls_star", fields=rules).score == 1
+    with pytest.raises(ValueError, match="no value that looks like"):
+        infer_fields.infer_rules('{"a": "b"}', lambda *_: None)
+
+
+@given(_TREES, _TREES)
+def test_the_fields_of_a_document_add_up_to_its_score(prediction: Any, reference: Any) -> None:
+    rules = get_protocol("anls_star")
+    found = explain_tree(prediction, reference, rules)
+    rows, left_out = field_table.field_rows(prediction, reference, found.matches, rules, None)
+    assert left_out == 0
+    assert sum(row.weight for row in rows) == found.length
+    assert sum(row.credit for row in rows) == pytest.approx(found.score * found.length)
+
+
+def leaves(node: tree_view.ShownNode) -> Iterator[tree_view.ShownNode]:
+    yield node
+    for own in node.children:
+        yield from leaves(own)
 
 
 @given(_TREES, _TREES | st.lists(_TREES, min_size=1, max_size=3).map(tuple))
@@ -446,10 +593,10 @@ def test_progress_of_work() -> None:
 def test_too_many_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "both.jsonl"
     path.write_text('{"id": 1, "prediction": "a", "answers": ["a"]}\n{"id": 2, "prediction": "b", "answers": ["b"]}\n')
-    assert len(list(tasks.open_sides(str(path), None))) == 2
+    assert len(list(tasks.open_sides(str(path), None, Options()))) == 2
     monkeypatch.setattr(limits, "MAX_QUESTIONS", 1)
     with pytest.raises(ValueError, match="there are more than 1 questions"):
-        tasks.open_sides(str(path), None)
+        tasks.open_sides(str(path), None, Options())
 
 
 def test_old_files_are_deleted(tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 """One real Chromium for all tests."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from chromium import find_chromium
@@ -32,3 +35,19 @@ def browser() -> Iterator[Browser]:
 def opened(browser: Browser, url: str) -> Iterator[Opened]:
     """The web app in a new page."""
     yield from open_app(browser, url)
+
+
+@pytest.fixture
+def systems(tmp_path: Path) -> list[Path]:
+    """Two systems and references, of six questions in two groups."""
+    gold = [{"id": row, "answer": f"answer {row}", "kind": "even" if row % 2 else "odd"} for row in range(6)]
+    rows: dict[str, list[dict[str, Any]]] = {
+        "first": [{"id": row, "prediction": f"answer {row}"} for row in range(6)],
+        "second": [{"id": row, "prediction": f"answer {row}" if row else "else"} for row in range(6)],
+        "gold": gold,
+    }
+    paths = []
+    for name, own in rows.items():
+        paths.append(tmp_path / f"{name}.jsonl")
+        paths[-1].write_text("".join(f"{json.dumps(row)}\n" for row in own))
+    return paths

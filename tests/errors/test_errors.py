@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anls_eval.app.controls import in_page_words
+from anls_eval.app.words import in_page_words
 from anls_eval.cli.words import in_options
 from anls_eval.cluster.errors import BadPartsError, InterruptedRunError, LostWorkersError
 from anls_eval.errors import AnlsError, Explained, Remedy, check_choice, located
@@ -111,7 +111,9 @@ def test_refused_options(threshold: str) -> None:
 
 
 def test_the_page_offers_what_it_has() -> None:
-    assert in_page_words(IDS) == "a."
-    assert in_page_words(IDS, {"missing": "Zero"}) == "a. To count missing predictions as 0, use \u201cZero\u201d."
-    assert in_page_words(FORMAT).endswith("use a file with only one such column, named \u201cquestion_id\u201d.")
+    zero = "\u201cScore questions without a prediction 0\u201d"
+    ignore = "\u201cIgnore predictions without a question\u201d"
+    count, leave_out = "count missing predictions as 0", "ignore predictions with unknown ids"
+    assert in_page_words(IDS) == f"a. To {count}, use {zero}. To {leave_out}, use {ignore}."
+    assert in_page_words(FORMAT).endswith("use Columns \u201cpredictions.question_id=NAME\u201d.")
     assert in_page_words(threshold_error(7)).startswith("Threshold \u201c7\u201d: expected a number from 0 to 1")
