@@ -141,7 +141,7 @@ def compare_as_json(
     ranking = found.rank()
     differences = {name: found.group_differences(name, ranking) for name in options.by}
     groups = {"by": differences_as_json(differences)} if differences else {}
-    notes = [*found.notes, *ranking.notes]
+    notes = list(dict.fromkeys([*found.notes, *ranking.notes]))
     return {**ranking_as_json(ranking), **groups, "signature": found.signature, "notes": notes}
 
 
@@ -165,7 +165,7 @@ def compare(
         "ranking.html",
         ranking=ranking,
         breakdowns=[_breakdown(found, ranking, column) for column in options.by],
-        notes=list(map(in_page_words, [*found.notes, *ranking.notes])),
+        notes=list(dict.fromkeys(map(in_page_words, [*found.notes, *ranking.notes]))),
         signature=found.signature,
     )
     report_progress(0.9, "comparing two systems")
