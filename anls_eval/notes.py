@@ -110,6 +110,8 @@ def text_notes(scored: Scored, rules: Protocol, question_ids: Sequence[str] | No
 def text_notes_of_one(text: str | None, options: list[str], score: float, rules: Protocol) -> list[str]:
     """Return the warnings about a single question on texts."""
     gains = padding_gain_of_one(text, options, score, rules)
+    if text is not None and not gains and reaches_threshold(0, 1, rules):  # the usual case
+        return []
     return text_notes(Scored(np.array([score]), [0] if text is None else [], gains, [], None), rules)
 
 

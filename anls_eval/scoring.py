@@ -63,7 +63,7 @@ def anls_score(
     if rules.extract:
         text = extracted(text, rules.extract)
     options = to_answers(answers, "answers")
-    score, *_ = measure_one(text, options, rules)
+    score = measure_one(text, options, rules)[0]
     for note in text_notes_of_one(text, options, score, rules):
         warnings.warn(note, UserWarning, stacklevel=2)
     return score
