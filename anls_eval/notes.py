@@ -161,6 +161,8 @@ def tree_notes(
 ) -> list[str]:
     """Return the warnings about pairs of trees that have been scored, of which these were `searched`; default all."""
     found = tree_rows_to_note(predictions, references, rules, searched)
+    if not found and not fields:
+        return []
     named = {what: noted_rows(rows, question_ids) for what, rows in found.items()}
     notes = sentences(len(predictions), named) if named else []
     return notes + (field_notes(references, rules, fields, question_ids) if fields else [])
@@ -197,7 +199,7 @@ def tree_rows_to_note(
         if path:
             found.setdefault(mistake, {})[row] = path
     for row, (prediction, reference) in enumerate(zip(predictions, references, strict=True)):
-        if isinstance(prediction, (dict, list)):
+        if isinstance(prediction, (dict, list)) or type(prediction) is type(reference) is str:
             continue
         if is_missing_value(prediction):
             what = "unanswered document" if _is_document(reference) else None

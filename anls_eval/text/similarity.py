@@ -75,6 +75,13 @@ def measure_one(prediction: str | None, answers: Sequence[str], rules: Protocol)
     return best_similarity if is_kept else 0.0, best, best_distance, best_length
 
 
+def compare_leaves(left: str, right: str, rules: Protocol) -> tuple[int, int, bool]:
+    """Return the distance of two leaves of trees after their steps, the length to divide it by, and whether it counts."""
+    longest = len(left) if len(left) > len(right) else len(right) or 1
+    distance = 0 if left == right else Levenshtein.distance(left, right, weights=edit_costs(rules))
+    return distance, longest, reaches_threshold(distance, longest, rules)
+
+
 def compare_texts(prediction: str, left: str, answer: str, rules: Protocol) -> tuple[int, int]:
     """Return the distance of a prediction, raw and after its steps, to an answer, and the length to divide it by."""
     right = apply_steps(rules.answer_steps, answer)

@@ -15,11 +15,12 @@ from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import normaliser
 from anls_eval.text.measure import BLOCK_ROWS
 from anls_eval.text.prepare import prepare_texts
-from anls_eval.text.similarity import edit_costs, reaches_threshold
+from anls_eval.text.similarity import compare_leaves, edit_costs, reaches_threshold
 from anls_eval.tree.compare import Comparison
 from anls_eval.tree.credit import Credit, compared_pairs, count_credit, exact_score
 from anls_eval.tree.nodes import LIKE_ONE_OF, build_tree
 from anls_eval.tree.ratios import Matrix
+from anls_eval.tree.short_lists import credit_of_short_lists
 from anls_eval.tree.single import compare_trees
 
 SCALARS = frozenset({str, int, float, bool})
@@ -27,6 +28,9 @@ SCALARS = frozenset({str, int, float, bool})
 MARKERS = LIKE_ONE_OF | {"$one_of", "$literal"}  # keys of references that mean something, or seem to
 
 MAX_SIDE = 1_000_000  # values of one side in dicts: more may mean a dict that contains itself
+
+
+_FEW_TEXTS = 100  # of one document: up to so many, comparing one by one is faster than through arrays
 
 
 class Documents:
@@ -49,8 +53,7 @@ class Documents:
     def add(self, prediction: Any, reference: Any) -> None:
         """Add the next document; the paths in errors begin at the part that is wrong."""
         if type(prediction) is not dict or type(reference) is not dict:
-            self.searched_rows.add(len(self.lengths))
-            self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
+            self.close(*self.without_dicts(prediction, reference))
             return
         start = len(self.predictions)
         length = full = values = 0
@@ -89,6 +92,17 @@ class Documents:
             partial += rest_partial
         self.close(length, full, partial)
 
+    def without_dicts(self, prediction: Any, reference: Any) -> Credit:
+        """Compute the credit of a document that is not a pair of dicts."""
+        if type(prediction) is type(reference) is str:
+            self.predictions.append(prediction)
+            self.references.append(reference)
+            return 1, 0, []
+        if type(prediction) is type(reference) is list:
+            return self.searched(reference, prediction)
+        self.searched_rows.add(len(self.lengths))
+        return count_credit(compare_trees(prediction, reference, self.rules))
+
     def other(self, g: Any, p: Any) -> Credit:
         """Compute the credit of a part that is not two texts."""
         if self.rules.tree == "paper":
@@ -108,6 +122,10 @@ class Documents:
 
     def searched(self, g: Any, p: Any) -> Credit:
         """Compute the credit of a part with lists, alternatives or unusual values."""
+        if type(g) is type(p) is list:
+            credit = credit_of_short_lists(g, p, self.rules)
+            if credit is not None:
+                return credit
         self.searched_rows.add(len(self.lengths))
         nodes = build_tree(g, "reference", self.rules), build_tree(p, "prediction", self.rules)
         return count_credit(compared_pairs(Comparison(self.rules, prefer_equal=False), *nodes))
@@ -118,6 +136,21 @@ class Documents:
         self.lengths.append(length)
         self.full.append(full)
         self.ends.append(len(self.predictions))
+
+    def only_score(self) -> float:
+        """Compute the score of the only document."""
+        if len(self.predictions) > _FEW_TEXTS:
+            return float(self.scores()[0])
+        rules, full, partial = self.rules, self.full[0], [(kept, longest) for _, kept, longest in self.partial]
+        predictions = map(normaliser(rules.prediction_steps), self.predictions)
+        references = map(normaliser(rules.answer_steps), self.references)
+        for prediction, reference in zip(predictions, references, strict=True):
+            distance, longest, is_kept = compare_leaves(prediction, reference, rules)
+            if is_kept and distance:
+                partial.append((longest - distance, longest))
+            else:
+                full += is_kept
+        return exact_score(self.lengths[0], full, partial)
 
     def scores(self) -> Floats:
         """Compute the scores of all documents."""
