@@ -193,6 +193,12 @@ def signature(
     return "|".join(["anls", *(f"{key}:{value}" for key, value in recorded.items())])
 
 
+@functools.lru_cache(maxsize=64)
+def signature_of_one(rules: Protocol) -> str:
+    """Return the signature of the score of one question, which every explanation of one holds."""
+    return signature(rules, n=1)
+
+
 def protocol_from_signature(text: str) -> Protocol:
     """Return the protocol recorded in a `signature`, threshold included, to compute a printed score again.
 

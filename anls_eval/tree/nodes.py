@@ -97,6 +97,7 @@ def build_tree(
     root: Any, side: str, rules: Protocol, identities: dict[Any, int] | None = None, rule: FieldRules | None = None
 ) -> Node:
     """Build the nodes of a tree without recursion; with `identities`, equal objects of both trees get one number."""
+    # A reference without lists and alternatives leaves `identities` empty: what is equal is asked for only to match.
     released = rules.tree == "released"
     normalise = normaliser(rules.answer_steps if side == "reference" else rules.prediction_steps)
     prepare = normalise if rule is None else str  # with fields, only texts are normalised, once all rules are known
@@ -147,7 +148,8 @@ def build_tree(
         nodes[number] = _container(kind, keys, nodes[start:end], objects[number], released)
         if places is not None:
             _apply_to_container(nodes[number], places[number], released)
-    if identities is not None:
+    is_matched = identities or rule is not None or any(own.kind in (LIST, ONE_OF) for own in inner.values())
+    if identities is not None and is_matched:
         _identify(nodes, inner, identities)
         if places is not None:
             _put_in_order(nodes, inner)
