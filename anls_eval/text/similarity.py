@@ -76,7 +76,7 @@ def measure_one(prediction: str | None, answers: Sequence[str], rules: Protocol)
 
 
 def compare_leaves(left: str, right: str, rules: Protocol) -> tuple[int, int, bool]:
-    """Return the distance of two leaves of trees after their steps, the length to divide it by, and whether it counts."""
+    """Return the distance of two leaves of trees after their steps, the length to divide by, and whether it counts."""
     longest = len(left) if len(left) > len(right) else len(right) or 1
     distance = 0 if left == right else Levenshtein.distance(left, right, weights=edit_costs(rules))
     return distance, longest, reaches_threshold(distance, longest, rules)

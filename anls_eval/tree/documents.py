@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -18,19 +19,15 @@ from anls_eval.text.prepare import prepare_texts
 from anls_eval.text.similarity import compare_leaves, edit_costs, reaches_threshold
 from anls_eval.tree.compare import Comparison
 from anls_eval.tree.credit import Credit, compared_pairs, count_credit, exact_score
-from anls_eval.tree.nodes import LIKE_ONE_OF, build_tree
+from anls_eval.tree.nodes import MARKERS, SCALARS, build_tree
+from anls_eval.tree.plain_lists import credit_of_plain_lists
 from anls_eval.tree.ratios import Matrix
-from anls_eval.tree.short_lists import credit_of_short_lists
 from anls_eval.tree.single import compare_trees
-
-SCALARS = frozenset({str, int, float, bool})
-
-MARKERS = LIKE_ONE_OF | {"$one_of", "$literal"}  # keys of references that mean something, or seem to
 
 MAX_SIDE = 1_000_000  # values of one side in dicts: more may mean a dict that contains itself
 
 
-_FEW_TEXTS = 100  # of one document: up to so many, comparing one by one is faster than through arrays
+_FEW_TEXTS = 200  # of one document: up to so many, comparing one by one is faster than through arrays
 
 
 class Documents:
@@ -66,25 +63,27 @@ class Documents:
                 del self.predictions[start:], self.references[start:]
                 self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
                 return
-            if not (set(map(type, g)) | set(map(type, p)) <= {str} and MARKERS.isdisjoint(g) and "$one_of" not in p):
+            if not (_has_text_keys(g) and _has_text_keys(p) and MARKERS.isdisjoint(g) and "$one_of" not in p):
                 rest.append((g, p))
                 continue
-            shared = 0
+            texts = others = 0  # of the keys of both sides
             for key, child in g.items():
                 other = p.get(key, NOT_GIVEN)
-                shared += other is not NOT_GIVEN
                 if type(child) is type(other) is str:
-                    length += 1
+                    texts += 1
                     if child == other and self.equal_is_full:
                         full += 1
                     else:
                         self.predictions.append(other)
                         self.references.append(child)
-                elif type(child) is type(other) is dict:
+                    continue
+                others += other is not NOT_GIVEN
+                if type(child) is type(other) is dict:
                     dicts.append((child, other))
                 else:
                     rest.append((child, other))
-            if shared < len(p):
+            length += texts
+            if texts + others < len(p):
                 rest += [(NOT_GIVEN, child) for key, child in p.items() if key not in g]
         for g, p in rest:
             rest_length, rest_full, rest_partial = self.other(g, p)
@@ -114,6 +113,8 @@ class Documents:
             self.references.append(str(g))
             return 1, 0, []
         if g is NOT_GIVEN or p is NOT_GIVEN:
+            if type(g) is str or type(p) is str:
+                return 1, 0, []
             if type(g) in (dict, list, tuple) or type(p) in (dict, list):
                 self.searched_rows.add(len(self.lengths))
             node = build_tree(p, "prediction", self.rules) if g is NOT_GIVEN else build_tree(g, "reference", self.rules)
@@ -123,7 +124,7 @@ class Documents:
     def searched(self, g: Any, p: Any) -> Credit:
         """Compute the credit of a part with lists, alternatives or unusual values."""
         if type(g) is type(p) is list:
-            credit = credit_of_short_lists(g, p, self.rules)
+            credit = credit_of_plain_lists(g, p, self.rules)
             if credit is not None:
                 return credit
         self.searched_rows.add(len(self.lengths))
@@ -163,6 +164,10 @@ class Documents:
         texts = np.stack([owners, longest - distances, longest], axis=1)[kept]
         partial = np.concatenate([texts, np.array(self.partial, np.int64).reshape(-1, 3)])
         return exact_scores(np.array(self.lengths, np.int64), full, partial[np.argsort(partial[:, 0], kind="stable")])
+
+
+def _has_text_keys(tree: dict[Any, Any]) -> bool:
+    return operator.countOf(map(type, tree), str) == len(tree)
 
 
 def compare_texts_in_blocks(

@@ -42,6 +42,10 @@ KINDS: dict[type, int] = {
 # Keys that were probably meant as "$one_of", and are ordinary ones.
 LIKE_ONE_OF = frozenset({"$oneof", "$oneOf", "$OneOf", "$one-of", "$one of", "$one_Of", "$One_Of", "$ONE_OF"})
 
+MARKERS = LIKE_ONE_OF | {"$one_of", "$literal"}  # keys of references that mean something, or seem to
+
+SCALARS = frozenset({str, int, float, bool})
+
 _MAX_VALUES = 10_000_000  # of one tree: no document has more, and lists that share elements reach it soon
 
 
