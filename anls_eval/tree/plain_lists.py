@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,47 +15,81 @@ from anls_eval.rules.steps import normaliser
 from anls_eval.text.similarity import compare_leaves
 from anls_eval.tree.credit import Credit
 from anls_eval.tree.leaves import similarities_of_leaves
-from anls_eval.tree.matching import MATRIX_CELLS, Way, best_way, match_lists, ways_to_match
+from anls_eval.tree.matching import MATRIX_CELLS, best_way, match_lists, ways_to_match
 from anls_eval.tree.nodes import MARKERS, SCALARS
 from anls_eval.tree.ratios import Matrix, Value
 
 Leaf = tuple[int, int, bool]  # two leaves, compared: distance, length, and whether it counts
 
-Row = dict[str, str]  # an element of a list: its texts by key, after their steps; a text of its own has the key ""
+Row = dict[str, str]  # a dict of texts, after their steps
 
 
 def credit_of_plain_lists(g: list[Any], p: list[Any], rules: Protocol) -> Credit | None:
     """Return the credit of two lists of texts, or of dicts of texts; None for any other lists."""
     # The values and the matching are those of `Comparison`, to the last bit.
-    if not g or not p or (type(g[0]) is dict) != (type(p[0]) is dict) or len(g) * len(p) > MATRIX_CELLS:
+    if not g or not p or len(g) * len(p) > MATRIX_CELLS:
         return None
-    if not (_are_plain(g) and _are_plain(p)):
-        return None
-    ways = ways_to_match(len(g), len(p))
-    if ways and type(g[0]) is not dict:
-        return _credit_of_few_texts(g, p, ways, rules)
+    if _are_scalars(g) and _are_scalars(p):
+        return _credit_of_texts(g, p, rules)
+    return _credit_of_dicts(g, p, rules) if _are_plain_dicts(g) and _are_plain_dicts(p) else None
+
+
+def _are_scalars(values: Collection[Any]) -> bool:
+    """Return whether all values are leaves with a text; NaN is not."""
+    kinds = set(map(type, values))
+    return kinds <= SCALARS and (float not in kinds or all(value == value for value in values))
+
+
+def _are_plain_dicts(elements: list[Any]) -> bool:
+    """Return whether all elements are dicts of leaves with a text."""
+    return operator.countOf(map(type, elements), dict) == len(elements) and all(
+        operator.countOf(map(type, own), str) == len(own) and _are_scalars(own.values()) and MARKERS.isdisjoint(own)
+        for own in elements
+    )
+
+
+def _credit_of_texts(g: list[Any], p: list[Any], rules: Protocol) -> Credit:
+    """Return the credit of two lists of texts."""
+    texts = list(map(normaliser(rules.answer_steps), map(str, g)))
+    others = list(map(normaliser(rules.prediction_steps), map(str, p)))
+    ways, length = ways_to_match(len(texts), len(others)), max(len(texts), len(others))
+    if ways:  # at most 24 pairs, which take less one by one than as a matrix
+        # All matchings have one length, so that the maximum sum is the best by the rule of `best_way`.
+        leaves = [[compare_leaves(text, other, rules) for other in others] for text in texts]
+        s = [[1 - distance / longest if is_kept else 0.0 for distance, longest, is_kept in row] for row in leaves]
+        best = max(ways, key=lambda way: math.fsum([s[i][j] for i, j in way]))
+        return _credit(length, [leaves[i][j] for i, j in best])
+    similarities = similarities_of_leaves(texts, others, rules)
+    sizes = np.ones(len(texts), np.int64), np.ones(len(others), np.int64)
+    matched = match_lists(similarities, np.broadcast_to(np.int64(1), similarities.shape), *sizes)
+    return _credit(length, _compared([(texts[i], others[j]) for i, j in matched], {}, rules))
+
+
+def _credit_of_dicts(g: list[dict[str, Any]], p: list[dict[str, Any]], rules: Protocol) -> Credit:
+    """Return the credit of two lists of dicts of texts."""
     rows, columns = _as_rows(g, rules.answer_steps), _as_rows(p, rules.prediction_steps)
     sizes, other_sizes = list(map(len, rows)), list(map(len, columns))
     keys, known = sorted(set().union(*rows)), dict[tuple[str, str], Leaf]()
+    ways: Sequence[Any] = ways_to_match(len(rows), len(columns))
     if len(ways) == 1:
-        matched: Any = ways[0]
-    elif ways:  # there are at most 24 pairs: leaf by leaf takes less than by matrices, up to about 30 pairs
-        matched, _ = best_way(ways, _values_of_few(rows, columns, keys, rules, known), sizes, other_sizes)
+        matched = ways[0]
+    elif ways:
+        matched, _ = best_way(ways, _values_of_few(rows, columns, keys, known, rules), sizes, other_sizes)
     else:
         matched = match_lists(*_values(rows, columns, keys, rules), np.array(sizes), np.array(other_sizes))
     pairs = [(text, columns[j][key]) for i, j in matched for key, text in rows[i].items() if key in columns[j]]
-    leaves = [known.get(pair) or compare_leaves(*pair, rules) for pair in pairs]
-    return _credit(sum(sizes) + sum(other_sizes) - len(leaves), leaves)
+    return _credit(sum(sizes) + sum(other_sizes) - len(pairs), _compared(pairs, known, rules))
 
 
-def _credit_of_few_texts(g: list[Any], p: list[Any], ways: Sequence[Way], rules: Protocol) -> Credit:
-    """Return the credit of two lists of texts, whose matchings all have one length: the maximum sum is the best."""
-    texts = map(normaliser(rules.answer_steps), map(str, g))
-    others = list(map(normaliser(rules.prediction_steps), map(str, p)))
-    leaves = [[compare_leaves(text, other, rules) for other in others] for text in texts]
-    s = [[1 - distance / longest if is_kept else 0.0 for distance, longest, is_kept in row] for row in leaves]
-    best = max(ways, key=lambda way: math.fsum([s[i][j] for i, j in way]))
-    return _credit(max(len(g), len(p)), [leaves[i][j] for i, j in best])
+def _as_rows(elements: list[dict[str, Any]], steps: tuple[str, ...]) -> list[Row]:
+    normalise = normaliser(steps)
+    return [{key: normalise(str(value)) for key, value in own.items()} for own in elements]
+
+
+def _compared(pairs: list[tuple[str, str]], known: dict[tuple[str, str], Leaf], rules: Protocol) -> list[Leaf]:
+    """Compare the leaves that are not known, each once."""
+    known |= {pair: compare_leaves(*pair, rules) for pair in dict.fromkeys(pairs) if pair not in known}
+    return list(map(known.__getitem__, pairs))
 
 
 def _credit(length: int, leaves: list[Leaf]) -> Credit:
@@ -64,32 +99,8 @@ def _credit(length: int, leaves: list[Leaf]) -> Credit:
     return length, len(kept) - len(partial), partial
 
 
-def _are_plain(elements: list[Any]) -> bool:
-    """Return whether the elements of a list are all texts, or all dicts of texts, or else numbers and booleans."""
-    if type(elements[0]) is not dict:
-        return _are_scalars(elements)
-    return operator.countOf(map(type, elements), dict) == len(elements) and all(
-        operator.countOf(map(type, own), str) == len(own) and _are_scalars(own.values()) and MARKERS.isdisjoint(own)
-        for own in elements
-    )
-
-
-def _are_scalars(values: Any) -> bool:
-    """Return whether all values are leaves with a text; NaN is not."""
-    kinds = set(map(type, values))
-    return kinds <= SCALARS and (float not in kinds or all(value == value for value in values))
-
-
-def _as_rows(elements: list[Any], steps: tuple[str, ...]) -> list[Row]:
-    """Return the elements of a list as rows."""
-    normalise = normaliser(steps)
-    if type(elements[0]) is dict:
-        return [{key: normalise(str(value)) for key, value in own.items()} for own in elements]
-    return [{"": normalise(str(value))} for value in elements]
-
-
 def _values_of_few(
-    rows: list[Row], columns: list[Row], keys: list[str], rules: Protocol, known: dict[tuple[str, str], Leaf]
+    rows: list[Row], columns: list[Row], keys: list[str], known: dict[tuple[str, str], Leaf], rules: Protocol
 ) -> list[list[Value]]:
     """Compute the values of all pairs of rows, leaf by leaf; add the leaves to those that are known."""
     values: list[list[Value]] = []
@@ -111,18 +122,18 @@ def _values_of_few(
 
 def _values(rows: list[Row], columns: list[Row], keys: list[str], rules: Protocol) -> tuple[Matrix, Matrix]:
     """Compute the values of all pairs of rows, key by key."""
-    s: Matrix | None = None
+    if all(own.keys() == rows[0].keys() for own in (*rows, *columns)):  # the usual case, without more matrices
+        of_keys = (
+            similarities_of_leaves([own[key] for own in rows], [own[key] for own in columns], rules) for key in keys
+        )
+        s = functools.reduce(np.add, of_keys)
+        return s, np.broadcast_to(np.int64(len(keys)), s.shape)
     lengths = np.add.outer(list(map(len, rows)), list(map(len, columns)))
+    s = np.zeros(lengths.shape)
     for key in keys:
         of_g, of_p = [i for i, row in enumerate(rows) if key in row], [j for j, row in enumerate(columns) if key in row]
-        if not of_g or not of_p:
-            continue
-        found = similarities_of_leaves([rows[i][key] for i in of_g], [columns[j][key] for j in of_p], rules)
-        if found.shape == lengths.shape:
-            s = found if s is None else np.add(s, found, out=s)
-            lengths -= 1
-            continue
-        s = np.zeros(lengths.shape) if s is None else s
-        s[np.ix_(of_g, of_p)] += found
-        lengths[np.ix_(of_g, of_p)] -= 1
-    return np.zeros(lengths.shape) if s is None else s, lengths
+        if of_g and of_p:
+            cells = np.ix_(of_g, of_p)
+            s[cells] += similarities_of_leaves([rows[i][key] for i in of_g], [columns[j][key] for j in of_p], rules)
+            lengths[cells] -= 1
+    return s, lengths
