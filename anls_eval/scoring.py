@@ -162,7 +162,6 @@ def anls_star_score(
     if rules.extract:
         prediction = extracted(prediction, rules.extract)
     score, searched = score_tree(prediction, reference, rules, resolved)
-    searched = () if score == 1 else searched
     for note in tree_notes([prediction], [reference], rules, searched=searched, fields=resolved):
         warnings.warn(note, UserWarning, stacklevel=2)
     return score

@@ -19,7 +19,7 @@ from anls_eval.tree.matching import MATRIX_CELLS, best_way, match_lists, ways_to
 from anls_eval.tree.nodes import MARKERS, SCALARS
 from anls_eval.tree.ratios import Matrix, Value
 
-Leaf = tuple[int, int, bool]  # two leaves, compared: distance, length, and whether it counts
+ComparedLeaf = tuple[int, int, bool]  # two leaves, compared: distance, length, and whether it counts
 
 Row = dict[str, str]  # a dict of texts, after their steps
 
@@ -58,18 +58,18 @@ def _credit_of_texts(g: list[Any], p: list[Any], rules: Protocol) -> Credit:
         leaves = [[compare_leaves(text, other, rules) for other in others] for text in texts]
         s = [[1 - distance / longest if is_kept else 0.0 for distance, longest, is_kept in row] for row in leaves]
         best = max(ways, key=lambda way: math.fsum([s[i][j] for i, j in way]))
-        return _credit(length, [leaves[i][j] for i, j in best])
+        return _credit_of_leaves(length, [leaves[i][j] for i, j in best])
     similarities = similarities_of_leaves(texts, others, rules)
     sizes = np.ones(len(texts), np.int64), np.ones(len(others), np.int64)
     matched = match_lists(similarities, np.broadcast_to(np.int64(1), similarities.shape), *sizes)
-    return _credit(length, _compared([(texts[i], others[j]) for i, j in matched], {}, rules))
+    return _credit_of_leaves(length, _compared([(texts[i], others[j]) for i, j in matched], {}, rules))
 
 
 def _credit_of_dicts(g: list[dict[str, Any]], p: list[dict[str, Any]], rules: Protocol) -> Credit:
     """Return the credit of two lists of dicts of texts."""
     rows, columns = _as_rows(g, rules.answer_steps), _as_rows(p, rules.prediction_steps)
     sizes, other_sizes = list(map(len, rows)), list(map(len, columns))
-    keys, known = sorted(set().union(*rows)), dict[tuple[str, str], Leaf]()
+    keys, known = sorted(set().union(*rows)), dict[tuple[str, str], ComparedLeaf]()
     ways: Sequence[Any] = ways_to_match(len(rows), len(columns))
     if len(ways) == 1:
         matched = ways[0]
@@ -78,7 +78,7 @@ def _credit_of_dicts(g: list[dict[str, Any]], p: list[dict[str, Any]], rules: Pr
     else:
         matched = match_lists(*_values(rows, columns, keys, rules), np.array(sizes), np.array(other_sizes))
     pairs = [(text, columns[j][key]) for i, j in matched for key, text in rows[i].items() if key in columns[j]]
-    return _credit(sum(sizes) + sum(other_sizes) - len(pairs), _compared(pairs, known, rules))
+    return _credit_of_leaves(sum(sizes) + sum(other_sizes) - len(pairs), _compared(pairs, known, rules))
 
 
 def _as_rows(elements: list[dict[str, Any]], steps: tuple[str, ...]) -> list[Row]:
@@ -86,13 +86,15 @@ def _as_rows(elements: list[dict[str, Any]], steps: tuple[str, ...]) -> list[Row
     return [{key: normalise(str(value)) for key, value in own.items()} for own in elements]
 
 
-def _compared(pairs: list[tuple[str, str]], known: dict[tuple[str, str], Leaf], rules: Protocol) -> list[Leaf]:
+def _compared(
+    pairs: list[tuple[str, str]], known: dict[tuple[str, str], ComparedLeaf], rules: Protocol
+) -> list[ComparedLeaf]:
     """Compare the leaves that are not known, each once."""
     known |= {pair: compare_leaves(*pair, rules) for pair in dict.fromkeys(pairs) if pair not in known}
     return list(map(known.__getitem__, pairs))
 
 
-def _credit(length: int, leaves: list[Leaf]) -> Credit:
+def _credit_of_leaves(length: int, leaves: list[ComparedLeaf]) -> Credit:
     """Return the credit of a list of this length whose matched leaves were compared."""
     kept = [(longest - distance, longest) for distance, longest, is_kept in leaves if is_kept]
     partial = [credit for credit in kept if credit[0] < credit[1]]
@@ -100,7 +102,7 @@ def _credit(length: int, leaves: list[Leaf]) -> Credit:
 
 
 def _values_of_few(
-    rows: list[Row], columns: list[Row], keys: list[str], known: dict[tuple[str, str], Leaf], rules: Protocol
+    rows: list[Row], columns: list[Row], keys: list[str], known: dict[tuple[str, str], ComparedLeaf], rules: Protocol
 ) -> list[list[Value]]:
     """Compute the values of all pairs of rows, leaf by leaf; add the leaves to those that are known."""
     values: list[list[Value]] = []
