@@ -4510,8 +4510,7 @@ def build_tree(
         nodes[number] = _container(kind, keys, nodes[start:end], objects[number], released)
         if places is not None:
             _apply_to_container(nodes[number], places[number], released)
-    is_matched = identities or rule is not None or any(own.kind in (LIST, ONE_OF) for own in inner.values())
-    if identities is not None and is_matched:
+    if identities is not None and (identities or rule or any(own.kind in (LIST, ONE_OF) for own in inner.values())):
         _identify(nodes, inner, identities)
         if places is not None:
             _put_in_order(nodes, inner)
@@ -5440,6 +5439,8 @@ def is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool
 
 def _is_text(value: Any) -> bool:
     """Return whether a value is written as text in JSON, such as a Decimal."""
+    if type(value) is str:  # the usual case first, for speed
+        return True
     try:
         return isinstance(plain_value(value), str)
     except TypeError:  # not part of a tree: refused elsewhere, with its path
@@ -6647,14 +6648,20 @@ def noted_rows(rows: Mapping[int, str], question_ids: Sequence[str] | None) -> N
 def sentences(n: int, found: Mapping[str, Noted]) -> list[str]:
     """Return the warnings about n questions."""
     notes = []
-    for what, sentence in SENTENCES.items():
+    for what in SENTENCES:
         count, names = found.get(what, (0, ""))
         if count:
             is_named = n > 1 or what.startswith("alternatives")  # whose names say where in the tree
-            chosen = re.sub(r"{(.*?)\|(.*?)}", r"\1" if count == 1 else r"\2", sentence)
+            chosen = _sentence_about(what, count == 1)
             note = f"{count} of {n} {chosen.replace('()', f' ({names})' if is_named else '')}"
             notes.append(Note(note, _READ_JSON) if what == "unparsed" else note)
     return notes
+
+
+@functools.cache
+def _sentence_about(what: str, is_one: bool) -> str:
+    """Return a sentence about one question, or about several."""
+    return re.sub(r"{(.*?)\|(.*?)}", r"\1" if is_one else r"\2", SENTENCES[what])
 
 
 _PRINTED_VALUES = {"predictions": "predictions", "references": "answers"}

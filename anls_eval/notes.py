@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,14 +65,20 @@ def noted_rows(rows: Mapping[int, str], question_ids: Sequence[str] | None) -> N
 def sentences(n: int, found: Mapping[str, Noted]) -> list[str]:
     """Return the warnings about n questions."""
     notes = []
-    for what, sentence in SENTENCES.items():
+    for what in SENTENCES:
         count, names = found.get(what, (0, ""))
         if count:
             is_named = n > 1 or what.startswith("alternatives")  # whose names say where in the tree
-            chosen = re.sub(r"{(.*?)\|(.*?)}", r"\1" if count == 1 else r"\2", sentence)
+            chosen = _sentence_about(what, count == 1)
             note = f"{count} of {n} {chosen.replace('()', f' ({names})' if is_named else '')}"
             notes.append(Note(note, _READ_JSON) if what == "unparsed" else note)
     return notes
+
+
+@functools.cache
+def _sentence_about(what: str, is_one: bool) -> str:
+    """Return a sentence about one question, or about several."""
+    return re.sub(r"{(.*?)\|(.*?)}", r"\1" if is_one else r"\2", SENTENCES[what])
 
 
 _PRINTED_VALUES = {"predictions": "predictions", "references": "answers"}

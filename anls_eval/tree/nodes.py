@@ -152,8 +152,7 @@ def build_tree(
         nodes[number] = _container(kind, keys, nodes[start:end], objects[number], released)
         if places is not None:
             _apply_to_container(nodes[number], places[number], released)
-    is_matched = identities or rule is not None or any(own.kind in (LIST, ONE_OF) for own in inner.values())
-    if identities is not None and is_matched:
+    if identities is not None and (identities or rule or any(own.kind in (LIST, ONE_OF) for own in inner.values())):
         _identify(nodes, inner, identities)
         if places is not None:
             _put_in_order(nodes, inner)

@@ -31,6 +31,8 @@ def is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool
 
 def _is_text(value: Any) -> bool:
     """Return whether a value is written as text in JSON, such as a Decimal."""
+    if type(value) is str:  # the usual case first, for speed
+        return True
     try:
         return isinstance(plain_value(value), str)
     except TypeError:  # not part of a tree: refused elsewhere, with its path
