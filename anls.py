@@ -5484,7 +5484,7 @@ def raise_with_path(row: int, prediction: Any, reference: Any, rules: Protocol, 
 # ANLS* of many documents: a fast path for dicts, whose texts are compared in one batch.
 # ---------------------------------------------------------------------------------------------------
 
-MAX_SIDE = 1_000_000  # values of one side in dicts: more may mean a dict that contains itself
+MAX_SIDE = 1_000_000  # values of one side in dicts: a larger document is compared alone
 
 
 _FEW_TEXTS = 200  # of one document: up to so many, comparing one by one is faster than through arrays
@@ -5498,7 +5498,6 @@ class Documents:
 
     def __init__(self, rules: Protocol) -> None:
         self.rules = rules
-        self.equal_is_full = rules.prediction_steps == rules.answer_steps and bool(reaches_threshold(0, 1, rules))
         self.lengths: list[int] = []
         self.full: list[int] = []
         self.partial: list[tuple[int, int, int]] = []  # document and credit, a fraction, of what `Comparison` compared
@@ -5506,6 +5505,11 @@ class Documents:
         self.references: list[str] = []
         self.ends: list[int] = []  # where the texts of each document end
         self.searched_rows: set[int] = set()  # documents with parts that were left to `Comparison`
+
+    @functools.cached_property
+    def equal_is_full(self) -> bool:
+        """Whether texts that are equal as passed need no comparison."""
+        return self.rules.prediction_steps == self.rules.answer_steps and bool(reaches_threshold(0, 1, self.rules))
 
     def add(self, prediction: Any, reference: Any) -> None:
         """Add the next document; the paths in errors begin at the part that is wrong."""
@@ -5516,7 +5520,7 @@ class Documents:
         length = full = values = 0
         partial: list[tuple[int, int]] = []
         rest: list[tuple[Any, Any]] = []
-        dicts = [(reference, prediction)]
+        dicts, seen = [(reference, prediction)], {id(reference)}  # a dict that is met again may contain itself
         for g, p in dicts:
             values += max(len(g), len(p))
             if values > MAX_SIDE:
@@ -5538,7 +5542,8 @@ class Documents:
                         self.references.append(child)
                     continue
                 others += other is not NOT_GIVEN
-                if type(child) is type(other) is dict:
+                if type(child) is type(other) is dict and id(child) not in seen:
+                    seen.add(id(child))
                     dicts.append((child, other))
                 else:
                     rest.append((child, other))
