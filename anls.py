@@ -38,7 +38,7 @@ import unicodedata
 import urllib.parse
 import warnings
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain, islice, repeat
@@ -762,13 +762,11 @@ def needed_steps(steps: tuple[str, ...]) -> list[str]:
 def normaliser(steps: tuple[str, ...]) -> Callable[[str], str]:
     """Return the steps as one function."""
     functions = [STEPS[step] for step in needed_steps(steps)]
+    return functools.reduce(_one_after_another, functions) if functions else str
 
-    def normalise(text: str) -> str:
-        for function in functions:
-            text = function(text)
-        return text
 
-    return normalise
+def _one_after_another(first: Callable[[str], str], second: Callable[[str], str]) -> Callable[[str], str]:
+    return lambda text: second(first(text))
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -2080,6 +2078,8 @@ def is_missing_value(value: object) -> bool:
 
 def to_text(value: object, where: str, expected: str) -> str | None:
     """Return the text of one prediction or answer; None if it is missing."""
+    if type(value) is str:  # the usual case first, for speed
+        return value
     if isinstance(value, str):
         return str.__str__(value)  # numpy and enum subclasses of str
     if isinstance(value, bytes):
@@ -2139,6 +2139,8 @@ _ROLES = ("prediction", "prediction_text", "pred", "response", "answer", "answer
 def to_answers(value: Any, where: str) -> list[str]:
     """Return the accepted answers of one question, from any layout that datasets use."""
     expected = "a list of strings, one string, or {'text': [...]}"
+    if type(value) is list and value and operator.countOf(map(type, value), str) == len(value):
+        return value  # the usual case first, for speed
     if isinstance(value, Mapping) and "text" in value:  # SQuAD
         value = value["text"]
     if isinstance(value, np.ndarray):
@@ -3088,6 +3090,8 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
         >>> get_protocol("docvqa").name
         'rrc'
     """
+    if type(protocol) is str and protocol in PROTOCOLS_BY_NAME_OR_ALIAS:  # the usual case first, for speed
+        return PROTOCOLS_BY_NAME_OR_ALIAS[protocol]
     if isinstance(protocol, Protocol):
         return protocol
     if type(protocol).__name__ == "Protocol" and dataclasses.is_dataclass(protocol):
@@ -3116,8 +3120,20 @@ def resolve_rules(
         names = ", ".join(repr(name) for name, row in PROTOCOLS.items() if bool(row.tree) == of_trees)
         kinds, function = ("texts", "anls_score") if of_trees else ("trees", "anls_star_score")
         raise ValueError(f"protocol {rules.name!r} scores {kinds}: use it with {function}, or use one of {names}")
-    rules = rules.with_threshold(threshold)
-    return rules if extract is None else rules.with_extract(extract)
+    if threshold is None and extract is None:
+        return rules
+    if type(protocol) is str and type(threshold) in _CACHED_TYPES and type(extract) in _CACHED_TYPES:
+        return _changed_rules(protocol, threshold, extract)
+    return rules.with_threshold(threshold).with_extract(extract)
+
+
+_CACHED_TYPES = frozenset({types.NoneType, str, int, float, Fraction, Decimal})
+
+
+@functools.lru_cache(maxsize=64, typed=True)  # typed: 0.1 and Fraction(0.1) are equal, but not as they are written
+def _changed_rules(protocol: str, threshold: Threshold, extract: str | None) -> Protocol:
+    """Return a protocol with another threshold or other steps of extraction, which takes long to make."""
+    return get_protocol(protocol).with_threshold(threshold).with_extract(extract)
 
 
 def find_board_name(protocol: object) -> str | None:
@@ -3206,6 +3222,12 @@ def signature(
     if rules != PROTOCOLS.get(rules.name, rules):
         recorded["protocol"] = f"{rules.name}*"
     return "|".join(["anls", *(f"{key}:{value}" for key, value in recorded.items())])
+
+
+@functools.lru_cache(maxsize=64)
+def signature_of_one(rules: Protocol) -> str:
+    """Return the signature of the score of one question, which every explanation of one holds."""
+    return signature(rules, n=1)
 
 
 def protocol_from_signature(text: str) -> Protocol:
@@ -3697,11 +3719,14 @@ def compute_similarity(distance: Numbers, length: Numbers, rules: Protocol) -> A
 
 def reaches_threshold(distance: Numbers, length: Numbers, rules: Protocol) -> Any:
     """Return whether the similarity reaches the threshold, compared in integers."""
-    exact = rules.exact_threshold
-    length = np.maximum(length, 1) if isinstance(length, np.ndarray) else length or 1
-    if isinstance(length, np.ndarray) and exact.denominator * int(length.max(initial=1)) >= 2**62:
-        distance, length = distance.astype(object), length.astype(object)  # thresholds of very many digits
-    have, need = (length - distance) * exact.denominator, exact.numerator * length
+    numerator, denominator = rules.exact_threshold.as_integer_ratio()
+    if not isinstance(length, np.ndarray):
+        length = length or 1
+    else:
+        length = np.maximum(length, 1)
+        if denominator * int(length.max(initial=1)) >= 2**62:
+            distance, length = distance.astype(object), length.astype(object)  # thresholds of very many digits
+    have, need = (length - distance) * denominator, numerator * length
     return have > need if rules.keep == ">" else have >= need
 
 
@@ -3727,15 +3752,28 @@ def measure_one(prediction: str | None, answers: Sequence[str], rules: Protocol)
     """Return the score of one question, the index of its closest answer (-1: no prediction), distance and length."""
     if prediction is None:
         return 0.0, -1, 0, 0
-    left = apply_steps(rules.prediction_steps, prediction)
+    # As `compare_texts` and `compute_similarity`, whose calls would take a third of the time.
+    prepare, costs = normaliser(rules.answer_steps), edit_costs(rules)
+    left = normaliser(rules.prediction_steps)(prediction)
+    left_length, right_text = len(LENGTHS[rules.prediction_length](prediction, left)), LENGTHS[rules.answer_length]
     best_similarity, best, best_distance, best_length = -math.inf, -1, 0, 0
     for index, answer in enumerate(answers):
-        distance, length = compare_texts(prediction, left, answer, rules)
-        similarity = compute_similarity(distance, length, rules)
+        right = prepare(answer)
+        distance = Levenshtein.distance(left, right, weights=costs)
+        length = len(right_text(answer, right))
+        length = left_length if length < left_length else length
+        similarity = 1 - distance / length if length else float(rules.both_empty)
         if similarity > best_similarity:
             best_similarity, best, best_distance, best_length = similarity, index, distance, length
     is_kept = left not in rules.zero_predictions and reaches_threshold(best_distance, best_length, rules)
     return best_similarity if is_kept else 0.0, best, best_distance, best_length
+
+
+def compare_leaves(left: str, right: str, rules: Protocol) -> tuple[int, int, bool]:
+    """Return the distance of two leaves of trees after their steps, the length to divide by, and whether it counts."""
+    longest = len(left) if len(left) > len(right) else len(right) or 1
+    distance = 0 if left == right else Levenshtein.distance(left, right, weights=edit_costs(rules))
+    return distance, longest, reaches_threshold(distance, longest, rules)
 
 
 def compare_texts(prediction: str, left: str, answer: str, rules: Protocol) -> tuple[int, int]:
@@ -4009,13 +4047,19 @@ def padding_gain_of_one(prediction: str | None, answers: list[str], score: float
     if prediction is None or not 0 < score < 1 or not _divides_by_raw_lengths(rules):
         return []
     strip = _strip_step(rules)
-    bare = strip(prediction), list(map(strip, answers))
-    gain = 0.0 if bare == (prediction, answers) else score - measure_one(*bare, rules)[0]
+    bare, bare_answers = strip(prediction), list(map(strip, answers))
+    if bare == prediction and bare_answers == answers:
+        return []
+    gain = score - measure_one(bare, bare_answers, rules)[0]
     return [gain] if gain > 0 else []
 
 
+_RAW_LENGTHS = frozenset({"raw", "raw-upper"})
+
+
 def _divides_by_raw_lengths(rules: Protocol) -> bool:
-    return rules.prediction_length.startswith("raw") or rules.answer_length.startswith("raw")
+    """Return whether whitespace that is not compared counts in the lengths."""
+    return rules.prediction_length in _RAW_LENGTHS or rules.answer_length in _RAW_LENGTHS
 
 
 def _strip_step(rules: Protocol) -> Callable[[str], str]:
@@ -4081,6 +4125,8 @@ def ratios_of(s: Matrix, lengths: Matrix) -> Matrix:
 # The best matching of two lists by the canonical rule.
 # ---------------------------------------------------------------------------------------------------
 
+Way = tuple[tuple[int, int], ...]  # pairs of indexes
+
 _FEW_WAYS = 24  # up to this many, trying each way to match two lists is faster than an assignment
 
 MATRIX_CELLS = 4_000_000  # approximate size of one matrix
@@ -4089,13 +4135,42 @@ MAX_PAIRS = 50_000_000  # of values of two lists: more would take over 2 GB and 
 
 
 @functools.lru_cache(maxsize=64)
-def ways_to_match(rows: int, columns: int) -> Sequence[tuple[tuple[int, int], ...]]:
+def ways_to_match(rows: int, columns: int) -> Sequence[Way]:
     """List every way to match so many rows and columns, as pairs of indexes; empty if there are too many."""
     if rows > columns:
         return [tuple(sorted((i, j) for j, i in way)) for way in ways_to_match(columns, rows)]
     if rows and (columns > _FEW_WAYS or math.perm(columns, rows) > _FEW_WAYS):
         return []
     return [tuple(enumerate(way)) for way in itertools.permutations(range(columns), rows)]
+
+
+def best_way(
+    ways: Sequence[Way],
+    values: list[list[Value]],
+    rows: Sequence[int],
+    columns: Sequence[int],
+    identities: Sequence[Sequence[int]] | None = None,
+    unit: int = 1,
+) -> tuple[Way, Value]:
+    """Return the best of several ways to match by the canonical rule, and its value, given the values of all pairs."""
+    # `rows` and `columns` hold sizes. Pairs whose `identities` are the same are preferred among ways that tie.
+    if len(ways) > 1:
+        ratios = [list(map(ratio_of, row)) for row in values]
+        sums = [math.fsum([ratios[i][j] for i, j in way]) for way in ways]
+        top = max(sums) - TIE
+        ways = [way for way, ratio in zip(ways, sums, strict=True) if ratio >= top]
+    totals = [total_of([(i, j, *values[i][j]) for i, j in way], rows, columns) for way in ways]
+    equal = None
+    if identities is not None:
+        equal = [sum(identities[0][i] == identities[1][j] for i, j in way) for way in ways]
+    best = best_of(totals, equal, unit)
+    return ways[best], totals[best]
+
+
+def total_of(matched: list[tuple[int, int, float, int]], rows: Sequence[int], columns: Sequence[int]) -> Value:
+    """Return the value of two lists, given the sizes of their elements, and their matched pairs with their values."""
+    length = sum([pair_length - rows[i] - columns[j] for i, j, _, pair_length in matched])
+    return math.fsum([s for _, _, s, _ in matched]), length + sum(rows) + sum(columns)
 
 
 def match_lists(
@@ -4275,6 +4350,43 @@ def _optimal(weights: Matrix, order: npt.NDArray[np.int64], allowed: Matrix, tol
 
 
 # ---------------------------------------------------------------------------------------------------
+# anls_eval/tree/leaves.py
+# The similarities of many leaves, each beside each.
+# ---------------------------------------------------------------------------------------------------
+
+_CACHED_CELLS = 15_000  # of temporary matrices: small enough for memory that the process already has
+
+
+def similarities_of_leaves(g: Sequence[str], p: Sequence[str], rules: Protocol) -> Matrix:
+    """Return the similarity of each text of g to each of p, after their steps; each different text is compared once."""
+    rows, columns = _numbered(g), _numbered(p)
+    texts, others = list(rows), list(columns)
+    s = np.empty((len(rows), len(columns)))
+    sizes, other_sizes = np.array(list(map(len, texts))), np.array(list(map(len, others)))
+    block, few = (max(1, cells // len(columns)) for cells in (MATRIX_CELLS, _CACHED_CELLS))
+    for start in range(0, len(rows), block):
+        distances = cdist(
+            texts[start : start + block],
+            others,
+            scorer=Levenshtein.distance,
+            scorer_kwargs={"weights": edit_costs(rules)},
+            score_cutoff=max_kept_distance(max(map(len, (*texts, *others))), rules),
+            dtype=np.int32,
+        )
+        for at in range(0, len(distances), few):
+            part = distances[at : at + few].astype(np.int64)
+            longest = np.maximum.outer(sizes[start + at : start + at + len(part)], other_sizes)
+            s[start + at : start + at + len(part)] = kept_similarity(part, longest, rules)
+    if len(rows) < len(g) or len(columns) < len(p):
+        s = s[np.ix_([rows[text] for text in g], [columns[text] for text in p])]
+    return s
+
+
+def _numbered(values: Iterable[str]) -> dict[str, int]:
+    return {value: number for number, value in enumerate(dict.fromkeys(values))}
+
+
+# ---------------------------------------------------------------------------------------------------
 # anls_eval/tree/nodes.py
 # Trees prepared for comparison: nodes with their kinds and sizes, alternatives, paths, and invalid values.
 # ---------------------------------------------------------------------------------------------------
@@ -4296,6 +4408,10 @@ KINDS: dict[type, int] = {
 
 # Keys that were probably meant as "$one_of", and are ordinary ones.
 LIKE_ONE_OF = frozenset({"$oneof", "$oneOf", "$OneOf", "$one-of", "$one of", "$one_Of", "$One_Of", "$ONE_OF"})
+
+MARKERS = LIKE_ONE_OF | {"$one_of", "$literal"}  # keys of references that mean something, or seem to
+
+SCALARS = frozenset({str, int, float, bool})
 
 _MAX_VALUES = 10_000_000  # of one tree: no document has more, and lists that share elements reach it soon
 
@@ -4352,6 +4468,7 @@ def build_tree(
     root: Any, side: str, rules: Protocol, identities: dict[Any, int] | None = None, rule: FieldRules | None = None
 ) -> Node:
     """Build the nodes of a tree without recursion; with `identities`, equal objects of both trees get one number."""
+    # A reference without lists and alternatives leaves `identities` empty: what is equal is asked for only to match.
     released = rules.tree == "released"
     normalise = normaliser(rules.answer_steps if side == "reference" else rules.prediction_steps)
     prepare = normalise if rule is None else str  # with fields, only texts are normalised, once all rules are known
@@ -4402,7 +4519,7 @@ def build_tree(
         nodes[number] = _container(kind, keys, nodes[start:end], objects[number], released)
         if places is not None:
             _apply_to_container(nodes[number], places[number], released)
-    if identities is not None:
+    if identities is not None and (identities or rule or any(own.kind in (LIST, ONE_OF) for own in inner.values())):
         _identify(nodes, inner, identities)
         if places is not None:
             _put_in_order(nodes, inner)
@@ -4704,8 +4821,6 @@ def run_computation(computation: Computation) -> Any:
 
 _FEW_PAIRS = 16  # of list elements: up to this many, comparing one by one is faster than by matrices
 
-_CACHED_CELLS = 15_000  # of temporary matrices: small enough for memory that the process already has
-
 
 def _bulk(node: Node) -> int:
     """Count the leaves outside the largest child: few in lists that only nest, many in lists of similar children."""
@@ -4731,6 +4846,7 @@ class Comparison:
         # For whole blocks, by the id of g: the columns of predictions by their id, the index of each way, and the ways.
         self.blocks: dict[int, list[tuple[dict[int, int], Matrix, Sequence[Any]]]] = {}
         self.distances: dict[tuple[str, str], int] = {}
+        self.similarities: dict[tuple[str, str], float] = {}  # of leaves, as `simple` needs them again and again
 
     # One pair of nodes.
 
@@ -4746,8 +4862,13 @@ class Comparison:
         if g.kind == LEAF and p.kind == LEAF:
             if g.rule and g.rule.comparator:
                 return g.rule.comparator.similarity(p.value, g.value) * g.size, g.size
-            distance = 0 if g.value == p.value else self.distance(g, p)
-            return float(kept_similarity(distance, max(len(g.value), len(p.value)), self.rules)) * g.size, g.size
+            pair = g.value, p.value
+            s = self.similarities.get(pair)
+            if s is None:
+                distance = 0 if g.value == p.value else self.distance(g, p)
+                longest = max(len(g.value), len(p.value))
+                s = self.similarities[pair] = float(kept_similarity(distance, longest, self.rules))
+            return s * g.size, g.size
         if g.kind == NONE:
             return float(p.like_none) * g.size, p.size or g.size
         if g.kind == ONE_OF or g.kind == p.kind:
@@ -4776,7 +4897,8 @@ class Comparison:
             return s, length + sum(child.missing[1] for key, child in p.value.items() if key not in g.value)
         if g.rule and g.rule.key:
             return (yield self.pair_by_key(g, p))
-        if len(g.value) * len(p.value) > _FEW_PAIRS or _bulk(g) * _bulk(p) > _FEW_PAIRS**2:
+        is_large = g.size * p.size > _FEW_PAIRS**2 and _bulk(g) * _bulk(p) > _FEW_PAIRS**2
+        if is_large or len(g.value) * len(p.value) > _FEW_PAIRS:
             matrices = yield self.pairs(g.value, p.value)
             return self.match(g, p, *matrices)
         rows: list[list[Value]] = []
@@ -4860,26 +4982,7 @@ class Comparison:
         if rule and rule.comparator:
             s = rule.comparator.matrix([node.value for node in g], [node.value for node in p]) * rule.weight
             return s, np.broadcast_to(np.int64(rule.weight), s.shape)
-        rows, columns = _numbered([node.value for node in g]), _numbered([node.value for node in p])
-        texts, others = list(rows), list(columns)
-        s = np.empty((len(rows), len(columns)))
-        sizes, other_sizes = np.array(list(map(len, texts))), np.array(list(map(len, others)))
-        block, few = (max(1, cells // len(columns)) for cells in (MATRIX_CELLS, _CACHED_CELLS))
-        for start in range(0, len(rows), block):
-            distances = cdist(
-                texts[start : start + block],
-                others,
-                scorer=Levenshtein.distance,
-                scorer_kwargs={"weights": edit_costs(self.rules)},
-                score_cutoff=max_kept_distance(max(map(len, (*texts, *others))), self.rules),
-                dtype=np.int32,
-            )
-            for at in range(0, len(distances), few):
-                part = distances[at : at + few].astype(np.int64)
-                longest = np.maximum.outer(sizes[start + at : start + at + len(part)], other_sizes)
-                s[start + at : start + at + len(part)] = kept_similarity(part, longest, self.rules)
-        if len(rows) < len(g) or len(columns) < len(p):
-            s = s[np.ix_([rows[node.value] for node in g], [columns[node.value] for node in p])]
+        s = similarities_of_leaves([node.value for node in g], [node.value for node in p], self.rules)
         weight = g[0].size
         return s if weight == 1 else s * weight, np.broadcast_to(np.int64(weight), s.shape)
         yield  # a computation that waits for nothing
@@ -4975,16 +5078,12 @@ class Comparison:
         if not ways:
             cells = np.array(values)
             return self.match(g, p, cells[:, :, 0], cells[:, :, 1].astype(np.int64))
-        ratios = [math.fsum([ratio_of(values[i][j]) for i, j in way]) for way in ways]
-        top = max(ratios) - TIE
-        ways = [way for way, ratio in zip(ways, ratios, strict=True) if ratio >= top]
-        totals = [_total(g, p, [(i, j, *values[i][j]) for i, j in way]) for way in ways]
-        equal = None
+        identities = None
         if self.prefer_equal:
-            equal = [sum(g.value[i].identity == p.value[j].identity for i, j in way) for way in ways]
-        best = best_of(totals, equal, self.unit)
-        self.ways[id(g), id(p)] = ways[best]
-        return totals[best]
+            identities = [node.identity for node in g.value], [node.identity for node in p.value]
+        sizes = [node.size for node in g.value], [node.size for node in p.value]
+        self.ways[id(g), id(p)], value = best_way(ways, values, *sizes, identities, self.unit)
+        return value
 
     def match(self, g: Node, p: Node, s: Matrix, lengths: Matrix) -> Value:
         """Match two lists, given the values of all pairs in matrices; remember the matching and return its value."""
@@ -5047,8 +5146,7 @@ def length_of_mismatch(g: Node, p: Node) -> int:
 
 def _total(g: Node, p: Node, matched: list[tuple[int, int, float, int]]) -> Value:
     """Sum up the value of two lists from the indexes and values of their matched pairs."""
-    length = sum([pair_length - g.value[i].size - p.value[j].size for i, j, _, pair_length in matched])
-    return math.fsum([s for _, _, s, _ in matched]), length + g.size + p.size
+    return total_of(matched, [node.size for node in g.value], [node.size for node in p.value])
 
 
 def _by_key(nodes: list[Node]) -> dict[str, tuple[list[int], list[Node]]]:
@@ -5075,10 +5173,6 @@ def _by_length(nodes: list[Node]) -> list[tuple[list[int], Matrix]]:
     starts = np.cumsum(lengths) - lengths
     groups = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
     return [(group.tolist(), np.add.outer(starts[group], np.arange(lengths[group[0]]))) for group in groups]
-
-
-def _numbered(values: Iterable[str]) -> dict[str, int]:
-    return {value: number for number, value in enumerate(dict.fromkeys(values))}
 
 
 def _equal_identities(g: list[Node], p: list[Node]) -> Matrix:
@@ -5205,6 +5299,133 @@ def exact_score(length: int, full: int, partial: Sequence[tuple[int, int]]) -> f
 
 
 # ---------------------------------------------------------------------------------------------------
+# anls_eval/tree/plain_lists.py
+# Lists of texts, or of dicts of texts such as the items of an invoice, matched without nodes.
+# ---------------------------------------------------------------------------------------------------
+
+ComparedLeaf = tuple[int, int, bool]  # two leaves, compared: distance, length, and whether it counts
+
+Row = dict[str, str]  # a dict of texts, after their steps
+
+
+def credit_of_plain_lists(g: list[Any], p: list[Any], rules: Protocol) -> Credit | None:
+    """Return the credit of two lists of texts, or of dicts of texts; None for any other lists."""
+    # The values and the matching are those of `Comparison`, to the last bit.
+    if not g or not p or len(g) * len(p) > MATRIX_CELLS:
+        return None
+    if _are_scalars(g) and _are_scalars(p):
+        return _credit_of_texts(g, p, rules)
+    return _credit_of_dicts(g, p, rules) if _are_plain_dicts(g) and _are_plain_dicts(p) else None
+
+
+def _are_scalars(values: Collection[Any]) -> bool:
+    """Return whether all values are leaves with a text; NaN is not."""
+    kinds = set(map(type, values))
+    return kinds <= SCALARS and (float not in kinds or all(value == value for value in values))
+
+
+def _are_plain_dicts(elements: list[Any]) -> bool:
+    """Return whether all elements are dicts of leaves with a text."""
+    return operator.countOf(map(type, elements), dict) == len(elements) and all(
+        operator.countOf(map(type, own), str) == len(own) and _are_scalars(own.values()) and MARKERS.isdisjoint(own)
+        for own in elements
+    )
+
+
+def _credit_of_texts(g: list[Any], p: list[Any], rules: Protocol) -> Credit:
+    """Return the credit of two lists of texts."""
+    texts = list(map(normaliser(rules.answer_steps), map(str, g)))
+    others = list(map(normaliser(rules.prediction_steps), map(str, p)))
+    ways, length = ways_to_match(len(texts), len(others)), max(len(texts), len(others))
+    if ways:  # at most 24 pairs, which take less one by one than as a matrix
+        # All matchings have one length, so that the maximum sum is the best by the rule of `best_way`.
+        leaves = [[compare_leaves(text, other, rules) for other in others] for text in texts]
+        s = [[1 - distance / longest if is_kept else 0.0 for distance, longest, is_kept in row] for row in leaves]
+        best = max(ways, key=lambda way: math.fsum([s[i][j] for i, j in way]))
+        return _credit_of_leaves(length, [leaves[i][j] for i, j in best])
+    similarities = similarities_of_leaves(texts, others, rules)
+    sizes = np.ones(len(texts), np.int64), np.ones(len(others), np.int64)
+    matched = match_lists(similarities, np.broadcast_to(np.int64(1), similarities.shape), *sizes)
+    return _credit_of_leaves(length, _compared([(texts[i], others[j]) for i, j in matched], {}, rules))
+
+
+def _credit_of_dicts(g: list[dict[str, Any]], p: list[dict[str, Any]], rules: Protocol) -> Credit:
+    """Return the credit of two lists of dicts of texts."""
+    rows, columns = _as_rows(g, rules.answer_steps), _as_rows(p, rules.prediction_steps)
+    sizes, other_sizes = list(map(len, rows)), list(map(len, columns))
+    keys, known = sorted(set().union(*rows)), dict[tuple[str, str], ComparedLeaf]()
+    ways: Sequence[Any] = ways_to_match(len(rows), len(columns))
+    if len(ways) == 1:
+        matched = ways[0]
+    elif ways:
+        matched, _ = best_way(ways, _values_of_few(rows, columns, keys, known, rules), sizes, other_sizes)
+    else:
+        matched = match_lists(*_values(rows, columns, keys, rules), np.array(sizes), np.array(other_sizes))
+    pairs = [(text, columns[j][key]) for i, j in matched for key, text in rows[i].items() if key in columns[j]]
+    return _credit_of_leaves(sum(sizes) + sum(other_sizes) - len(pairs), _compared(pairs, known, rules))
+
+
+def _as_rows(elements: list[dict[str, Any]], steps: tuple[str, ...]) -> list[Row]:
+    normalise = normaliser(steps)
+    return [{key: normalise(str(value)) for key, value in own.items()} for own in elements]
+
+
+def _compared(
+    pairs: list[tuple[str, str]], known: dict[tuple[str, str], ComparedLeaf], rules: Protocol
+) -> list[ComparedLeaf]:
+    """Compare the leaves that are not known, each once."""
+    known |= {pair: compare_leaves(*pair, rules) for pair in dict.fromkeys(pairs) if pair not in known}
+    return list(map(known.__getitem__, pairs))
+
+
+def _credit_of_leaves(length: int, leaves: list[ComparedLeaf]) -> Credit:
+    """Return the credit of a list of this length whose matched leaves were compared."""
+    kept = [(longest - distance, longest) for distance, longest, is_kept in leaves if is_kept]
+    partial = [credit for credit in kept if credit[0] < credit[1]]
+    return length, len(kept) - len(partial), partial
+
+
+def _values_of_few(
+    rows: list[Row], columns: list[Row], keys: list[str], known: dict[tuple[str, str], ComparedLeaf], rules: Protocol
+) -> list[list[Value]]:
+    """Compute the values of all pairs of rows, leaf by leaf; add the leaves to those that are known."""
+    values: list[list[Value]] = []
+    for row in rows:
+        values.append([])
+        for column in columns:
+            s, length = 0.0, len(row) + len(column)
+            for key in keys:
+                if key in row and key in column:
+                    pair = row[key], column[key]
+                    leaf = known.get(pair)
+                    if leaf is None:
+                        leaf = known[pair] = compare_leaves(*pair, rules)
+                    s += 1 - leaf[0] / leaf[1] if leaf[2] else 0.0
+                    length -= 1
+            values[-1].append((s, length))
+    return values
+
+
+def _values(rows: list[Row], columns: list[Row], keys: list[str], rules: Protocol) -> tuple[Matrix, Matrix]:
+    """Compute the values of all pairs of rows, key by key."""
+    if all(own.keys() == rows[0].keys() for own in (*rows, *columns)):  # the usual case, without more matrices
+        of_keys = (
+            similarities_of_leaves([own[key] for own in rows], [own[key] for own in columns], rules) for key in keys
+        )
+        s = functools.reduce(np.add, of_keys)
+        return s, np.broadcast_to(np.int64(len(keys)), s.shape)
+    lengths = np.add.outer(list(map(len, rows)), list(map(len, columns)))
+    s = np.zeros(lengths.shape)
+    for key in keys:
+        of_g, of_p = [i for i, row in enumerate(rows) if key in row], [j for j, row in enumerate(columns) if key in row]
+        if of_g and of_p:
+            cells = np.ix_(of_g, of_p)
+            s[cells] += similarities_of_leaves([rows[i][key] for i in of_g], [columns[j][key] for j in of_p], rules)
+            lengths[cells] -= 1
+    return s, lengths
+
+
+# ---------------------------------------------------------------------------------------------------
 # anls_eval/tree/single.py
 # The comparison of one pair of trees.
 # ---------------------------------------------------------------------------------------------------
@@ -5227,6 +5448,8 @@ def is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool
 
 def _is_text(value: Any) -> bool:
     """Return whether a value is written as text in JSON, such as a Decimal."""
+    if type(value) is str:  # the usual case first, for speed
+        return True
     try:
         return isinstance(plain_value(value), str)
     except TypeError:  # not part of a tree: refused elsewhere, with its path
@@ -5255,11 +5478,6 @@ def compare_with_rules(
     return compared_pairs(Comparison(rules, prefer_equal=explained, unit=unit), g, p)
 
 
-def score_tree(prediction: Any, reference: Any, rules: Protocol, fields: Fields | None = None) -> float:
-    """Score one pair of trees."""
-    return exact_score(*count_credit(compare_trees(prediction, reference, rules, fields=fields)))
-
-
 def raise_with_path(row: int, prediction: Any, reference: Any, rules: Protocol, fields: Fields | None) -> None:
     """Raise the error of a document with its row and the path from the root."""
     try:
@@ -5275,11 +5493,10 @@ def raise_with_path(row: int, prediction: Any, reference: Any, rules: Protocol, 
 # ANLS* of many documents: a fast path for dicts, whose texts are compared in one batch.
 # ---------------------------------------------------------------------------------------------------
 
-SCALARS = frozenset({str, int, float, bool})
+MAX_SIDE = 1_000_000  # values of one side in dicts: a larger document is compared alone
 
-MARKERS = LIKE_ONE_OF | {"$one_of", "$literal"}  # keys of references that mean something, or seem to
 
-MAX_SIDE = 1_000_000  # values of one side in dicts: more may mean a dict that contains itself
+_FEW_TEXTS = 200  # of one document: up to so many, comparing one by one is faster than through arrays
 
 
 class Documents:
@@ -5290,7 +5507,6 @@ class Documents:
 
     def __init__(self, rules: Protocol) -> None:
         self.rules = rules
-        self.equal_is_full = rules.prediction_steps == rules.answer_steps and bool(reaches_threshold(0, 1, rules))
         self.lengths: list[int] = []
         self.full: list[int] = []
         self.partial: list[tuple[int, int, int]] = []  # document and credit, a fraction, of what `Comparison` compared
@@ -5299,48 +5515,66 @@ class Documents:
         self.ends: list[int] = []  # where the texts of each document end
         self.searched_rows: set[int] = set()  # documents with parts that were left to `Comparison`
 
+    @functools.cached_property
+    def equal_is_full(self) -> bool:
+        """Whether texts that are equal as passed need no comparison."""
+        return self.rules.prediction_steps == self.rules.answer_steps and bool(reaches_threshold(0, 1, self.rules))
+
     def add(self, prediction: Any, reference: Any) -> None:
         """Add the next document; the paths in errors begin at the part that is wrong."""
         if type(prediction) is not dict or type(reference) is not dict:
-            self.searched_rows.add(len(self.lengths))
-            self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
+            self.close(*self.without_dicts(prediction, reference))
             return
         start = len(self.predictions)
         length = full = values = 0
         partial: list[tuple[int, int]] = []
         rest: list[tuple[Any, Any]] = []
-        dicts = [(reference, prediction)]
+        dicts, seen = [(reference, prediction)], {id(reference)}  # a dict that is met again may contain itself
         for g, p in dicts:
             values += max(len(g), len(p))
             if values > MAX_SIDE:
                 del self.predictions[start:], self.references[start:]
                 self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
                 return
-            if not (set(map(type, g)) | set(map(type, p)) <= {str} and MARKERS.isdisjoint(g) and "$one_of" not in p):
+            if not (_has_text_keys(g) and _has_text_keys(p) and MARKERS.isdisjoint(g) and "$one_of" not in p):
                 rest.append((g, p))
                 continue
-            shared = 0
+            texts = others = 0  # of the keys of both sides
             for key, child in g.items():
                 other = p.get(key, NOT_GIVEN)
-                shared += other is not NOT_GIVEN
                 if type(child) is type(other) is str:
-                    length += 1
+                    texts += 1
                     if child == other and self.equal_is_full:
                         full += 1
                     else:
                         self.predictions.append(other)
                         self.references.append(child)
-                elif type(child) is type(other) is dict:
+                    continue
+                others += other is not NOT_GIVEN
+                if type(child) is type(other) is dict and id(child) not in seen:
+                    seen.add(id(child))
                     dicts.append((child, other))
                 else:
                     rest.append((child, other))
-            if shared < len(p):
+            length += texts
+            if texts + others < len(p):
                 rest += [(NOT_GIVEN, child) for key, child in p.items() if key not in g]
         for g, p in rest:
             rest_length, rest_full, rest_partial = self.other(g, p)
             length, full = length + rest_length, full + rest_full
             partial += rest_partial
         self.close(length, full, partial)
+
+    def without_dicts(self, prediction: Any, reference: Any) -> Credit:
+        """Compute the credit of a document that is not a pair of dicts."""
+        if type(prediction) is type(reference) is str:
+            self.predictions.append(prediction)
+            self.references.append(reference)
+            return 1, 0, []
+        if type(prediction) is type(reference) is list:
+            return self.searched(reference, prediction)
+        self.searched_rows.add(len(self.lengths))
+        return count_credit(compare_trees(prediction, reference, self.rules))
 
     def other(self, g: Any, p: Any) -> Credit:
         """Compute the credit of a part that is not two texts."""
@@ -5353,6 +5587,8 @@ class Documents:
             self.references.append(str(g))
             return 1, 0, []
         if g is NOT_GIVEN or p is NOT_GIVEN:
+            if type(g) is str or type(p) is str:
+                return 1, 0, []
             if type(g) in (dict, list, tuple) or type(p) in (dict, list):
                 self.searched_rows.add(len(self.lengths))
             node = build_tree(p, "prediction", self.rules) if g is NOT_GIVEN else build_tree(g, "reference", self.rules)
@@ -5361,6 +5597,10 @@ class Documents:
 
     def searched(self, g: Any, p: Any) -> Credit:
         """Compute the credit of a part with lists, alternatives or unusual values."""
+        if type(g) is type(p) is list:
+            credit = credit_of_plain_lists(g, p, self.rules)
+            if credit is not None:
+                return credit
         self.searched_rows.add(len(self.lengths))
         nodes = build_tree(g, "reference", self.rules), build_tree(p, "prediction", self.rules)
         return count_credit(compared_pairs(Comparison(self.rules, prefer_equal=False), *nodes))
@@ -5371,6 +5611,21 @@ class Documents:
         self.lengths.append(length)
         self.full.append(full)
         self.ends.append(len(self.predictions))
+
+    def only_score(self) -> float:
+        """Compute the score of the only document."""
+        if len(self.predictions) > _FEW_TEXTS:
+            return float(self.scores()[0])
+        rules, full, partial = self.rules, self.full[0], [(kept, longest) for _, kept, longest in self.partial]
+        predictions = map(normaliser(rules.prediction_steps), self.predictions)
+        references = map(normaliser(rules.answer_steps), self.references)
+        for prediction, reference in zip(predictions, references, strict=True):
+            distance, longest, is_kept = compare_leaves(prediction, reference, rules)
+            if is_kept and distance:
+                partial.append((longest - distance, longest))
+            else:
+                full += is_kept
+        return exact_score(self.lengths[0], full, partial)
 
     def scores(self) -> Floats:
         """Compute the scores of all documents."""
@@ -5383,6 +5638,10 @@ class Documents:
         texts = np.stack([owners, longest - distances, longest], axis=1)[kept]
         partial = np.concatenate([texts, np.array(self.partial, np.int64).reshape(-1, 3)])
         return exact_scores(np.array(self.lengths, np.int64), full, partial[np.argsort(partial[:, 0], kind="stable")])
+
+
+def _has_text_keys(tree: dict[Any, Any]) -> bool:
+    return operator.countOf(map(type, tree), str) == len(tree)
 
 
 def compare_texts_in_blocks(
@@ -5654,8 +5913,23 @@ class FieldDocuments:
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/tree/scores.py
-# The scores of many pairs of trees.
+# The scores of pairs of trees: of one, and of many.
 # ---------------------------------------------------------------------------------------------------
+
+def score_tree(
+    prediction: Any, reference: Any, rules: Protocol, fields: Fields | None = None
+) -> tuple[float, Collection[int]]:
+    """Score one pair of trees, and return row 0 if it has more than scalars in dicts."""
+    if field_rules(fields, rules) is not None:
+        return exact_score(*count_credit(compare_trees(prediction, reference, rules, fields=fields))), (0,)
+    documents = Documents(rules)
+    try:
+        documents.add(prediction, reference)
+    except (TypeError, ValueError):
+        compare_trees(prediction, reference, rules)  # raises the error with the path from the root
+        raise
+    return documents.only_score(), documents.searched_rows
+
 
 def score_trees(
     predictions: Sequence[Any], references: Sequence[Any], rules: Protocol, fields: Fields | None = None
@@ -6388,14 +6662,20 @@ def noted_rows(rows: Mapping[int, str], question_ids: Sequence[str] | None) -> N
 def sentences(n: int, found: Mapping[str, Noted]) -> list[str]:
     """Return the warnings about n questions."""
     notes = []
-    for what, sentence in SENTENCES.items():
+    for what in SENTENCES:
         count, names = found.get(what, (0, ""))
         if count:
             is_named = n > 1 or what.startswith("alternatives")  # whose names say where in the tree
-            chosen = re.sub(r"{(.*?)\|(.*?)}", r"\1" if count == 1 else r"\2", sentence)
+            chosen = _sentence_about(what, count == 1)
             note = f"{count} of {n} {chosen.replace('()', f' ({names})' if is_named else '')}"
             notes.append(Note(note, _READ_JSON) if what == "unparsed" else note)
     return notes
+
+
+@functools.cache
+def _sentence_about(what: str, is_one: bool) -> str:
+    """Return a sentence about one question, or about several."""
+    return re.sub(r"{(.*?)\|(.*?)}", r"\1" if is_one else r"\2", SENTENCES[what])
 
 
 _PRINTED_VALUES = {"predictions": "predictions", "references": "answers"}
@@ -6434,6 +6714,8 @@ def text_notes(scored: Scored, rules: Protocol, question_ids: Sequence[str] | No
 def text_notes_of_one(text: str | None, options: list[str], score: float, rules: Protocol) -> list[str]:
     """Return the warnings about a single question on texts."""
     gains = padding_gain_of_one(text, options, score, rules)
+    if text is not None and not gains and reaches_threshold(0, 1, rules):  # the usual case
+        return []
     return text_notes(Scored(np.array([score]), [0] if text is None else [], gains, [], None), rules)
 
 
@@ -6483,6 +6765,8 @@ def tree_notes(
 ) -> list[str]:
     """Return the warnings about pairs of trees that have been scored, of which these were `searched`; default all."""
     found = tree_rows_to_note(predictions, references, rules, searched)
+    if not found and not fields:
+        return []
     named = {what: noted_rows(rows, question_ids) for what, rows in found.items()}
     notes = sentences(len(predictions), named) if named else []
     return notes + (field_notes(references, rules, fields, question_ids) if fields else [])
@@ -6519,7 +6803,7 @@ def tree_rows_to_note(
         if path:
             found.setdefault(mistake, {})[row] = path
     for row, (prediction, reference) in enumerate(zip(predictions, references, strict=True)):
-        if isinstance(prediction, (dict, list)):
+        if isinstance(prediction, (dict, list)) or type(prediction) is type(reference) is str:
             continue
         if is_missing_value(prediction):
             what = "unanswered document" if _is_document(reference) else None
@@ -6616,7 +6900,7 @@ def explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explan
         weight=1,
         credit=score,
     )
-    explanation = Explanation(score, 1, None if text is None else options[best], {}, [match], signature(rules, n=1))
+    explanation = Explanation(score, 1, None if text is None else options[best], {}, [match], signature_of_one(rules))
     return explanation, text_notes_of_one(text, options, score, rules)
 
 
@@ -6634,7 +6918,7 @@ def explain_tree(prediction: Any, reference: Any, rules: Protocol, fields: Field
         closest_reference=tree.closest_reference(),
         key_scores=tree.key_scores(),
         matches=tree.matches(),
-        signature=signature(rules, n=1, fields=fields),
+        signature=signature(rules, n=1, fields=fields) if fields else signature_of_one(rules),
     )
 
 
@@ -6723,7 +7007,7 @@ def _closest_dict(items: list[tuple[ComparedPair, Any]]) -> dict[Any, Any]:
     """Build a closest dict; keys of only one side are in it unless they are None-like."""
     content: dict[Any, Any] = {}
     for pair, value in items:
-        is_empty = is_missing_value(value) or (isinstance(value, (str, list, dict)) and not value)
+        is_empty = not value if isinstance(value, (str, list, dict)) else is_missing_value(value)
         if pair.g is None and pair.p is not None and not pair.p.like_none:
             content[pair.at_p] = None
         elif pair.g is not None and not (pair.p is None and is_empty):
@@ -6893,7 +7177,7 @@ def anls_score(
     if rules.extract:
         text = extracted(text, rules.extract)
     options = to_answers(answers, "answers")
-    score, *_ = measure_one(text, options, rules)
+    score = measure_one(text, options, rules)[0]
     for note in text_notes_of_one(text, options, score, rules):
         warnings.warn(note, UserWarning, stacklevel=2)
     return score
@@ -6992,8 +7276,7 @@ def anls_star_score(
     resolved = read_fields(fields, rules)
     if rules.extract:
         prediction = extracted(prediction, rules.extract)
-    score = score_tree(prediction, reference, rules, resolved)
-    searched = () if score == 1 else None
+    score, searched = score_tree(prediction, reference, rules, resolved)
     for note in tree_notes([prediction], [reference], rules, searched=searched, fields=resolved):
         warnings.warn(note, UserWarning, stacklevel=2)
     return score

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,14 +65,20 @@ def noted_rows(rows: Mapping[int, str], question_ids: Sequence[str] | None) -> N
 def sentences(n: int, found: Mapping[str, Noted]) -> list[str]:
     """Return the warnings about n questions."""
     notes = []
-    for what, sentence in SENTENCES.items():
+    for what in SENTENCES:
         count, names = found.get(what, (0, ""))
         if count:
             is_named = n > 1 or what.startswith("alternatives")  # whose names say where in the tree
-            chosen = re.sub(r"{(.*?)\|(.*?)}", r"\1" if count == 1 else r"\2", sentence)
+            chosen = _sentence_about(what, count == 1)
             note = f"{count} of {n} {chosen.replace('()', f' ({names})' if is_named else '')}"
             notes.append(Note(note, _READ_JSON) if what == "unparsed" else note)
     return notes
+
+
+@functools.cache
+def _sentence_about(what: str, is_one: bool) -> str:
+    """Return a sentence about one question, or about several."""
+    return re.sub(r"{(.*?)\|(.*?)}", r"\1" if is_one else r"\2", SENTENCES[what])
 
 
 _PRINTED_VALUES = {"predictions": "predictions", "references": "answers"}
@@ -110,6 +117,8 @@ def text_notes(scored: Scored, rules: Protocol, question_ids: Sequence[str] | No
 def text_notes_of_one(text: str | None, options: list[str], score: float, rules: Protocol) -> list[str]:
     """Return the warnings about a single question on texts."""
     gains = padding_gain_of_one(text, options, score, rules)
+    if text is not None and not gains and reaches_threshold(0, 1, rules):  # the usual case
+        return []
     return text_notes(Scored(np.array([score]), [0] if text is None else [], gains, [], None), rules)
 
 
@@ -159,6 +168,8 @@ def tree_notes(
 ) -> list[str]:
     """Return the warnings about pairs of trees that have been scored, of which these were `searched`; default all."""
     found = tree_rows_to_note(predictions, references, rules, searched)
+    if not found and not fields:
+        return []
     named = {what: noted_rows(rows, question_ids) for what, rows in found.items()}
     notes = sentences(len(predictions), named) if named else []
     return notes + (field_notes(references, rules, fields, question_ids) if fields else [])
@@ -195,7 +206,7 @@ def tree_rows_to_note(
         if path:
             found.setdefault(mistake, {})[row] = path
     for row, (prediction, reference) in enumerate(zip(predictions, references, strict=True)):
-        if isinstance(prediction, (dict, list)):
+        if isinstance(prediction, (dict, list)) or type(prediction) is type(reference) is str:
             continue
         if is_missing_value(prediction):
             what = "unanswered document" if _is_document(reference) else None

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import numbers
+import types
 import unicodedata
 import urllib.parse
 from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
 from anls_eval.errors import AnlsError, check_choice, short_repr
@@ -55,6 +59,8 @@ def get_protocol(protocol: str | Protocol) -> Protocol:
         >>> get_protocol("docvqa").name
         'rrc'
     """
+    if type(protocol) is str and protocol in PROTOCOLS_BY_NAME_OR_ALIAS:  # the usual case first, for speed
+        return PROTOCOLS_BY_NAME_OR_ALIAS[protocol]
     if isinstance(protocol, Protocol):
         return protocol
     if type(protocol).__name__ == "Protocol" and dataclasses.is_dataclass(protocol):
@@ -83,8 +89,20 @@ def resolve_rules(
         names = ", ".join(repr(name) for name, row in PROTOCOLS.items() if bool(row.tree) == of_trees)
         kinds, function = ("texts", "anls_score") if of_trees else ("trees", "anls_star_score")
         raise ValueError(f"protocol {rules.name!r} scores {kinds}: use it with {function}, or use one of {names}")
-    rules = rules.with_threshold(threshold)
-    return rules if extract is None else rules.with_extract(extract)
+    if threshold is None and extract is None:
+        return rules
+    if type(protocol) is str and type(threshold) in _CACHED_TYPES and type(extract) in _CACHED_TYPES:
+        return _changed_rules(protocol, threshold, extract)
+    return rules.with_threshold(threshold).with_extract(extract)
+
+
+_CACHED_TYPES = frozenset({types.NoneType, str, int, float, Fraction, Decimal})
+
+
+@functools.lru_cache(maxsize=64, typed=True)  # typed: 0.1 and Fraction(0.1) are equal, but not as they are written
+def _changed_rules(protocol: str, threshold: Threshold, extract: str | None) -> Protocol:
+    """Return a protocol with another threshold or other steps of extraction, which takes long to make."""
+    return get_protocol(protocol).with_threshold(threshold).with_extract(extract)
 
 
 def find_board_name(protocol: object) -> str | None:
@@ -173,6 +191,12 @@ def signature(
     if rules != PROTOCOLS.get(rules.name, rules):
         recorded["protocol"] = f"{rules.name}*"
     return "|".join(["anls", *(f"{key}:{value}" for key, value in recorded.items())])
+
+
+@functools.lru_cache(maxsize=64)
+def signature_of_one(rules: Protocol) -> str:
+    """Return the signature of the score of one question, which every explanation of one holds."""
+    return signature(rules, n=1)
 
 
 def protocol_from_signature(text: str) -> Protocol:

@@ -19,8 +19,7 @@ from anls_eval.registry import read_fields, resolve_rules
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.text.measure import Scored, score_columns
 from anls_eval.text.similarity import measure_one
-from anls_eval.tree.scores import score_trees
-from anls_eval.tree.single import score_tree
+from anls_eval.tree.scores import score_tree, score_trees
 from anls_eval.types import Extract, Texts, Tree
 
 
@@ -63,7 +62,7 @@ def anls_score(
     if rules.extract:
         text = extracted(text, rules.extract)
     options = to_answers(answers, "answers")
-    score, *_ = measure_one(text, options, rules)
+    score = measure_one(text, options, rules)[0]
     for note in text_notes_of_one(text, options, score, rules):
         warnings.warn(note, UserWarning, stacklevel=2)
     return score
@@ -162,8 +161,7 @@ def anls_star_score(
     resolved = read_fields(fields, rules)
     if rules.extract:
         prediction = extracted(prediction, rules.extract)
-    score = score_tree(prediction, reference, rules, resolved)
-    searched = () if score == 1 else None
+    score, searched = score_tree(prediction, reference, rules, resolved)
     for note in tree_notes([prediction], [reference], rules, searched=searched, fields=resolved):
         warnings.warn(note, UserWarning, stacklevel=2)
     return score

@@ -9,7 +9,7 @@ from anls_eval.extract.steps import extracted
 from anls_eval.inputs.values import to_answers, to_text
 from anls_eval.markup import Html, element, headline, joined, notebook_page, notes_html, signature_html
 from anls_eval.notes import text_notes_of_one
-from anls_eval.registry import get_rules, resolve_rules, signature
+from anls_eval.registry import get_rules, resolve_rules, signature, signature_of_one
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.steps import apply_steps
 from anls_eval.text.characters import Span, align_characters
@@ -155,7 +155,7 @@ def explain_answers(
         closest = max(range(len(options)), key=lambda index: comparisons[index].similarity)
         score = comparisons[closest].score
     notes = tuple(text_notes_of_one(text, options, score, rules))
-    return AnswersExplanation(score, rules.name, closest, comparisons, "", signature(rules, n=1), notes, raw)
+    return AnswersExplanation(score, rules.name, closest, comparisons, "", signature_of_one(rules), notes, raw)
 
 
 def compare_answer(prediction: str, answer: str, distance: int, length: int, rules: Protocol) -> AnswerComparison:

@@ -7,7 +7,7 @@ from typing import Any
 from anls_eval.explanation.result import Explanation, Match
 from anls_eval.inputs.values import to_answers, to_text
 from anls_eval.notes import text_notes_of_one
-from anls_eval.registry import signature
+from anls_eval.registry import signature_of_one
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import apply_steps
 from anls_eval.text.similarity import compute_similarity, measure_one
@@ -37,5 +37,5 @@ def explain_text(prediction: Any, answers: Any, rules: Protocol) -> tuple[Explan
         weight=1,
         credit=score,
     )
-    explanation = Explanation(score, 1, None if text is None else options[best], {}, [match], signature(rules, n=1))
+    explanation = Explanation(score, 1, None if text is None else options[best], {}, [match], signature_of_one(rules))
     return explanation, text_notes_of_one(text, options, score, rules)

@@ -11,7 +11,7 @@ from anls_eval.fields.comparators import Comparator, NumberComparator
 from anls_eval.fields.field import exact_text
 from anls_eval.fields.fields import Fields
 from anls_eval.inputs.values import is_missing_value
-from anls_eval.registry import signature
+from anls_eval.registry import signature, signature_of_one
 from anls_eval.rules.protocol import Protocol
 from anls_eval.tree.credit import ComparedPair, count_credit, exact_score, position_of
 from anls_eval.tree.nodes import DICT, KEPT, LEAF, LIST, NONE, ONE_OF, Node, is_literal_dict, path_part, plain_value
@@ -28,7 +28,7 @@ def explain_tree(prediction: Any, reference: Any, rules: Protocol, fields: Field
         closest_reference=tree.closest_reference(),
         key_scores=tree.key_scores(),
         matches=tree.matches(),
-        signature=signature(rules, n=1, fields=fields),
+        signature=signature(rules, n=1, fields=fields) if fields else signature_of_one(rules),
     )
 
 
@@ -117,7 +117,7 @@ def _closest_dict(items: list[tuple[ComparedPair, Any]]) -> dict[Any, Any]:
     """Build a closest dict; keys of only one side are in it unless they are None-like."""
     content: dict[Any, Any] = {}
     for pair, value in items:
-        is_empty = is_missing_value(value) or (isinstance(value, (str, list, dict)) and not value)
+        is_empty = not value if isinstance(value, (str, list, dict)) else is_missing_value(value)
         if pair.g is None and pair.p is not None and not pair.p.like_none:
             content[pair.at_p] = None
         elif pair.g is not None and not (pair.p is None and is_empty):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import numbers
+import operator
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, cast
@@ -33,6 +34,8 @@ def is_missing_value(value: object) -> bool:
 
 def to_text(value: object, where: str, expected: str) -> str | None:
     """Return the text of one prediction or answer; None if it is missing."""
+    if type(value) is str:  # the usual case first, for speed
+        return value
     if isinstance(value, str):
         return str.__str__(value)  # numpy and enum subclasses of str
     if isinstance(value, bytes):
@@ -92,6 +95,8 @@ _ROLES = ("prediction", "prediction_text", "pred", "response", "answer", "answer
 def to_answers(value: Any, where: str) -> list[str]:
     """Return the accepted answers of one question, from any layout that datasets use."""
     expected = "a list of strings, one string, or {'text': [...]}"
+    if type(value) is list and value and operator.countOf(map(type, value), str) == len(value):
+        return value  # the usual case first, for speed
     if isinstance(value, Mapping) and "text" in value:  # SQuAD
         value = value["text"]
     if isinstance(value, np.ndarray):

@@ -18,6 +18,8 @@ from anls_eval.leaderboards.base import Leaderboard
 from anls_eval.leaderboards.mmlongbench import clean_text, must_be_equal, score_float, score_int
 from anls_eval.leaderboards.question import Outcome, Pairs, Question, parse_literal, read_items
 
+_ALIKE = 0.8  # a greater ratio of difflib makes two items of lists the same
+
 
 def _joined(text: str) -> str:
     """Return the cleaned text; the text of a list of strings becomes the strings, joined by spaces."""
@@ -71,9 +73,10 @@ def _mmesgbench_list(question: Question) -> float:
     texts = list(map(clean_text, read_items(question.prediction, where, lambda text, _: _repaired(text))))
     if len(answers) != len(texts) or not answers:
         return 0.0
+    matcher = functools.cache(lambda text: difflib.SequenceMatcher(None, "", text))
     found = 0
     for answer in answers:
-        match = next((index for index, text in enumerate(texts) if _is_alike(answer, text)), None)
+        match = next((index for index, text in enumerate(texts) if _is_alike(answer, text, matcher)), None)
         if match is not None:
             del texts[match]
             found += 1
@@ -91,10 +94,15 @@ def _repaired(text: str) -> list[Any]:
     return parsed if isinstance(parsed, list) else [parsed]
 
 
-def _is_alike(answer: str, text: str) -> bool:
-    """Return whether difflib's ratio, which no distance can replace, is above 0.8; two upper bounds come first."""
-    matcher = difflib.SequenceMatcher(None, answer, text)
-    return matcher.real_quick_ratio() > 0.8 and matcher.quick_ratio() > 0.8 and matcher.ratio() > 0.8
+def _is_alike(answer: str, text: str, matcher: Callable[[str], difflib.SequenceMatcher[str]]) -> bool:
+    """Return whether difflib's ratio, which no distance can replace, is above 0.8."""
+    # It matches no more characters than the longest common subsequence has: where these are too few, no more is asked.
+    length = len(answer) + len(text)
+    if length and 2.0 * ((length - Indel.distance(answer, text)) // 2) / length <= _ALIKE:
+        return False
+    found = matcher(text)  # what it knows of this text takes longest to find out, and stays
+    found.set_seq1(answer)
+    return found.ratio() > _ALIKE
 
 
 def _mmesgbench(name: str, description: str, source: str, compare: Callable[[str, list[str]], Outcome]) -> Leaderboard:

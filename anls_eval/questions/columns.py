@@ -12,8 +12,7 @@ from anls_eval.inputs.columns import answer_texts, each_answers, each_prediction
 from anls_eval.inputs.values import Where
 from anls_eval.rules.protocol import Protocol
 from anls_eval.tree.as_json import tree_as_json
-from anls_eval.tree.documents import SCALARS
-from anls_eval.tree.nodes import build_tree
+from anls_eval.tree.nodes import SCALARS, build_tree
 
 _MAX_PLAIN = 100_000  # values of one tree
 

@@ -62,10 +62,8 @@ def needed_steps(steps: tuple[str, ...]) -> list[str]:
 def normaliser(steps: tuple[str, ...]) -> Callable[[str], str]:
     """Return the steps as one function."""
     functions = [STEPS[step] for step in needed_steps(steps)]
+    return functools.reduce(_one_after_another, functions) if functions else str
 
-    def normalise(text: str) -> str:
-        for function in functions:
-            text = function(text)
-        return text
 
-    return normalise
+def _one_after_another(first: Callable[[str], str], second: Callable[[str], str]) -> Callable[[str], str]:
+    return lambda text: second(first(text))

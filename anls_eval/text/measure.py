@@ -279,13 +279,19 @@ def padding_gain_of_one(prediction: str | None, answers: list[str], score: float
     if prediction is None or not 0 < score < 1 or not _divides_by_raw_lengths(rules):
         return []
     strip = _strip_step(rules)
-    bare = strip(prediction), list(map(strip, answers))
-    gain = 0.0 if bare == (prediction, answers) else score - measure_one(*bare, rules)[0]
+    bare, bare_answers = strip(prediction), list(map(strip, answers))
+    if bare == prediction and bare_answers == answers:
+        return []
+    gain = score - measure_one(bare, bare_answers, rules)[0]
     return [gain] if gain > 0 else []
 
 
+_RAW_LENGTHS = frozenset({"raw", "raw-upper"})
+
+
 def _divides_by_raw_lengths(rules: Protocol) -> bool:
-    return rules.prediction_length.startswith("raw") or rules.answer_length.startswith("raw")
+    """Return whether whitespace that is not compared counts in the lengths."""
+    return rules.prediction_length in _RAW_LENGTHS or rules.answer_length in _RAW_LENGTHS
 
 
 def _strip_step(rules: Protocol) -> Callable[[str], str]:

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
-from rapidfuzz.process import cdist
 
 from anls_eval.fields.rules import FieldRules
 from anls_eval.rules.protocol import Protocol
-from anls_eval.text.similarity import edit_costs, kept_similarity, max_kept_distance
-from anls_eval.tree.matching import MATRIX_CELLS, MAX_PAIRS, assign, match_allowed, match_lists, ways_to_match
+from anls_eval.text.similarity import edit_costs, kept_similarity
+from anls_eval.tree.leaves import similarities_of_leaves
+from anls_eval.tree.matching import (
+    MATRIX_CELLS,
+    MAX_PAIRS,
+    assign,
+    best_way,
+    match_allowed,
+    match_lists,
+    total_of,
+    ways_to_match,
+)
 from anls_eval.tree.nodes import DICT, KEPT, KINDS_OF_NODES, LEAF, LIST, NONE, ONE_OF, Node
-from anls_eval.tree.ratios import TIE, Matrix, Value, best_of, best_of_each, ratio_of, ratios_of
+from anls_eval.tree.ratios import TIE, Matrix, Value, best_of, best_of_each, ratios_of
 from anls_eval.tree.recursion import Computation, run_computation
 
 _FEW_PAIRS = 16  # of list elements: up to this many, comparing one by one is faster than by matrices
-
-_CACHED_CELLS = 15_000  # of temporary matrices: small enough for memory that the process already has
 
 
 def _bulk(node: Node) -> int:
@@ -48,6 +55,7 @@ class Comparison:
         # For whole blocks, by the id of g: the columns of predictions by their id, the index of each way, and the ways.
         self.blocks: dict[int, list[tuple[dict[int, int], Matrix, Sequence[Any]]]] = {}
         self.distances: dict[tuple[str, str], int] = {}
+        self.similarities: dict[tuple[str, str], float] = {}  # of leaves, as `simple` needs them again and again
 
     # One pair of nodes.
 
@@ -63,8 +71,13 @@ class Comparison:
         if g.kind == LEAF and p.kind == LEAF:
             if g.rule and g.rule.comparator:
                 return g.rule.comparator.similarity(p.value, g.value) * g.size, g.size
-            distance = 0 if g.value == p.value else self.distance(g, p)
-            return float(kept_similarity(distance, max(len(g.value), len(p.value)), self.rules)) * g.size, g.size
+            pair = g.value, p.value
+            s = self.similarities.get(pair)
+            if s is None:
+                distance = 0 if g.value == p.value else self.distance(g, p)
+                longest = max(len(g.value), len(p.value))
+                s = self.similarities[pair] = float(kept_similarity(distance, longest, self.rules))
+            return s * g.size, g.size
         if g.kind == NONE:
             return float(p.like_none) * g.size, p.size or g.size
         if g.kind == ONE_OF or g.kind == p.kind:
@@ -93,7 +106,8 @@ class Comparison:
             return s, length + sum(child.missing[1] for key, child in p.value.items() if key not in g.value)
         if g.rule and g.rule.key:
             return (yield self.pair_by_key(g, p))
-        if len(g.value) * len(p.value) > _FEW_PAIRS or _bulk(g) * _bulk(p) > _FEW_PAIRS**2:
+        is_large = g.size * p.size > _FEW_PAIRS**2 and _bulk(g) * _bulk(p) > _FEW_PAIRS**2
+        if is_large or len(g.value) * len(p.value) > _FEW_PAIRS:
             matrices = yield self.pairs(g.value, p.value)
             return self.match(g, p, *matrices)
         rows: list[list[Value]] = []
@@ -177,26 +191,7 @@ class Comparison:
         if rule and rule.comparator:
             s = rule.comparator.matrix([node.value for node in g], [node.value for node in p]) * rule.weight
             return s, np.broadcast_to(np.int64(rule.weight), s.shape)
-        rows, columns = _numbered([node.value for node in g]), _numbered([node.value for node in p])
-        texts, others = list(rows), list(columns)
-        s = np.empty((len(rows), len(columns)))
-        sizes, other_sizes = np.array(list(map(len, texts))), np.array(list(map(len, others)))
-        block, few = (max(1, cells // len(columns)) for cells in (MATRIX_CELLS, _CACHED_CELLS))
-        for start in range(0, len(rows), block):
-            distances = cdist(
-                texts[start : start + block],
-                others,
-                scorer=Levenshtein.distance,
-                scorer_kwargs={"weights": edit_costs(self.rules)},
-                score_cutoff=max_kept_distance(max(map(len, (*texts, *others))), self.rules),
-                dtype=np.int32,
-            )
-            for at in range(0, len(distances), few):
-                part = distances[at : at + few].astype(np.int64)
-                longest = np.maximum.outer(sizes[start + at : start + at + len(part)], other_sizes)
-                s[start + at : start + at + len(part)] = kept_similarity(part, longest, self.rules)
-        if len(rows) < len(g) or len(columns) < len(p):
-            s = s[np.ix_([rows[node.value] for node in g], [columns[node.value] for node in p])]
+        s = similarities_of_leaves([node.value for node in g], [node.value for node in p], self.rules)
         weight = g[0].size
         return s if weight == 1 else s * weight, np.broadcast_to(np.int64(weight), s.shape)
         yield  # a computation that waits for nothing
@@ -292,16 +287,12 @@ class Comparison:
         if not ways:
             cells = np.array(values)
             return self.match(g, p, cells[:, :, 0], cells[:, :, 1].astype(np.int64))
-        ratios = [math.fsum([ratio_of(values[i][j]) for i, j in way]) for way in ways]
-        top = max(ratios) - TIE
-        ways = [way for way, ratio in zip(ways, ratios, strict=True) if ratio >= top]
-        totals = [_total(g, p, [(i, j, *values[i][j]) for i, j in way]) for way in ways]
-        equal = None
+        identities = None
         if self.prefer_equal:
-            equal = [sum(g.value[i].identity == p.value[j].identity for i, j in way) for way in ways]
-        best = best_of(totals, equal, self.unit)
-        self.ways[id(g), id(p)] = ways[best]
-        return totals[best]
+            identities = [node.identity for node in g.value], [node.identity for node in p.value]
+        sizes = [node.size for node in g.value], [node.size for node in p.value]
+        self.ways[id(g), id(p)], value = best_way(ways, values, *sizes, identities, self.unit)
+        return value
 
     def match(self, g: Node, p: Node, s: Matrix, lengths: Matrix) -> Value:
         """Match two lists, given the values of all pairs in matrices; remember the matching and return its value."""
@@ -364,8 +355,7 @@ def length_of_mismatch(g: Node, p: Node) -> int:
 
 def _total(g: Node, p: Node, matched: list[tuple[int, int, float, int]]) -> Value:
     """Sum up the value of two lists from the indexes and values of their matched pairs."""
-    length = sum([pair_length - g.value[i].size - p.value[j].size for i, j, _, pair_length in matched])
-    return math.fsum([s for _, _, s, _ in matched]), length + g.size + p.size
+    return total_of(matched, [node.size for node in g.value], [node.size for node in p.value])
 
 
 def _by_key(nodes: list[Node]) -> dict[str, tuple[list[int], list[Node]]]:
@@ -392,10 +382,6 @@ def _by_length(nodes: list[Node]) -> list[tuple[list[int], Matrix]]:
     starts = np.cumsum(lengths) - lengths
     groups = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
     return [(group.tolist(), np.add.outer(starts[group], np.arange(lengths[group[0]]))) for group in groups]
-
-
-def _numbered(values: Iterable[str]) -> dict[str, int]:
-    return {value: number for number, value in enumerate(dict.fromkeys(values))}
 
 
 def _equal_identities(g: list[Node], p: list[Node]) -> Matrix:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any
 
 import numpy as np
@@ -15,18 +17,18 @@ from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import normaliser
 from anls_eval.text.measure import BLOCK_ROWS
 from anls_eval.text.prepare import prepare_texts
-from anls_eval.text.similarity import edit_costs, reaches_threshold
+from anls_eval.text.similarity import compare_leaves, edit_costs, reaches_threshold
 from anls_eval.tree.compare import Comparison
 from anls_eval.tree.credit import Credit, compared_pairs, count_credit, exact_score
-from anls_eval.tree.nodes import LIKE_ONE_OF, build_tree
+from anls_eval.tree.nodes import MARKERS, SCALARS, build_tree
+from anls_eval.tree.plain_lists import credit_of_plain_lists
 from anls_eval.tree.ratios import Matrix
 from anls_eval.tree.single import compare_trees
 
-SCALARS = frozenset({str, int, float, bool})
+MAX_SIDE = 1_000_000  # values of one side in dicts: a larger document is compared alone
 
-MARKERS = LIKE_ONE_OF | {"$one_of", "$literal"}  # keys of references that mean something, or seem to
 
-MAX_SIDE = 1_000_000  # values of one side in dicts: more may mean a dict that contains itself
+_FEW_TEXTS = 200  # of one document: up to so many, comparing one by one is faster than through arrays
 
 
 class Documents:
@@ -37,7 +39,6 @@ class Documents:
 
     def __init__(self, rules: Protocol) -> None:
         self.rules = rules
-        self.equal_is_full = rules.prediction_steps == rules.answer_steps and bool(reaches_threshold(0, 1, rules))
         self.lengths: list[int] = []
         self.full: list[int] = []
         self.partial: list[tuple[int, int, int]] = []  # document and credit, a fraction, of what `Comparison` compared
@@ -46,48 +47,66 @@ class Documents:
         self.ends: list[int] = []  # where the texts of each document end
         self.searched_rows: set[int] = set()  # documents with parts that were left to `Comparison`
 
+    @functools.cached_property
+    def equal_is_full(self) -> bool:
+        """Whether texts that are equal as passed need no comparison."""
+        return self.rules.prediction_steps == self.rules.answer_steps and bool(reaches_threshold(0, 1, self.rules))
+
     def add(self, prediction: Any, reference: Any) -> None:
         """Add the next document; the paths in errors begin at the part that is wrong."""
         if type(prediction) is not dict or type(reference) is not dict:
-            self.searched_rows.add(len(self.lengths))
-            self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
+            self.close(*self.without_dicts(prediction, reference))
             return
         start = len(self.predictions)
         length = full = values = 0
         partial: list[tuple[int, int]] = []
         rest: list[tuple[Any, Any]] = []
-        dicts = [(reference, prediction)]
+        dicts, seen = [(reference, prediction)], {id(reference)}  # a dict that is met again may contain itself
         for g, p in dicts:
             values += max(len(g), len(p))
             if values > MAX_SIDE:
                 del self.predictions[start:], self.references[start:]
                 self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
                 return
-            if not (set(map(type, g)) | set(map(type, p)) <= {str} and MARKERS.isdisjoint(g) and "$one_of" not in p):
+            if not (_has_text_keys(g) and _has_text_keys(p) and MARKERS.isdisjoint(g) and "$one_of" not in p):
                 rest.append((g, p))
                 continue
-            shared = 0
+            texts = others = 0  # of the keys of both sides
             for key, child in g.items():
                 other = p.get(key, NOT_GIVEN)
-                shared += other is not NOT_GIVEN
                 if type(child) is type(other) is str:
-                    length += 1
+                    texts += 1
                     if child == other and self.equal_is_full:
                         full += 1
                     else:
                         self.predictions.append(other)
                         self.references.append(child)
-                elif type(child) is type(other) is dict:
+                    continue
+                others += other is not NOT_GIVEN
+                if type(child) is type(other) is dict and id(child) not in seen:
+                    seen.add(id(child))
                     dicts.append((child, other))
                 else:
                     rest.append((child, other))
-            if shared < len(p):
+            length += texts
+            if texts + others < len(p):
                 rest += [(NOT_GIVEN, child) for key, child in p.items() if key not in g]
         for g, p in rest:
             rest_length, rest_full, rest_partial = self.other(g, p)
             length, full = length + rest_length, full + rest_full
             partial += rest_partial
         self.close(length, full, partial)
+
+    def without_dicts(self, prediction: Any, reference: Any) -> Credit:
+        """Compute the credit of a document that is not a pair of dicts."""
+        if type(prediction) is type(reference) is str:
+            self.predictions.append(prediction)
+            self.references.append(reference)
+            return 1, 0, []
+        if type(prediction) is type(reference) is list:
+            return self.searched(reference, prediction)
+        self.searched_rows.add(len(self.lengths))
+        return count_credit(compare_trees(prediction, reference, self.rules))
 
     def other(self, g: Any, p: Any) -> Credit:
         """Compute the credit of a part that is not two texts."""
@@ -100,6 +119,8 @@ class Documents:
             self.references.append(str(g))
             return 1, 0, []
         if g is NOT_GIVEN or p is NOT_GIVEN:
+            if type(g) is str or type(p) is str:
+                return 1, 0, []
             if type(g) in (dict, list, tuple) or type(p) in (dict, list):
                 self.searched_rows.add(len(self.lengths))
             node = build_tree(p, "prediction", self.rules) if g is NOT_GIVEN else build_tree(g, "reference", self.rules)
@@ -108,6 +129,10 @@ class Documents:
 
     def searched(self, g: Any, p: Any) -> Credit:
         """Compute the credit of a part with lists, alternatives or unusual values."""
+        if type(g) is type(p) is list:
+            credit = credit_of_plain_lists(g, p, self.rules)
+            if credit is not None:
+                return credit
         self.searched_rows.add(len(self.lengths))
         nodes = build_tree(g, "reference", self.rules), build_tree(p, "prediction", self.rules)
         return count_credit(compared_pairs(Comparison(self.rules, prefer_equal=False), *nodes))
@@ -118,6 +143,21 @@ class Documents:
         self.lengths.append(length)
         self.full.append(full)
         self.ends.append(len(self.predictions))
+
+    def only_score(self) -> float:
+        """Compute the score of the only document."""
+        if len(self.predictions) > _FEW_TEXTS:
+            return float(self.scores()[0])
+        rules, full, partial = self.rules, self.full[0], [(kept, longest) for _, kept, longest in self.partial]
+        predictions = map(normaliser(rules.prediction_steps), self.predictions)
+        references = map(normaliser(rules.answer_steps), self.references)
+        for prediction, reference in zip(predictions, references, strict=True):
+            distance, longest, is_kept = compare_leaves(prediction, reference, rules)
+            if is_kept and distance:
+                partial.append((longest - distance, longest))
+            else:
+                full += is_kept
+        return exact_score(self.lengths[0], full, partial)
 
     def scores(self) -> Floats:
         """Compute the scores of all documents."""
@@ -130,6 +170,10 @@ class Documents:
         texts = np.stack([owners, longest - distances, longest], axis=1)[kept]
         partial = np.concatenate([texts, np.array(self.partial, np.int64).reshape(-1, 3)])
         return exact_scores(np.array(self.lengths, np.int64), full, partial[np.argsort(partial[:, 0], kind="stable")])
+
+
+def _has_text_keys(tree: dict[Any, Any]) -> bool:
+    return operator.countOf(map(type, tree), str) == len(tree)
 
 
 def compare_texts_in_blocks(

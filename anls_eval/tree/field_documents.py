@@ -18,8 +18,8 @@ from anls_eval.rules.protocol import Protocol
 from anls_eval.text.similarity import reaches_threshold
 from anls_eval.tree.compare import Comparison
 from anls_eval.tree.credit import ComparedPair, Credit, compared_pairs, count_credit, exact_score, pair_with_none
-from anls_eval.tree.documents import MARKERS, MAX_SIDE, SCALARS, compare_texts_in_blocks, exact_scores
-from anls_eval.tree.nodes import build_tree
+from anls_eval.tree.documents import MAX_SIDE, compare_texts_in_blocks, exact_scores
+from anls_eval.tree.nodes import MARKERS, SCALARS, build_tree
 from anls_eval.tree.ratios import Matrix
 from anls_eval.tree.single import compare_trees, raise_with_path
 

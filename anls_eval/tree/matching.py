@@ -10,7 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from anls_eval.tree.ratios import NOISE, TIE, Matrix, Value, best_of_each, ratio_of, ratios_of
+from anls_eval.tree.ratios import NOISE, TIE, Matrix, Value, best_of, best_of_each, ratio_of, ratios_of
+
+Way = tuple[tuple[int, int], ...]  # pairs of indexes
 
 _FEW_WAYS = 24  # up to this many, trying each way to match two lists is faster than an assignment
 
@@ -20,13 +22,42 @@ MAX_PAIRS = 50_000_000  # of values of two lists: more would take over 2 GB and 
 
 
 @functools.lru_cache(maxsize=64)
-def ways_to_match(rows: int, columns: int) -> Sequence[tuple[tuple[int, int], ...]]:
+def ways_to_match(rows: int, columns: int) -> Sequence[Way]:
     """List every way to match so many rows and columns, as pairs of indexes; empty if there are too many."""
     if rows > columns:
         return [tuple(sorted((i, j) for j, i in way)) for way in ways_to_match(columns, rows)]
     if rows and (columns > _FEW_WAYS or math.perm(columns, rows) > _FEW_WAYS):
         return []
     return [tuple(enumerate(way)) for way in itertools.permutations(range(columns), rows)]
+
+
+def best_way(
+    ways: Sequence[Way],
+    values: list[list[Value]],
+    rows: Sequence[int],
+    columns: Sequence[int],
+    identities: Sequence[Sequence[int]] | None = None,
+    unit: int = 1,
+) -> tuple[Way, Value]:
+    """Return the best of several ways to match by the canonical rule, and its value, given the values of all pairs."""
+    # `rows` and `columns` hold sizes. Pairs whose `identities` are the same are preferred among ways that tie.
+    if len(ways) > 1:
+        ratios = [list(map(ratio_of, row)) for row in values]
+        sums = [math.fsum([ratios[i][j] for i, j in way]) for way in ways]
+        top = max(sums) - TIE
+        ways = [way for way, ratio in zip(ways, sums, strict=True) if ratio >= top]
+    totals = [total_of([(i, j, *values[i][j]) for i, j in way], rows, columns) for way in ways]
+    equal = None
+    if identities is not None:
+        equal = [sum(identities[0][i] == identities[1][j] for i, j in way) for way in ways]
+    best = best_of(totals, equal, unit)
+    return ways[best], totals[best]
+
+
+def total_of(matched: list[tuple[int, int, float, int]], rows: Sequence[int], columns: Sequence[int]) -> Value:
+    """Return the value of two lists, given the sizes of their elements, and their matched pairs with their values."""
+    length = sum([pair_length - rows[i] - columns[j] for i, j, _, pair_length in matched])
+    return math.fsum([s for _, _, s, _ in matched]), length + sum(rows) + sum(columns)
 
 
 def match_lists(

@@ -42,6 +42,10 @@ KINDS: dict[type, int] = {
 # Keys that were probably meant as "$one_of", and are ordinary ones.
 LIKE_ONE_OF = frozenset({"$oneof", "$oneOf", "$OneOf", "$one-of", "$one of", "$one_Of", "$One_Of", "$ONE_OF"})
 
+MARKERS = LIKE_ONE_OF | {"$one_of", "$literal"}  # keys of references that mean something, or seem to
+
+SCALARS = frozenset({str, int, float, bool})
+
 _MAX_VALUES = 10_000_000  # of one tree: no document has more, and lists that share elements reach it soon
 
 
@@ -97,6 +101,7 @@ def build_tree(
     root: Any, side: str, rules: Protocol, identities: dict[Any, int] | None = None, rule: FieldRules | None = None
 ) -> Node:
     """Build the nodes of a tree without recursion; with `identities`, equal objects of both trees get one number."""
+    # A reference without lists and alternatives leaves `identities` empty: what is equal is asked for only to match.
     released = rules.tree == "released"
     normalise = normaliser(rules.answer_steps if side == "reference" else rules.prediction_steps)
     prepare = normalise if rule is None else str  # with fields, only texts are normalised, once all rules are known
@@ -147,7 +152,7 @@ def build_tree(
         nodes[number] = _container(kind, keys, nodes[start:end], objects[number], released)
         if places is not None:
             _apply_to_container(nodes[number], places[number], released)
-    if identities is not None:
+    if identities is not None and (identities or rule or any(own.kind in (LIST, ONE_OF) for own in inner.values())):
         _identify(nodes, inner, identities)
         if places is not None:
             _put_in_order(nodes, inner)

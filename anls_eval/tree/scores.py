@@ -1,16 +1,32 @@
-"""The scores of many pairs of trees."""
+"""The scores of pairs of trees: of one, and of many."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from anls_eval.arrow import Floats
 from anls_eval.fields.fields import Fields
 from anls_eval.rules.protocol import Protocol
+from anls_eval.tree.credit import count_credit, exact_score
 from anls_eval.tree.documents import Documents
 from anls_eval.tree.field_documents import FieldDocuments
-from anls_eval.tree.single import field_rules, raise_with_path
+from anls_eval.tree.single import compare_trees, field_rules, raise_with_path
+
+
+def score_tree(
+    prediction: Any, reference: Any, rules: Protocol, fields: Fields | None = None
+) -> tuple[float, Collection[int]]:
+    """Score one pair of trees, and return row 0 if it has more than scalars in dicts."""
+    if field_rules(fields, rules) is not None:
+        return exact_score(*count_credit(compare_trees(prediction, reference, rules, fields=fields))), (0,)
+    documents = Documents(rules)
+    try:
+        documents.add(prediction, reference)
+    except (TypeError, ValueError):
+        compare_trees(prediction, reference, rules)  # raises the error with the path from the root
+        raise
+    return documents.only_score(), documents.searched_rows
 
 
 def score_trees(

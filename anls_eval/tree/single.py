@@ -9,7 +9,7 @@ from anls_eval.fields.fields import Fields
 from anls_eval.fields.rules import FieldRules
 from anls_eval.rules.protocol import Protocol
 from anls_eval.tree.compare import Comparison
-from anls_eval.tree.credit import ComparedPair, compared_pairs, count_credit, exact_score
+from anls_eval.tree.credit import ComparedPair, compared_pairs
 from anls_eval.tree.nodes import build_tree, plain_value
 
 
@@ -31,6 +31,8 @@ def is_list_of_options(prediction: Any, reference: Any, rules: Protocol) -> bool
 
 def _is_text(value: Any) -> bool:
     """Return whether a value is written as text in JSON, such as a Decimal."""
+    if type(value) is str:  # the usual case first, for speed
+        return True
     try:
         return isinstance(plain_value(value), str)
     except TypeError:  # not part of a tree: refused elsewhere, with its path
@@ -57,11 +59,6 @@ def compare_with_rules(
     g.source = reference
     p = build_tree(prediction, "prediction", rules, identities, root)
     return compared_pairs(Comparison(rules, prefer_equal=explained, unit=unit), g, p)
-
-
-def score_tree(prediction: Any, reference: Any, rules: Protocol, fields: Fields | None = None) -> float:
-    """Score one pair of trees."""
-    return exact_score(*count_credit(compare_trees(prediction, reference, rules, fields=fields)))
 
 
 def raise_with_path(row: int, prediction: Any, reference: Any, rules: Protocol, fields: Fields | None) -> None:

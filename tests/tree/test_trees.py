@@ -798,6 +798,7 @@ class TestShapes:
                 anls_star_score({"a": "1"}, {"a": number})
         assert anls_star_score(Decimal("1e4000"), "1" + "0" * 4000) == 1.0
         set_limit(monkeypatch, "MAX_PAIRS", 100)
+        set_limit(monkeypatch, "MATRIX_CELLS", 100)
         with pytest.raises(ValueError, match="a list of 11 and one of 10 values have more than 100 pairs"):
             anls_star_score(list("abcdefghij"), list("abcdefghijk"))
 
@@ -1105,4 +1106,6 @@ class TestWork:
 
         # Two pairs have the shared key and 1 of 3 leaves right; 48 pairs have none, and one key more.
         assert anls_star_score(dicts("p", 2), dicts("g", 3)) == 2 / (2 * 3 + 48 * 2 + 1)
+        assert calls == {}, "plain dicts are compared as nodes"
+        assert explain(dicts("p", 2), dicts("g", 3)).length == 2 * 3 + 48 * 2 + 1
         assert calls == {"pairs_of_dicts": 1, "pairs_of_leaves": 1}
