@@ -17,7 +17,7 @@ from anls_eval.arrow import Floats, as_bools, as_ints, as_list, as_objects, numb
 from anls_eval.inputs.columns import each_answers, each_prediction, read_block, with_stand_ins
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import STEPS
-from anls_eval.text.prepare import PreparedTexts, equal_answers, prepare_texts
+from anls_eval.text.prepare import PreparedTexts, differing_bytes, equal_answers, prepare_texts
 from anls_eval.text.similarity import compute_similarity, edit_costs, kept_similarity, measure_one, reaches_threshold
 
 Ints = npt.NDArray[np.int64]
@@ -62,11 +62,13 @@ def compare_pairs(
     settle: bool = True,
 ) -> Distances:
     """Measure each answer against its prediction, which is in row `owner`, where the distance is needed."""
-    # It is not where the texts are equal or one is empty, where it is `known`, with `settle` where another answer is
-    # equal, and with a `limit` (lengths, and rules) where the two sizes alone rule out any score.
+    # It is not where one text is empty or the two differ by few replaced characters, where it is `known`, with `settle`
+    # where another answer is equal, and with a `limit` (lengths, and rules) where the two sizes alone rule out any score.
     left_sizes = left.sizes[owner]
     distances = np.abs(left_sizes - right.sizes)
-    is_exact = equal_answers(left.compared, right.compared, owner) | (left_sizes == 0) | (right.sizes == 0)
+    is_exact = (left_sizes == 0) | (right.sizes == 0)
+    rows, replaced = _few_replaced(left, right, owner, costs)
+    distances[rows], is_exact[rows] = replaced, True
     if known is not None:
         distances = np.where(known.is_exact, known.distances, distances)
         is_exact |= known.is_exact
@@ -91,6 +93,20 @@ def compare_pairs(
     )
     is_exact[pairs] = True
     return Distances(distances, is_exact)
+
+
+def _few_replaced(
+    left: PreparedTexts, right: PreparedTexts, owner: Ints, costs: tuple[int, int, int]
+) -> tuple[Ints, Ints]:
+    """Return the pairs of texts of one size that differ in so few characters that this is the distance, and it."""
+    rows, sizes, counts = differing_bytes(left.compared, right.compared, owner)
+    if costs != (1, 1, 1):
+        most = np.zeros_like(sizes)
+    else:
+        # A deletion needs an insertion, so that two replaced characters are never more. Two bytes may be one character.
+        most = np.where(left.sizes[owner[rows]] + right.sizes[rows] == 2 * sizes, 2, 1)
+    few = counts <= most
+    return rows[few], counts[few]
 
 
 def closest_pairs(compared: Distances, lengths: Ints, owner: Ints, starts: Ints, rules: Protocol) -> Ints:
