@@ -24,8 +24,8 @@ Floats = npt.NDArray[np.float64]
 
 
 # Where pandas is installed, pyarrow imports it for `pa.array` of lists and NumPy arrays, `pa.scalar`, Python values
-# given to compute functions, and `to_numpy`: 0.3 s and 40 MB for nothing. These functions use buffers instead, except for
-# lists of texts where pandas has been imported anyway: `pa.array` takes two thirds of the time.
+# given to compute functions, and `to_numpy`: 0.3 s and 40 MB for nothing. These functions use buffers instead, except
+# for lists of texts where pandas has been imported anyway: `pa.array` takes two thirds of the time.
 
 
 def text_array(texts: Sequence[str | Any]) -> pa.LargeStringArray:
@@ -153,9 +153,10 @@ def as_objects(texts: pa.Array) -> npt.NDArray[np.object_]:
     return objects
 
 
-def text_starts(texts: pa.LargeStringArray) -> npt.NDArray[np.int64]:
-    """Return the offsets at which the texts of a column begin and end, without a copy."""
-    return np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
+def text_starts(texts: pa.LargeStringArray | pa.LargeListArray) -> npt.NDArray[np.int64]:
+    """Return the offsets at which the texts, or the lists, of a column begin and end, without a copy."""
+    buffer = texts.buffers()[1] or bytes(8)  # an empty column may have none
+    return np.frombuffer(buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
 
 
 def text_bytes(texts: pa.LargeStringArray) -> npt.NDArray[np.uint8]:
@@ -166,7 +167,7 @@ def text_bytes(texts: pa.LargeStringArray) -> npt.NDArray[np.uint8]:
 
 def has_no_gap(answers: pa.LargeListArray) -> bool:
     """Return whether no answer is null and no list of answers is null or empty."""
-    return not answers.flatten().null_count and bool(as_ints(pc.list_value_length(answers)).all())
+    return not (answers.null_count or answers.flatten().null_count) and bool(np.diff(text_starts(answers)).all())
 
 
 def arrow_type(given: pa.DataType) -> pa.DataType | None:

@@ -268,8 +268,8 @@ class _Search:
             if row in rows.other_keys:
                 found = f"{rows.other_keys[row]!r} in place of {rows.answer_key!r}"
                 yield self._problem("wrong-key", row, found, certain=True)
-            taken = self._taken_out(answer)
-            if taken != answer:
+            taken = self._taken_out(answer) if self._extract else answer
+            if taken is not answer and taken != answer:
                 self.fixes.answers[row] = taken
                 found = f"{short_repr(answer)}; {','.join(self._extract)} takes out {short_repr(taken)}"
                 yield self._problem("answer-extract", row, found, certain=True)

@@ -52,18 +52,39 @@ class Distances(NamedTuple):
     is_exact: Bools  # elsewhere it is not needed, and the distance is the minimum that the sizes allow
 
 
+class Limit(NamedTuple):
+    """What makes a distance needless: the sizes of the two texts alone rule out that the answer counts."""
+
+    lengths: Ints
+    rules: Protocol
+    closest_only: bool = False  # an answer counts only if it is closer than those of its question that are known
+
+    def can_count(self, pairs: Ints, compared: Distances, owner: Ints) -> Bools:
+        """Return which of some pairs, whose distances are the minimum that their sizes allow, can count."""
+        distances, lengths = compared.distances[pairs], self.lengths[pairs]
+        can_count = np.asarray(reaches_threshold(distances, lengths, self.rules), dtype=bool) & (distances < lengths)
+        if self.closest_only:
+            known = np.flatnonzero(compared.is_exact)
+            best = np.zeros(owner[-1] + 1 if len(owner) else 0)
+            np.maximum.at(
+                best, owner[known], compute_similarity(compared.distances[known], self.lengths[known], self.rules)
+            )
+            can_count &= compute_similarity(distances, lengths, self.rules) > best[owner[pairs]]
+        return can_count
+
+
 def compare_pairs(
     left: PreparedTexts,
     right: PreparedTexts,
     owner: Ints,
     costs: tuple[int, int, int],
-    limit: tuple[Ints, Protocol] | None = None,
+    limit: Limit | None = None,
     known: Distances | None = None,
     settle: bool = True,
 ) -> Distances:
     """Measure each answer against its prediction, which is in row `owner`, where the distance is needed."""
     # It is not where one text is empty or the two differ by few replaced characters, where it is `known`, with `settle`
-    # where another answer is equal, and with a `limit` (lengths, and rules) where the two sizes alone rule out any score.
+    # where another answer is equal, and with a `limit` beyond it.
     left_sizes = left.sizes[owner]
     distances = np.abs(left_sizes - right.sizes)
     is_exact = (left_sizes == 0) | (right.sizes == 0)
@@ -79,9 +100,7 @@ def compare_pairs(
         is_open &= ~settled[owner]
     pairs = np.flatnonzero(is_open)
     if limit is not None:
-        lengths, rules = limit
-        least, lengths = distances[pairs], lengths[pairs]
-        pairs = pairs[np.asarray(reaches_threshold(least, lengths, rules), dtype=bool) & (least < lengths)]
+        pairs = pairs[limit.can_count(pairs, Distances(distances, is_exact), owner)]
     begins = np.diff(owner[pairs], prepend=-1) > 0  # a prediction is held once, however many answers it meets
     texts = as_objects(left.compared.take(number_array(owner[pairs][begins])))
     distances[pairs] = cpdist(
@@ -185,7 +204,7 @@ def _score_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: 
         scores[equal] = kept_similarity(0, 1, rules)
         is_open[equal] = False
     left, right, owner, lengths, is_zero = _prepare_pairs(texts, flat, owner, is_open, rules)
-    distances, is_exact = compare_pairs(left, right, owner, edit_costs(rules), (lengths, rules))
+    distances, is_exact = compare_pairs(left, right, owner, edit_costs(rules), Limit(lengths, rules, closest_only=True))
     # Not through `closest_pairs`: the maximum over the few pairs that were measured takes less than finding them.
     pairs, open_scores = np.flatnonzero(is_exact), np.zeros(len(is_zero))
     np.maximum.at(open_scores, owner[pairs], kept_similarity(distances[pairs], lengths[pairs], rules))
