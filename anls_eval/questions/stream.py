@@ -16,7 +16,8 @@ from anls_eval.questions.pairing import check_same_ids, drop_repeats, first_ids,
 WAITING_ROWS = 262_144
 """The number of rows of a side that wait before the other side is searched; within it, any order is fine."""
 
-_JOINED_AT_ONCE = 32_768  # rows in another order: each part is a copy
+JOINED_ROWS = 32_768
+"""The maximum number of rows in another order that are joined at once, by copying them."""
 
 _NO_PREDICTIONS = pa.table({"question_id": pa.nulls(0, BYTES), "value": pa.nulls(0, BYTES)})
 _CHECKED_AT_ONCE = 1 << 20  # fingerprints, 8 MB
@@ -122,8 +123,8 @@ class Alignment:
 
     def _joined_by(self, at: pa.ChunkedArray, rows: pa.Array, left: pa.Table, right: pa.Table) -> Iterator[pa.Table]:
         """Join some rows on the right with those on the left, which are `at` these places, part by part."""
-        for start in range(0, len(rows), _JOINED_AT_ONCE):
-            part = rows[start : start + _JOINED_AT_ONCE]
+        for start in range(0, len(rows), JOINED_ROWS):
+            part = rows[start : start + JOINED_ROWS]
             yield self._joined(left.take(at.take(part)), right.take(part))
 
     def _rest(self, left: pa.Table | None, right: pa.Table | None) -> Iterator[pa.Table]:
