@@ -47,7 +47,7 @@ def waiting_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 def test_rows_in_another_order_are_joined_part_by_part() -> None:
     ids = list(map(str, range(70_000)))
     sides = rows([*ids[::-1]], ids[::-1]), rows([*ids], ids)
-    parts = [table.num_rows for table in Alignment(*map(iter, ([sides[0]], [sides[1]])), "error", "error")]
+    parts = [table.num_rows for table in Alignment([sides[0]], [sides[1]], "error", "error")]
     assert parts == [32_768, 32_768, 4_464], "all rows are copied at once"
 
 
