@@ -3293,11 +3293,14 @@ Floats = npt.NDArray[np.float64]
 
 
 # Where pandas is installed, pyarrow imports it for `pa.array` of lists and NumPy arrays, `pa.scalar`, Python values
-# given to compute functions, and `to_numpy`: 0.3 s and 40 MB for nothing. These functions use buffers instead.
+# given to compute functions, and `to_numpy`: 0.3 s and 40 MB for nothing. These functions use buffers instead, except
+# for lists of texts where pandas has been imported anyway: `pa.array` takes two thirds of the time.
 
 
 def text_array(texts: Sequence[str | Any]) -> pa.LargeStringArray:
     """Return texts as an Arrow array; TypeError if some are not texts, UnicodeEncodeError for lone surrogates."""
+    if "pandas" in sys.modules:
+        return _converted(texts, TEXTS)
     is_null = None
     try:
         data = _joined(texts)
@@ -3311,12 +3314,22 @@ def text_array(texts: Sequence[str | Any]) -> pa.LargeStringArray:
 
 def text_list_array(lists: Sequence[Sequence[str | Any]]) -> pa.LargeListArray:
     """Return lists of texts as an Arrow array, with the errors of `text_array`."""
+    if "pandas" in sys.modules:
+        return _converted(lists, TEXT_LISTS)
     starts, texts = _list_starts(lists), None
     with contextlib.suppress(TypeError):
         texts = _split_texts(_joined(lists, _joined_lists), int(starts[-1]))
     if texts is None:
         texts = text_array(list(chain.from_iterable(lists)))
     return _in_lists(texts, starts)
+
+
+def _converted(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Return values as pyarrow converts them, with the errors of `text_array`."""
+    try:
+        return pa.array(values, kind)
+    except pa.ArrowInvalid as error:
+        raise TypeError(str(error)) from None
 
 
 def _joined(texts: Sequence[Any], join: Callable[[Any], str] = "\0".join) -> bytes:
@@ -3409,9 +3422,10 @@ def as_objects(texts: pa.Array) -> npt.NDArray[np.object_]:
     return objects
 
 
-def text_starts(texts: pa.LargeStringArray) -> npt.NDArray[np.int64]:
-    """Return the offsets at which the texts of a column begin and end, without a copy."""
-    return np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
+def text_starts(texts: pa.LargeStringArray | pa.LargeListArray) -> npt.NDArray[np.int64]:
+    """Return the offsets at which the texts, or the lists, of a column begin and end, without a copy."""
+    buffer = texts.buffers()[1] or bytes(8)  # an empty column may have none
+    return np.frombuffer(buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
 
 
 def text_bytes(texts: pa.LargeStringArray) -> npt.NDArray[np.uint8]:
@@ -3422,7 +3436,7 @@ def text_bytes(texts: pa.LargeStringArray) -> npt.NDArray[np.uint8]:
 
 def has_no_gap(answers: pa.LargeListArray) -> bool:
     """Return whether no answer is null and no list of answers is null or empty."""
-    return not answers.flatten().null_count and bool(as_ints(pc.list_value_length(answers)).all())
+    return not (answers.null_count or answers.flatten().null_count) and bool(np.diff(text_starts(answers)).all())
 
 
 def arrow_type(given: pa.DataType) -> pa.DataType | None:
@@ -3694,11 +3708,32 @@ def equal_answers(
 ) -> npt.NDArray[np.bool_]:
     """Return which answers equal their prediction; with `fold`, the case of ASCII letters is ignored."""
     equal = np.zeros(len(owner), dtype=bool)
-    same_size = np.flatnonzero(np.diff(text_starts(predictions))[owner] == np.diff(text_starts(answers)))
-    # Only on what `take` made: Arrow's ASCII case kernels are wrong on a cast slice, whose offsets do not begin at 0.
-    pair = [predictions.take(number_array(owner[same_size])), answers.take(number_array(same_size))]
-    equal[same_size] = as_bools(pc.equal(*map(pc.ascii_lower, pair) if fold else pair))
+    rows, *pair = _pairs_of_one_size(predictions, answers, owner)
+    equal[rows] = as_bools(pc.equal(*map(pc.ascii_lower, pair) if fold else pair))
     return equal
+
+
+def differing_bytes(
+    predictions: pa.LargeStringArray, answers: pa.LargeStringArray, owner: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the answers of as many bytes as their prediction, that number, and in how many of them the two differ."""
+    rows, *pair = _pairs_of_one_size(predictions, answers, owner)
+    starts = text_starts(pair[0]) - text_starts(pair[0])[0]
+    sizes, counts = np.diff(starts), np.zeros(len(rows), np.int64)
+    filled = np.flatnonzero(sizes)
+    if len(filled):
+        differ = np.not_equal(*map(text_bytes, pair)).view(np.uint8)
+        counts[filled] = np.add.reduceat(differ, starts[filled], dtype=np.int64)
+    return rows, sizes, counts
+
+
+def _pairs_of_one_size(
+    predictions: pa.LargeStringArray, answers: pa.LargeStringArray, owner: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], pa.LargeStringArray, pa.LargeStringArray]:
+    """Return the answers of as many bytes as their prediction: their rows, and both texts of each."""
+    rows = np.flatnonzero(np.diff(text_starts(predictions))[owner] == np.diff(text_starts(answers)))
+    # What `take` made: Arrow's ASCII case kernels are wrong on a cast slice, whose offsets do not begin at 0.
+    return rows, predictions.take(number_array(owner[rows])), answers.take(number_array(rows))
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -3820,21 +3855,44 @@ class Distances(NamedTuple):
     is_exact: Bools  # elsewhere it is not needed, and the distance is the minimum that the sizes allow
 
 
+class Limit(NamedTuple):
+    """What makes a distance needless: the sizes of the two texts alone rule out that the answer counts."""
+
+    lengths: Ints
+    rules: Protocol
+    closest_only: bool = False  # an answer counts only if it is closer than those of its question that are known
+
+    def can_count(self, pairs: Ints, compared: Distances, owner: Ints) -> Bools:
+        """Return which of some pairs, whose distances are the minimum that their sizes allow, can count."""
+        distances, lengths = compared.distances[pairs], self.lengths[pairs]
+        can_count = np.asarray(reaches_threshold(distances, lengths, self.rules), dtype=bool) & (distances < lengths)
+        if self.closest_only:
+            known = np.flatnonzero(compared.is_exact)
+            best = np.zeros(owner[-1] + 1 if len(owner) else 0)
+            np.maximum.at(
+                best, owner[known], compute_similarity(compared.distances[known], self.lengths[known], self.rules)
+            )
+            can_count &= compute_similarity(distances, lengths, self.rules) > best[owner[pairs]]
+        return can_count
+
+
 def compare_pairs(
     left: PreparedTexts,
     right: PreparedTexts,
     owner: Ints,
     costs: tuple[int, int, int],
-    limit: tuple[Ints, Protocol] | None = None,
+    limit: Limit | None = None,
     known: Distances | None = None,
     settle: bool = True,
 ) -> Distances:
     """Measure each answer against its prediction, which is in row `owner`, where the distance is needed."""
-    # It is not where the texts are equal or one is empty, where it is `known`, with `settle` where another answer is
-    # equal, and with a `limit` (lengths, and rules) where the two sizes alone rule out any score.
+    # It is not where one text is empty or the two differ by few replaced characters, where it is `known`, with `settle`
+    # where another answer is equal, and with a `limit` beyond it.
     left_sizes = left.sizes[owner]
     distances = np.abs(left_sizes - right.sizes)
-    is_exact = equal_answers(left.compared, right.compared, owner) | (left_sizes == 0) | (right.sizes == 0)
+    is_exact = (left_sizes == 0) | (right.sizes == 0)
+    rows, replaced = _few_replaced(left, right, owner, costs)
+    distances[rows], is_exact[rows] = replaced, True
     if known is not None:
         distances = np.where(known.is_exact, known.distances, distances)
         is_exact |= known.is_exact
@@ -3845,9 +3903,7 @@ def compare_pairs(
         is_open &= ~settled[owner]
     pairs = np.flatnonzero(is_open)
     if limit is not None:
-        lengths, rules = limit
-        least, lengths = distances[pairs], lengths[pairs]
-        pairs = pairs[np.asarray(reaches_threshold(least, lengths, rules), dtype=bool) & (least < lengths)]
+        pairs = pairs[limit.can_count(pairs, Distances(distances, is_exact), owner)]
     begins = np.diff(owner[pairs], prepend=-1) > 0  # a prediction is held once, however many answers it meets
     texts = as_objects(left.compared.take(number_array(owner[pairs][begins])))
     distances[pairs] = cpdist(
@@ -3859,6 +3915,20 @@ def compare_pairs(
     )
     is_exact[pairs] = True
     return Distances(distances, is_exact)
+
+
+def _few_replaced(
+    left: PreparedTexts, right: PreparedTexts, owner: Ints, costs: tuple[int, int, int]
+) -> tuple[Ints, Ints]:
+    """Return the pairs of texts of one size that differ in so few characters that this is the distance, and it."""
+    rows, sizes, counts = differing_bytes(left.compared, right.compared, owner)
+    if costs != (1, 1, 1):
+        most = np.zeros_like(sizes)
+    else:
+        # A deletion needs an insertion, so that two replaced characters are never more. Two bytes may be one character.
+        most = np.where(left.sizes[owner[rows]] + right.sizes[rows] == 2 * sizes, 2, 1)
+    few = counts <= most
+    return rows[few], counts[few]
 
 
 def closest_pairs(compared: Distances, lengths: Ints, owner: Ints, starts: Ints, rules: Protocol) -> Ints:
@@ -3937,7 +4007,7 @@ def _score_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: 
         scores[equal] = kept_similarity(0, 1, rules)
         is_open[equal] = False
     left, right, owner, lengths, is_zero = _prepare_pairs(texts, flat, owner, is_open, rules)
-    distances, is_exact = compare_pairs(left, right, owner, edit_costs(rules), (lengths, rules))
+    distances, is_exact = compare_pairs(left, right, owner, edit_costs(rules), Limit(lengths, rules, closest_only=True))
     # Not through `closest_pairs`: the maximum over the few pairs that were measured takes less than finding them.
     pairs, open_scores = np.flatnonzero(is_exact), np.zeros(len(is_zero))
     np.maximum.at(open_scores, owner[pairs], kept_similarity(distances[pairs], lengths[pairs], rules))
@@ -6743,8 +6813,8 @@ def marked_rows(texts: Any, scores: Floats) -> tuple[int, dict[int, tuple[str, .
     else:
         found = {row: texts[row] for row in zeros.tolist() if isinstance(texts[row], str)}
         n = len(found)
-    marked = {row: steps_in(text) for row, text in found.items()}
-    return n, {row: steps for row, steps in marked.items() if steps}
+    steps_of = {text: steps_in(text) for text in set(found.values())}
+    return n, {row: steps_of[text] for row, text in found.items() if steps_of[text]}
 
 
 def padding_sentence(protocol: str, n: int, padded: int, mean: float, gain: float) -> str:
@@ -7679,7 +7749,7 @@ def structure_in(text: str) -> list[Any] | dict[str, Any] | None:
     if bare[:1] + bare[-1:] not in ("[]", "{}") or len(bare) > _MAX_CHARACTERS:
         return None
     try:
-        found = json.loads(bare, object_pairs_hook=_without_repeats, parse_constant=_constant_in_structure)
+        found = _decoder_of_structures.decode(bare)
     except RecursionError:
         return None
     except ValueError:
@@ -7702,9 +7772,12 @@ def labels_in(text: str) -> list[Any] | None:
     return scalars_in(structure_in(text))
 
 
+_NESTED = frozenset({list, dict})
+
+
 def scalars_in(found: Any) -> list[Any] | None:
     """Return a list of texts and numbers without its missing values; None if it is not one."""
-    if not isinstance(found, list) or any(isinstance(item, (list, dict)) for item in found):
+    if not isinstance(found, list) or not _NESTED.isdisjoint(map(type, found)):
         return None
     return [item for item in found if item is not None]
 
@@ -7716,6 +7789,7 @@ def without_squad_form(value: Any) -> Any:
     if (
         isinstance(value, list)
         and value
+        and isinstance(value[0], dict)  # said first, for speed
         and all(isinstance(item, dict) and item.keys() >= SQUAD_KEYS for item in value)
     ):
         return [item["text"] for item in value]
@@ -7734,11 +7808,18 @@ def _constant_in_structure(name: str) -> None:
         raise _NoStructureError
 
 
+_decoder_of_structures = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_constant_in_structure)
+
+
 def _is_too_deep(found: Any) -> bool:
     level = [found]
     for _ in range(_MAX_DEPTH):
-        inner = [own.values() if isinstance(own, dict) else own for own in level]
-        level = [value for values in inner for value in values if isinstance(value, (list, dict))]
+        level = [
+            value
+            for own in level
+            for value in (own.values() if isinstance(own, dict) else own)
+            if isinstance(value, (list, dict))
+        ]
         if not level:
             return False
     return True
@@ -7989,6 +8070,8 @@ _NO_ID = object()
 
 def _read_unusual_rows(rows: list[Any], side: str, key: str, is_tree: bool) -> tuple[list[Any], list[Any]]:
     """Read bare values or rows without ids; raise a ValueError for a row that is neither."""
+    if not any(issubclass(kind, Mapping) for kind in set(map(type, rows))):
+        return [_NO_ID] * len(rows), rows
 
     def is_wrapped(row: Any) -> bool:  # in contrast to answers in SQuAD's form
         return isinstance(row, Mapping) and (key in row or not (side == "references" and "text" in row))

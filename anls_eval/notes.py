@@ -146,8 +146,8 @@ def marked_rows(texts: Any, scores: Floats) -> tuple[int, dict[int, tuple[str, .
     else:
         found = {row: texts[row] for row in zeros.tolist() if isinstance(texts[row], str)}
         n = len(found)
-    marked = {row: steps_in(text) for row, text in found.items()}
-    return n, {row: steps for row, steps in marked.items() if steps}
+    steps_of = {text: steps_in(text) for text in set(found.values())}
+    return n, {row: steps_of[text] for row, text in found.items() if steps_of[text]}
 
 
 def padding_sentence(protocol: str, n: int, padded: int, mean: float, gain: float) -> str:

@@ -58,7 +58,7 @@ def structure_in(text: str) -> list[Any] | dict[str, Any] | None:
     if bare[:1] + bare[-1:] not in ("[]", "{}") or len(bare) > _MAX_CHARACTERS:
         return None
     try:
-        found = json.loads(bare, object_pairs_hook=_without_repeats, parse_constant=_constant_in_structure)
+        found = _decoder_of_structures.decode(bare)
     except RecursionError:
         return None
     except ValueError:
@@ -81,9 +81,12 @@ def labels_in(text: str) -> list[Any] | None:
     return scalars_in(structure_in(text))
 
 
+_NESTED = frozenset({list, dict})
+
+
 def scalars_in(found: Any) -> list[Any] | None:
     """Return a list of texts and numbers without its missing values; None if it is not one."""
-    if not isinstance(found, list) or any(isinstance(item, (list, dict)) for item in found):
+    if not isinstance(found, list) or not _NESTED.isdisjoint(map(type, found)):
         return None
     return [item for item in found if item is not None]
 
@@ -95,6 +98,7 @@ def without_squad_form(value: Any) -> Any:
     if (
         isinstance(value, list)
         and value
+        and isinstance(value[0], dict)  # said first, for speed
         and all(isinstance(item, dict) and item.keys() >= SQUAD_KEYS for item in value)
     ):
         return [item["text"] for item in value]
@@ -113,11 +117,18 @@ def _constant_in_structure(name: str) -> None:
         raise _NoStructureError
 
 
+_decoder_of_structures = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_constant_in_structure)
+
+
 def _is_too_deep(found: Any) -> bool:
     level = [found]
     for _ in range(_MAX_DEPTH):
-        inner = [own.values() if isinstance(own, dict) else own for own in level]
-        level = [value for values in inner for value in values if isinstance(value, (list, dict))]
+        level = [
+            value
+            for own in level
+            for value in (own.values() if isinstance(own, dict) else own)
+            if isinstance(value, (list, dict))
+        ]
         if not level:
             return False
     return True

@@ -40,7 +40,14 @@ from benchmarks.measuring import (
     timed,
     workload,
 )
-from benchmarks.questions import Questions, docvqa_questions, long_questions, many_answers, random_questions
+from benchmarks.questions import (
+    Questions,
+    docvqa_questions,
+    long_questions,
+    many_answers,
+    random_questions,
+    typo_questions,
+)
 from benchmarks.render import section_text
 from benchmarks.results import FLOOR, Section, Workload, faster
 
@@ -198,7 +205,10 @@ def texts_section(sizes: Sizes, rounds: int) -> Section:
         name = f"{n:,} questions of DocVQA"
         headline = (PYPI, RAPIDFUZZ_LOOP) if n == sizes.questions[-1] else ()
         workloads.append(texts_workload(name, docvqa_questions(n), rounds, n, pypi_rounds, headline))
-    largest = workloads[-1]
+    largest, n = workloads[-1], sizes.questions[-1]
+    name = f"{n:,} questions of DocVQA, every answer with a typo"
+    workloads.append(texts_workload(name, typo_questions(n), rounds, min(n, sizes.pypi_pairs // 10), min(1, rounds)))
+    typos = workloads[-1]
     name = f"{sizes.long:,} answers of 200 to 2,000 letters"
     workloads.append(texts_workload(name, long_questions(sizes.long), rounds, sizes.pypi_long, min(3, rounds)))
     for each, n in sizes.answers:
@@ -217,6 +227,8 @@ def texts_section(sizes: Sizes, rounds: int) -> Section:
         (
             *faster(largest, RAPIDFUZZ_LOOP, LISTS, 3, 4),
             *faster(largest, RAPIDFUZZ_LOOP, ARROW, 6, 8),
+            *faster(typos, RAPIDFUZZ_LOOP, LISTS, 3, 4),
+            *faster(typos, RAPIDFUZZ_LOOP, ARROW, 6, 8),
             *faster(largest, PYPI, LISTS, 120, 200),
         ),
     )

@@ -44,6 +44,20 @@ def _docvqa_pairs() -> list[tuple[str, list[str]]]:
     return [(run[row["questionId"]], row["answers"]) for row in gold for run in predicted]
 
 
+def typo_questions(n: int) -> Questions:
+    """Make n predictions, each an accepted answer of DocVQA with one character in fifteen replaced, at least one."""
+    generator = random.Random(0)  # noqa: S311
+    pairs = itertools.islice(itertools.cycle(_docvqa_pairs()), n)
+    return as_questions((_with_typos(generator, generator.choice(answers)), answers) for _, answers in pairs)
+
+
+def _with_typos(generator: random.Random, answer: str) -> str:
+    text = answer
+    while text == answer:
+        text = with_slips(generator, answer)
+    return text
+
+
 def random_questions(n: int) -> Questions:
     """Make predictions of 20 letters, each with an answer that differs in 4 of them and an unrelated one."""
     generator = np.random.default_rng(0)

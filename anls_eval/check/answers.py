@@ -84,12 +84,12 @@ def text_faults(text: str, accepted: Sequence[str] | None) -> list[Fault]:
         repaired = _decoded_again(text)
         if repaired is not None and text.strip().lower() not in whole:
             faults.append(("answer-mojibake", f"{short_repr(text)} for {short_repr(repaired)}", True))
-        extract = _extract_in_words(text)
+        extract = None  # said once, and looked for only where there is a fault to say it with
         for code, pattern in (("answer-markup", _MARKUP.search(text)), ("answer-prefix", _PREFIX.match(text))):
             part = "" if pattern is None else pattern[0].strip()
             if part and part.lower() not in whole:
+                extract = _extract_in_words(text) if extract is None else ""
                 faults.append((code, f"{part!r}{extract}", False))
-                extract = ""
     if accepted is None:
         buried = len(text) >= LONG
     else:

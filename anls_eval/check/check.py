@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -22,6 +22,8 @@ from anls_eval.files.source import ABSENT
 from anls_eval.structure import Parse
 from anls_eval.types import Extract
 
+_ROWS_AT_ONCE = 16_384  # between two calls of on_progress
+
 MAX_SHOWN = 20
 """How many problems of one code a report holds by default; all are counted."""
 
@@ -38,6 +40,7 @@ def check_submission(
     filter: str | None = None,  # noqa: A002
     extract: Extract = None,
     most: int | None = MAX_SHOWN,
+    on_progress: Callable[[int], None] | None = None,
 ) -> CheckReport:
     r"""Find every problem of a submission: in its file, its ids and its answers.
 
@@ -57,6 +60,7 @@ def check_submission(
         extract: Steps that take the answer out of each text, by name, as for `anls_scores`. What they change is a
             problem that `fix_submission` fixes, and what they take out is checked.
         most: Maximum number of problems of one code in the report; None for all.
+        on_progress: Called with the number of rows whose answers have been checked so far, after the files are read.
 
     Returns:
         The problems. That the predictions cannot be read is one of them.
@@ -82,7 +86,8 @@ def check_submission(
     references = None
     if references_path is not None:
         references = read_references(references_path, format, columns or {}, parse, how)
-    return examine(os.fspath(predictions_path), references, format, columns or {}, most, how, extract)[0]
+    path = os.fspath(predictions_path)
+    return examine(path, references, format, columns or {}, most, how, extract, on_progress)[0]
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,7 @@ def examine(
     most: int | None = MAX_SHOWN,
     how: How = DETECTED,
     extract: Extract = None,
+    on_progress: Callable[[int], None] | None = None,
 ) -> tuple[CheckReport, Fixes | None]:
     """Check as `check_submission`, and return the fixes too, unless the file cannot be read."""
     steps = read_extract(extract) or ()
@@ -118,7 +124,7 @@ def examine(
             f"{path} has question ids and the references have none, so that nothing can be compared.",
             remedies=[Remedy("columns", {"question_id": "NAME"}, "name their column")],
         )
-    search = _Search(rows, references, steps)
+    search = _Search(rows, references, steps, on_progress or (lambda row: None))
     counts: Counter[str] = Counter()
     fixable: Counter[str] = Counter()
     refused = 0
@@ -148,9 +154,15 @@ def examine(
 class _Search:
     """The search for the problems of one submission, which collects the fixes that are certain."""
 
-    def __init__(self, rows: Rows, references: References | None, extract: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        references: References | None,
+        extract: tuple[str, ...],
+        on_progress: Callable[[int], None],
+    ) -> None:
         self.rows, self.references, self.fixes = rows, references, Fixes(rows)
-        self._extract = extract
+        self._extract, self._on_progress = extract, on_progress
         self._severities = severities(rows.portal is not None, references is not None)
         self._known = None if references is None else references.ids
         self._ids: Sequence[str | None] = [None] * len(rows.answers)
@@ -261,6 +273,8 @@ class _Search:
     def _of_answers(self) -> Iterator[Problem]:
         rows, in_lists = self.rows, self.rows.portal is not None and self.rows.portal.lists
         for row, (answer, accepted) in enumerate(zip(rows.answers, self._accepted(), strict=True)):
+            if row % _ROWS_AT_ONCE == 0:
+                self._on_progress(row)
             if answer is ABSENT:
                 if not rows.is_unreadable(row):
                     yield self._problem("answer-absent", row, f"no {rows.answer_key!r}")
@@ -268,8 +282,8 @@ class _Search:
             if row in rows.other_keys:
                 found = f"{rows.other_keys[row]!r} in place of {rows.answer_key!r}"
                 yield self._problem("wrong-key", row, found, certain=True)
-            taken = self._taken_out(answer)
-            if taken != answer:
+            taken = self._taken_out(answer) if self._extract else answer
+            if taken is not answer and taken != answer:
                 self.fixes.answers[row] = taken
                 found = f"{short_repr(answer)}; {','.join(self._extract)} takes out {short_repr(taken)}"
                 yield self._problem("answer-extract", row, found, certain=True)
@@ -285,6 +299,7 @@ class _Search:
                 if certain:
                     self.fixes.answers[row] = right
                 yield self._problem(code, row, found, certain)
+        self._on_progress(len(rows.answers))
 
     def _taken_out(self, answer: Any) -> Any:
         """Return what the steps take out of an answer, or out of each of a list."""

@@ -604,7 +604,8 @@ def check(
         "most": None if as_json else MAX_SHOWN,
     }
     asked |= {"parse": parsed(parse), **how}
-    report = left = check_submission(predictions, references, **asked)
+    with progress(None, quiet=False) as advance:
+        report = left = check_submission(predictions, references, **asked, on_progress=advance)
     shown = fields_of(report)
     if not report.is_readable:
         try:

@@ -1,5 +1,6 @@
 """JSON documents: a list of rows, an object around one, SQuAD's nesting, and objects that map ids to values."""
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -8,7 +9,7 @@ from anls_eval.errors import short_repr
 from anls_eval.files.columns import IDS, names_of_role
 from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.files import File, find_file, text_of
-from anls_eval.files.json_text import OneFilter, parse, rows_of, unfolded
+from anls_eval.files.json_text import KEYS_OF_LOGS, OneFilter, parse, rows_of, unfolded
 from anls_eval.files.source import KEY, VALUE, Block, Source, by_columns, from_row
 from anls_eval.inputs.values import type_with_article
 
@@ -144,6 +145,8 @@ def _open_list(rows: list[Any], key: str, file: File) -> Source:
 
     if not any(isinstance(row, dict) for row in rows):
         return _source((VALUE,), len(rows), lambda _, part: {VALUE: rows[part]}, place, layout="values")
+    if set(map(type, rows)) == {dict} and KEYS_OF_LOGS.isdisjoint(itertools.chain.from_iterable(rows)):
+        return _of_rows(rows, place)
     one_filter = OneFilter(file, lambda: rows)
     numbered = [
         (number, row) for number, value in enumerate(rows) for row in rows_of(value) if one_filter.passes(value)
@@ -183,7 +186,7 @@ def _part(value: Any, key: str, path: str, place: str) -> list[Any]:
 
 
 def _of_rows(rows: list[Any], place: Callable[[int], str], layout: str | None = None) -> Source:
-    names = tuple(dict.fromkeys(name for row in rows for name in row))
+    names = tuple(dict.fromkeys(itertools.chain.from_iterable(rows)))
     return _source(names, len(rows), lambda wanted, part: by_columns(rows[part], wanted), place, layout)
 
 

@@ -58,6 +58,10 @@ def parse_lines(lines: Sequence[str]) -> list[Any] | None:
     return values if len(values) == len(lines) and marks.count(mark) == len(marks) else None
 
 
+KEYS_OF_LOGS = frozenset({"annotations", "filtered_resps"})
+"""An object without any of these keys is one row, passes every filter, and needs no unfolding."""
+
+
 def rows_of(record: Any) -> list[Any]:
     """Return the rows in a JSON value: one for each annotation of a document of DUE, else the value itself."""
     # due-benchmark/baselines: a line of document.jsonl holds a document's name and its annotations, each with an id, a

@@ -60,6 +60,9 @@ class Printed:
                 return column
             self.values -= len(column) - column.null_count
             column = column.to_pylist()
+        if set(map(type, column)) <= {list, dict}:
+            self.values += len(column)
+            return column
         read, found = READERS[kind], list(column)
         for row, value in enumerate(column):
             if not isinstance(value, str):

@@ -81,6 +81,8 @@ _NO_ID = object()
 
 def _read_unusual_rows(rows: list[Any], side: str, key: str, is_tree: bool) -> tuple[list[Any], list[Any]]:
     """Read bare values or rows without ids; raise a ValueError for a row that is neither."""
+    if not any(issubclass(kind, Mapping) for kind in set(map(type, rows))):
+        return [_NO_ID] * len(rows), rows
 
     def is_wrapped(row: Any) -> bool:  # in contrast to answers in SQuAD's form
         return isinstance(row, Mapping) and (key in row or not (side == "references" and "text" in row))

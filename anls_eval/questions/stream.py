@@ -10,11 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anls_eval.arrow import BYTES, text_bytes, text_starts
+from anls_eval.arrow import BYTES, as_ints, number_array, text_bytes, text_starts
 from anls_eval.questions.pairing import check_same_ids, drop_repeats, first_ids, unmatched_ids
 
 WAITING_ROWS = 262_144
 """The number of rows of a side that wait before the other side is searched; within it, any order is fine."""
+
+JOINED_ROWS = 32_768
+"""The maximum number of rows in another order that are joined at once, by copying them."""
 
 _NO_PREDICTIONS = pa.table({"question_id": pa.nulls(0, BYTES), "value": pa.nulls(0, BYTES)})
 _CHECKED_AT_ONCE = 1 << 20  # fingerprints, 8 MB
@@ -68,8 +71,7 @@ class Alignment:
                 is_open[side] = False
                 continue
             self._rows[side] += table.num_rows
-            held = waiting[side]
-            waiting[side] = table if held is None else pa.concat_tables([held, table])
+            waiting[side] = pa.concat_tables([held for held in (waiting[side], table) if held is not None])
             left, right = waiting
             if left is None or right is None or not (left.num_rows and right.num_rows):
                 continue
@@ -79,13 +81,15 @@ class Alignment:
                 yield self._joined(left[:in_step], right[:in_step])
                 waiting = [left[in_step:], right[in_step:]]
             elif max(left.num_rows, right.num_rows) > most:
+                left, right = left.combine_chunks(), right.combine_chunks()  # else each take copies all chunks
+                waiting = [left, right]
                 at = pc.index_in(right["question_id"], value_set=left["question_id"])
-                joined = self._joined(left.take(at.drop_null()), right.filter(at.is_valid()))
-                rest = _without(left, right)
-                if left.num_rows - rest.num_rows != joined.num_rows:
+                is_left = np.ones(left.num_rows, dtype=bool)
+                is_left[as_ints(at.drop_null().combine_chunks())] = False
+                if np.count_nonzero(~is_left) != len(at) - at.null_count:
                     raise RepeatedIdError
-                yield joined
-                left, right = rest, _without(right, left)
+                yield from self._joined_by(at, pc.indices_nonzero(at.is_valid()), left, right)
+                left, right = left.filter(number_array(is_left)), right.filter(at.is_null())
                 waiting, most = [left, right], max(WAITING_ROWS, 2 * left.num_rows, 2 * right.num_rows)
         if not self._unique:
             rests = [table["question_id"] for table in waiting if table is not None and table.num_rows]
@@ -117,6 +121,12 @@ class Alignment:
             columns |= {name: table[name] for name in table.column_names if name not in ("question_id", "value")}
         return pa.table(columns)
 
+    def _joined_by(self, at: pa.ChunkedArray, rows: pa.Array, left: pa.Table, right: pa.Table) -> Iterator[pa.Table]:
+        """Join some rows on the right with those on the left, which are `at` these places, part by part."""
+        for start in range(0, len(rows), JOINED_ROWS):
+            part = rows[start : start + JOINED_ROWS]
+            yield self._joined(left.take(at.take(part)), right.take(part))
+
     def _rest(self, left: pa.Table | None, right: pa.Table | None) -> Iterator[pa.Table]:
         """Pair the rows that are left at the end: those in another order, and those without a counterpart."""
         if right is None:
@@ -127,12 +137,14 @@ class Alignment:
                 f"{self._rows[0]} predictions but {self._rows[1]} references, and no question_ids; "
                 "expected the same number, in the same order."
             )
+        left, right = left.combine_chunks(), right.combine_chunks()
         self.missing = _without(right, left)["question_id"].combine_chunks()
         self.unknown = _without(left, right)["question_id"].combine_chunks()
         both = first_ids(self.missing), first_ids(self.unknown)
         unmatched_ids(*both, self._rows[1], *self._options, in_files=True)  # raises what is an error
         if right.num_rows:
-            yield self._joined(left.take(pc.index_in(right["question_id"], value_set=left["question_id"])), right)
+            at = pc.index_in(right["question_id"], value_set=left["question_id"])
+            yield from self._joined_by(at, number_array(np.arange(len(at))), left, right)
 
 
 def fingerprints_of(ids: pa.ChunkedArray) -> _Fingerprints:

@@ -16,6 +16,7 @@ from anls_eval.text.measure import (
     Bools,
     Distances,
     Ints,
+    Limit,
     Measured,
     closest_pairs,
     compare_pairs,
@@ -214,10 +215,10 @@ def _length_kinds(rules: Protocol) -> tuple[str, str]:
     return rules.prediction_length, rules.answer_length
 
 
-def _laxest(protocols: list[Protocol], lengths: Iterable[Ints]) -> tuple[Ints, Protocol]:
+def _laxest(protocols: list[Protocol], lengths: Iterable[Ints]) -> Limit:
     """Return the laxest rules and the maximum lengths: what they cannot keep, no other protocol can."""
     laxest = min(protocols, key=lambda rules: (rules.exact_threshold, rules.keep == ">"))
-    return functools.reduce(np.maximum, lengths), laxest
+    return Limit(functools.reduce(np.maximum, lengths), laxest)
 
 
 def _on_equal_texts(

@@ -17,7 +17,7 @@ from anls_eval.arrow import Floats, as_bools, as_ints, as_list, as_objects, numb
 from anls_eval.inputs.columns import each_answers, each_prediction, read_block, with_stand_ins
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import STEPS
-from anls_eval.text.prepare import PreparedTexts, equal_answers, prepare_texts
+from anls_eval.text.prepare import PreparedTexts, differing_bytes, equal_answers, prepare_texts
 from anls_eval.text.similarity import compute_similarity, edit_costs, kept_similarity, measure_one, reaches_threshold
 
 Ints = npt.NDArray[np.int64]
@@ -52,21 +52,44 @@ class Distances(NamedTuple):
     is_exact: Bools  # elsewhere it is not needed, and the distance is the minimum that the sizes allow
 
 
+class Limit(NamedTuple):
+    """What makes a distance needless: the sizes of the two texts alone rule out that the answer counts."""
+
+    lengths: Ints
+    rules: Protocol
+    closest_only: bool = False  # an answer counts only if it is closer than those of its question that are known
+
+    def can_count(self, pairs: Ints, compared: Distances, owner: Ints) -> Bools:
+        """Return which of some pairs, whose distances are the minimum that their sizes allow, can count."""
+        distances, lengths = compared.distances[pairs], self.lengths[pairs]
+        can_count = np.asarray(reaches_threshold(distances, lengths, self.rules), dtype=bool) & (distances < lengths)
+        if self.closest_only:
+            known = np.flatnonzero(compared.is_exact)
+            best = np.zeros(owner[-1] + 1 if len(owner) else 0)
+            np.maximum.at(
+                best, owner[known], compute_similarity(compared.distances[known], self.lengths[known], self.rules)
+            )
+            can_count &= compute_similarity(distances, lengths, self.rules) > best[owner[pairs]]
+        return can_count
+
+
 def compare_pairs(
     left: PreparedTexts,
     right: PreparedTexts,
     owner: Ints,
     costs: tuple[int, int, int],
-    limit: tuple[Ints, Protocol] | None = None,
+    limit: Limit | None = None,
     known: Distances | None = None,
     settle: bool = True,
 ) -> Distances:
     """Measure each answer against its prediction, which is in row `owner`, where the distance is needed."""
-    # It is not where the texts are equal or one is empty, where it is `known`, with `settle` where another answer is
-    # equal, and with a `limit` (lengths, and rules) where the two sizes alone rule out any score.
+    # It is not where one text is empty or the two differ by few replaced characters, where it is `known`, with `settle`
+    # where another answer is equal, and with a `limit` beyond it.
     left_sizes = left.sizes[owner]
     distances = np.abs(left_sizes - right.sizes)
-    is_exact = equal_answers(left.compared, right.compared, owner) | (left_sizes == 0) | (right.sizes == 0)
+    is_exact = (left_sizes == 0) | (right.sizes == 0)
+    rows, replaced = _few_replaced(left, right, owner, costs)
+    distances[rows], is_exact[rows] = replaced, True
     if known is not None:
         distances = np.where(known.is_exact, known.distances, distances)
         is_exact |= known.is_exact
@@ -77,9 +100,7 @@ def compare_pairs(
         is_open &= ~settled[owner]
     pairs = np.flatnonzero(is_open)
     if limit is not None:
-        lengths, rules = limit
-        least, lengths = distances[pairs], lengths[pairs]
-        pairs = pairs[np.asarray(reaches_threshold(least, lengths, rules), dtype=bool) & (least < lengths)]
+        pairs = pairs[limit.can_count(pairs, Distances(distances, is_exact), owner)]
     begins = np.diff(owner[pairs], prepend=-1) > 0  # a prediction is held once, however many answers it meets
     texts = as_objects(left.compared.take(number_array(owner[pairs][begins])))
     distances[pairs] = cpdist(
@@ -91,6 +112,20 @@ def compare_pairs(
     )
     is_exact[pairs] = True
     return Distances(distances, is_exact)
+
+
+def _few_replaced(
+    left: PreparedTexts, right: PreparedTexts, owner: Ints, costs: tuple[int, int, int]
+) -> tuple[Ints, Ints]:
+    """Return the pairs of texts of one size that differ in so few characters that this is the distance, and it."""
+    rows, sizes, counts = differing_bytes(left.compared, right.compared, owner)
+    if costs != (1, 1, 1):
+        most = np.zeros_like(sizes)
+    else:
+        # A deletion needs an insertion, so that two replaced characters are never more. Two bytes may be one character.
+        most = np.where(left.sizes[owner[rows]] + right.sizes[rows] == 2 * sizes, 2, 1)
+    few = counts <= most
+    return rows[few], counts[few]
 
 
 def closest_pairs(compared: Distances, lengths: Ints, owner: Ints, starts: Ints, rules: Protocol) -> Ints:
@@ -169,7 +204,7 @@ def _score_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: 
         scores[equal] = kept_similarity(0, 1, rules)
         is_open[equal] = False
     left, right, owner, lengths, is_zero = _prepare_pairs(texts, flat, owner, is_open, rules)
-    distances, is_exact = compare_pairs(left, right, owner, edit_costs(rules), (lengths, rules))
+    distances, is_exact = compare_pairs(left, right, owner, edit_costs(rules), Limit(lengths, rules, closest_only=True))
     # Not through `closest_pairs`: the maximum over the few pairs that were measured takes less than finding them.
     pairs, open_scores = np.flatnonzero(is_exact), np.zeros(len(is_zero))
     np.maximum.at(open_scores, owner[pairs], kept_similarity(distances[pairs], lengths[pairs], rules))

@@ -107,8 +107,29 @@ def equal_answers(
 ) -> npt.NDArray[np.bool_]:
     """Return which answers equal their prediction; with `fold`, the case of ASCII letters is ignored."""
     equal = np.zeros(len(owner), dtype=bool)
-    same_size = np.flatnonzero(np.diff(text_starts(predictions))[owner] == np.diff(text_starts(answers)))
-    # Only on what `take` made: Arrow's ASCII case kernels are wrong on a cast slice, whose offsets do not begin at 0.
-    pair = [predictions.take(number_array(owner[same_size])), answers.take(number_array(same_size))]
-    equal[same_size] = as_bools(pc.equal(*map(pc.ascii_lower, pair) if fold else pair))
+    rows, *pair = _pairs_of_one_size(predictions, answers, owner)
+    equal[rows] = as_bools(pc.equal(*map(pc.ascii_lower, pair) if fold else pair))
     return equal
+
+
+def differing_bytes(
+    predictions: pa.LargeStringArray, answers: pa.LargeStringArray, owner: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the answers of as many bytes as their prediction, that number, and in how many of them the two differ."""
+    rows, *pair = _pairs_of_one_size(predictions, answers, owner)
+    starts = text_starts(pair[0]) - text_starts(pair[0])[0]
+    sizes, counts = np.diff(starts), np.zeros(len(rows), np.int64)
+    filled = np.flatnonzero(sizes)
+    if len(filled):
+        differ = np.not_equal(*map(text_bytes, pair)).view(np.uint8)
+        counts[filled] = np.add.reduceat(differ, starts[filled], dtype=np.int64)
+    return rows, sizes, counts
+
+
+def _pairs_of_one_size(
+    predictions: pa.LargeStringArray, answers: pa.LargeStringArray, owner: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], pa.LargeStringArray, pa.LargeStringArray]:
+    """Return the answers of as many bytes as their prediction: their rows, and both texts of each."""
+    rows = np.flatnonzero(np.diff(text_starts(predictions))[owner] == np.diff(text_starts(answers)))
+    # What `take` made: Arrow's ASCII case kernels are wrong on a cast slice, whose offsets do not begin at 0.
+    return rows, predictions.take(number_array(owner[rows])), answers.take(number_array(rows))

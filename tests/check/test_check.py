@@ -829,6 +829,14 @@ def test_errors_are_in_the_words_of_the_command_line(tmp_path: Path) -> None:
     assert json.loads(json.dumps(report.to_dict()))["counts"] == {"unreadable": 1}
 
 
+def test_progress(tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    path.write_text("id,prediction\n" + "".join(f"{row},x\n" for row in range(40_000)))
+    done: list[int] = []
+    check_submission(path, on_progress=done.append)
+    assert done == [0, 16_384, 32_768, 40_000]
+
+
 def test_no_rows(tmp_path: Path) -> None:
     (tmp_path / "run.csv").write_text("id,prediction\n")
     report = check_submission(tmp_path / "run.csv")

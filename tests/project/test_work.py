@@ -80,13 +80,22 @@ def open_pairs(predictions: list[str], rules: Protocol) -> list[int]:
 
 
 def unsettled_pairs(predictions: list[str], rules: Protocol) -> int:
-    """How many pairs have a distance where the closest answer is wanted: no answer is equal, and neither text empty."""
+    """How many pairs are measured for the closest answer: no answer is equal, no text empty, many bytes differ."""
     count = 0
     for prediction, answers in zip(predictions, ANSWERS, strict=True):
         left = apply_steps(rules.prediction_steps, prediction)
         rights = [apply_steps(rules.answer_steps, answer) for answer in answers]
-        count += 0 if left in rights or not left else sum(right != "" for right in rights)
+        count += (
+            0 if left in rights or not left else sum(right != "" and not few_replaced(left, right) for right in rights)
+        )
     return count
+
+
+def few_replaced(left: str, right: str) -> bool:
+    """Whether the bytes of two texts differ in so few places that this is the distance."""
+    one, other = left.encode(), right.encode()
+    most = 2 if left.isascii() and right.isascii() else 1
+    return len(one) == len(other) and sum(map(int.__ne__, one, other)) <= most
 
 
 def as_arrow(predictions: list[str]) -> tuple[pa.Array, pa.Array]:
@@ -111,7 +120,7 @@ class TestTexts:
     def test_the_numbers_of_one_run(self, make: Callable[[list[str]], tuple[Any, Any]]) -> None:
         given = make(docvqa_runs.predictions(RUN))
         work = work_of(lambda: anls_scores(*given))
-        assert (len(work.columns), sum(work.columns), sum(work.held)) == (1, 191, 129)
+        assert (len(work.columns), sum(work.columns), sum(work.held)) == (1, 188, 128)
         assert work.characters <= 192_174, "pairs of long texts are measured that need not be"
         assert work.prepared <= 2_123, "questions that the raw texts settle are prepared all the same"
 
@@ -133,13 +142,25 @@ class TestTexts:
         assert peak <= 24 * n, "an Arrow column becomes Python objects, or a block is larger"
 
     def test_a_prediction_is_held_once(self) -> None:
-        work = work_of(lambda: anls_scores(["abcd"] * 20, [["abce"] * 1_000] * 20))
+        work = work_of(lambda: anls_scores(["abcd"] * 20, [["dcba"] * 1_000] * 20))
         assert work.columns == [20_000]
         assert work.held == [20], "a prediction is copied for each of its answers"
 
     def test_one_question_needs_no_arrow(self) -> None:
         work = work_of(lambda: anls_score("CocaCola", ["Coca Cola", "Coca Cola Company"]))
         assert (work.single, work.columns, work.arrow_bytes) == (2, [], 0)
+
+    def test_a_few_replaced_characters_are_counted(self) -> None:
+        left, right = ["Denver Bronces", "1988", "caffè", "ab"], [["denver broncos"], ["1977"], ["caffé"], ["ba"]]
+        work = work_of(lambda: anls_scores(left, right))
+        assert sum(work.columns) == 0, "a distance is computed that the bytes give"
+        work = work_of(lambda: anls_scores(["abcd", "ça"], [["badc"], ["ab"]]))
+        assert sum(work.columns) == 2, "more replaced characters, or bytes of one character, are taken for the distance"
+
+    def test_an_answer_that_cannot_be_the_closest_has_no_distance(self) -> None:
+        answers = [["12/15/88", "12/15/1988", "15 Dec 1988"]]
+        work = work_of(lambda: anls_scores(["12/16/88"], answers))
+        assert sum(work.columns) == 0, "answers are measured although their size rules out that they are closer"
 
     def test_details_measure_the_unsettled_pairs_once(self) -> None:
         predictions = docvqa_runs.predictions(RUN)
@@ -208,7 +229,7 @@ class TestMetric:
 
     def test_batches_are_scored_at_once(self) -> None:
         work = work_of(lambda: self.score(detailed=False))
-        assert work.columns == [191], "each batch is scored by itself"
+        assert work.columns == [188], "each batch is scored by itself"
         assert work.arrow_bytes <= 1_240_000, "batches are joined one by one, or columns are copied"
 
     def test_details_take_one_pass(self) -> None:
@@ -220,7 +241,7 @@ class TestAllProtocols:
     def test_a_distance_is_shared(self) -> None:
         predictions = docvqa_runs.predictions(RUN)
         work = work_of(lambda: compare_protocols(predictions, ANSWERS, most=0))
-        assert sum(work.columns) <= 1_492, "protocols that compare the same texts measure them again"
+        assert sum(work.columns) <= 1_472, "protocols that compare the same texts measure them again"
         assert work.prepared <= 11_971, "questions are prepared in which every protocol finds an equal answer"
 
     def test_a_diagnosis_measures_once(self) -> None:
@@ -255,8 +276,8 @@ class TestReport:
     def test_the_numbers_of_one_run(self) -> None:
         texts = docvqa_runs.predictions(RUN)
         compared = work_of(lambda: compare_protocols(texts, ANSWERS))
-        assert unsettled_pairs(texts, PROTOCOLS["standard"]) == 646  # of 1,610 pairs
-        assert sum(compared.columns) == 1_492
+        assert unsettled_pairs(texts, PROTOCOLS["standard"]) == 644  # of 1,610 pairs
+        assert sum(compared.columns) == 1_472
 
     @pytest.mark.parametrize("protocol", TEXTS)
     def test_an_explanation_measures_each_answer_once(self, protocol: str) -> None:

@@ -44,10 +44,18 @@ def waiting_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     return int(request.param)
 
 
+def test_rows_in_another_order_are_joined_part_by_part() -> None:
+    ids = list(map(str, range(70_000)))
+    sides = rows([*ids[::-1]], ids[::-1]), rows([*ids], ids)
+    parts = [table.num_rows for table in Alignment([sides[0]], [sides[1]], "error", "error")]
+    assert parts == [32_768, 32_768, 4_464], "all rows are copied at once"
+
+
 @given(IDS, IDS, st.integers(1, 40), st.sampled_from([3, 262_144]))
 def test_any_order_and_any_batches(predictions: list[str], references: list[str], size: int, most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(alignment, "WAITING_ROWS", most)
+        patch.setattr(alignment, "JOINED_ROWS", most)
         if not references:
             with pytest.raises(ValueError, match="nothing to score"):
                 align(predictions, references, size, missing="zero", unknown="ignore")
