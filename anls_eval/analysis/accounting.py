@@ -26,7 +26,7 @@ from anls_eval.tree.accounting import ABSENT, EMPTY, OUTCOMES, Accounts, FailedL
 from anls_eval.tree.nodes import plain_value
 from anls_eval.tree.scores import add_documents
 from anls_eval.tree.single import compare_trees
-from anls_eval.types import Tree
+from anls_eval.types import Extract, Tree
 
 _MAX_SHOWN = 5  # failures of a field, and documents of a failure
 
@@ -220,6 +220,7 @@ def field_report(
     match_at: Threshold = 1,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
+    extract: Extract = None,
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
@@ -237,6 +238,7 @@ def field_report(
         match_at: Minimum similarity of a leaf that is right, from 0 to 1.
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
         threshold: Minimum similarity of two leaves that counts in the alignment. Defaults to the protocol's, 0.5.
+        extract: Steps that take the tree out of each prediction that is a text first, by name, such as ``"json"``.
         level: Confidence level of the intervals.
         resamples: Number of resamples of the documents.
         seed: Seed of the resamples.
@@ -256,12 +258,13 @@ def field_report(
         >>> report.micro.precision, report.perfect
         (0.5, 0)
     """
-    rules = resolve_rules(protocol, threshold, of_trees=True)
+    rules = resolve_rules(protocol, threshold, of_trees=True, extract=extract)
     check_options(level, resamples, seed)
     resolved = read_fields(fields, rules) or Fields({})
     least = read_threshold(match_at)
     given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
     check_same_length(given, expected, "references")
+    given = list(map(rules.extracted, given)) if rules.extract else given
     report, notes = account_for_leaves(given, expected, rules, resolved, least, None, level, resamples, seed)
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
@@ -280,13 +283,8 @@ def account_for_leaves(
     seed: int = 0,
 ) -> tuple[FieldReport, list[str]]:
     """Return the report of pairs of trees, and the warnings; both name documents by their ids if there are any."""
-    accounts = Accounts(given, expected, rules, resolved, least)
-    try:
-        add_documents(accounts, given, expected, rules, resolved)
-        paths, rows, places, outcomes, lost = accounts.outcomes()
-    except AnlsError:
-        _raise_with_id(given, expected, rules, resolved, question_ids)
-        raise
+    accounts, leaves = counted_leaves(given, expected, rules, resolved, least, question_ids)
+    paths, rows, places, outcomes, lost = leaves
     notes = tree_notes(given, expected, rules, question_ids, sorted(accounts.searched_rows), resolved)
     n = len(given)
     by_document = _table(rows, outcomes, n)
@@ -318,6 +316,24 @@ def account_for_leaves(
         fields=resolved,
     )
     return report, notes
+
+
+def counted_leaves(
+    given: Sequence[Any],
+    expected: Sequence[Any],
+    rules: Protocol,
+    resolved: Fields,
+    least: Fraction,
+    question_ids: Sequence[str] | None,
+) -> tuple[Accounts, tuple[list[str], Numbers, Numbers, Numbers, Floats]]:
+    """Count the leaves of pairs of trees: the accounts, and what `Accounts.outcomes` returns."""
+    accounts = Accounts(given, expected, rules, resolved, least)
+    try:
+        add_documents(accounts, given, expected, rules, resolved)
+        return accounts, accounts.outcomes()
+    except AnlsError:
+        _raise_with_id(given, expected, rules, resolved, question_ids)
+        raise
 
 
 def _raise_with_id(

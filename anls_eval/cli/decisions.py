@@ -13,6 +13,7 @@ from anls_eval.cli.common import (
     ClusterBy,
     Columns,
     Encoding,
+    Extract,
     FieldsOption,
     Filter,
     Format,
@@ -61,6 +62,9 @@ def gate(
         float | None, typer.Option(help="Fail if the score is lower; with --strict, if its lower bound is.")
     ] = None,
     by: Annotated[list[str] | None, typer.Option("--by", help="A column whose groups must hold, too.")] = None,
+    by_field: Annotated[
+        bool, typer.Option("--by-field", help="The mean credit of every field of documents must hold, too.")
+    ] = False,
     cluster_by: ClusterBy = None,
     save_baseline: Annotated[
         Path | None, typer.Option(help="Write the scores as a baseline for later, unless the gate fails.")
@@ -73,6 +77,7 @@ def gate(
     ] = False,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
     fields: FieldsOption = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
@@ -102,8 +107,7 @@ def gate(
     how = how_to_read(encoding, separator, filter_name)
     read: dict[str, Any] = {"format_name": format_name, "columns": columns, "how": how, "quiet": quiet or as_json}
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "missing": missing, "unknown": unknown}
-    asked["fields"] = read_fields_option(fields)
-    asked["parse"] = parsed(parse)
+    asked |= {"extract": extract, "fields": read_fields_option(fields), "parse": parsed(parse)}
     of_references = open_side("references", references, **read)
     kept = [*(by or ()), *([] if cluster_by is None else [cluster_by])]
     new = score_questions(open_side("predictions", predictions, **read), of_references, columns=kept, **asked)
@@ -111,7 +115,9 @@ def gate(
     old = None
     if baseline is not None:
         old = load_baseline(
-            baseline, lambda path: score_questions(open_side("predictions", [path], **read), of_references, **asked)
+            baseline,
+            lambda path: score_questions(open_side("predictions", [path], **read), of_references, **asked),
+            by_field=by_field,
         )
     if power:
         _show_power(new, old, max_drop, cluster_by, as_json)
@@ -120,7 +126,14 @@ def gate(
         is_open = True
     else:
         result = run_gate(
-            new, old, max_drop=max_drop, strict=strict, min_score=min_score, by=by or (), cluster_by=cluster_by
+            new,
+            old,
+            max_drop=max_drop,
+            strict=strict,
+            min_score=min_score,
+            by=by or (),
+            by_field=by_field,
+            cluster_by=cluster_by,
         )
         is_open = result.is_open
         if markdown is not None:
@@ -136,7 +149,7 @@ def gate(
             say(f"\n{result.signature}")
         show_notes(result.notes)
     if save_baseline is not None and is_open:
-        Baseline.of(new).write(save_baseline)
+        Baseline.of(new, by_field=by_field).write(save_baseline)
         if not quiet:
             say(f"baseline written: {save_baseline}", err)
     if not is_open:

@@ -11,6 +11,7 @@ from anls_eval.cli.common import (
     AsJson,
     Columns,
     Encoding,
+    Extract,
     FieldsOption,
     Filter,
     Format,
@@ -54,6 +55,7 @@ def fields(
     ] = "1",
     protocol: Annotated[str, typer.Option("--protocol", "-p", help="anls_star or anls_star_paper.")] = "anls_star",
     threshold: Threshold = None,
+    extract: Extract = None,
     report_file: Annotated[Path | None, typer.Option("--report", help="Write a self-contained HTML report.")] = None,
     seed: Seed = 0,
     missing: Missing = "error",
@@ -74,7 +76,7 @@ def fields(
     from anls_eval.rules.protocol import read_threshold
     from anls_eval.submission.score import read_questions
 
-    rules = resolve_rules(protocol, threshold, of_trees=True)
+    rules = resolve_rules(protocol, threshold, of_trees=True, extract=extract)
     resolved = read_fields_option(fields_file) or Fields({})
     least = read_threshold(match_at)
     check_output(report_file, *predictions, *(references or ()))
