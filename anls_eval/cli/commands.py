@@ -55,7 +55,7 @@ from anls_eval.cli.common import (
     say,
     show_notes,
 )
-from anls_eval.cli.decisions import gate
+from anls_eval.cli.decisions import agreement, audit, automate, gate
 from anls_eval.cli.fields import fields as fields_command
 from anls_eval.cli.words import Commands, in_options, whole_number
 from anls_eval.errors import AnlsError
@@ -628,5 +628,6 @@ def check(
         raise typer.Exit(1 if report.is_readable else 2)
 
 
-app.command()(gate)
+for _decision in (gate, audit, agreement, automate):
+    app.command()(_decision)
 app.command("fields")(fields_command)

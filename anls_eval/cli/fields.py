@@ -15,6 +15,7 @@ from anls_eval.cli.common import (
     FieldsOption,
     Filter,
     Format,
+    MatchAt,
     Missing,
     OptionalReferences,
     Parse,
@@ -50,9 +51,7 @@ def fields(
     predictions: Predictions,
     references: OptionalReferences = None,
     fields_file: FieldsOption = None,
-    match_at: Annotated[
-        str, typer.Option(help="Minimum similarity of a leaf that is right, from 0 to 1, such as 0.8 or 4/5.")
-    ] = "1",
+    match_at: MatchAt = "1",
     protocol: Annotated[str, typer.Option("--protocol", "-p", help="anls_star or anls_star_paper.")] = "anls_star",
     threshold: Threshold = None,
     extract: Extract = None,
