@@ -359,7 +359,9 @@ def agreement(
     print_table(_table(words.AGREEMENT_HEADER, words.agreement_cells(found)))
     if rows:
         out.print()
-        shown = [[str(value) for value in row.values()] for row in rows[:_SHOWN]]
+        shown = [
+            [f"{own:.4f}" if isinstance(own, float) else str(own) for own in row.values()] for row in rows[:_SHOWN]
+        ]
         print_table(_shown_rows(list(rows[0]), shown))
         _say_left_out(len(rows) - len(shown))
     say(f"\n{scored.submission.signature}")

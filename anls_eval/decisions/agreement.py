@@ -135,7 +135,8 @@ class AgreementReport:
         unrated: Number of questions that the person did not rate.
         human_rate: The share that the person calls right.
         thresholds: The agreement at each score that occurs, ascending, and at 0, where everything is right.
-        best: The one of them with the highest accuracy; the lowest threshold among equals.
+        best: The one of them with the highest kappa, among equals with the highest accuracy, then the lowest. Accuracy
+            alone would favour 0 where nearly everything is right.
         judge: The agreement of the judge with the person, on the questions that both rated; None without a judge.
         corrected: The judge's corrected rate; None without a judge, or if the person calls everything right, or wrong.
         disagreements: The rows of the questions on which the score at the best threshold, or the judge, disagrees with
@@ -218,7 +219,7 @@ def agreement(
         ThresholdAgreement(threshold, Agreement.of(checked[rated] >= threshold, right[rated]))
         for threshold in np.unique(np.append(checked[rated], 0.0)).tolist()
     )
-    best = max(thresholds, key=lambda own: (own.agreement.accuracy, -own.threshold))
+    best = max(thresholds, key=_quality)
     disagrees = rated & ((checked >= best.threshold) != right)
     notes: list[str] = []
     judged = corrected = None
@@ -245,6 +246,12 @@ def agreement(
         disagreements=tuple(np.flatnonzero(disagrees).tolist()),
         notes=tuple(notes),
     )
+
+
+def _quality(own: ThresholdAgreement) -> tuple[float, float, float]:
+    """Rank by kappa, since to call everything right is accurate where nearly everything is."""
+    kappa = own.agreement.kappa
+    return (1.0 if kappa is None else kappa, own.agreement.accuracy, -own.threshold)
 
 
 def _is_label(own: bool | None) -> bool:

@@ -22,7 +22,7 @@ from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.steps import apply_steps
 from anls_eval.scoring import anls_star_score
 from anls_eval.statistics.resampling import Floats
-from anls_eval.submission.systems import ScoredSystems
+from anls_eval.submission.systems import ScoredSystems, in_order_of
 from anls_eval.text.measure import score_columns
 from anls_eval.types import Extract
 
@@ -167,13 +167,9 @@ def audit_systems(
     first = next(iter(found.systems.values()))
     rules = first.protocol
     if rules is None:
-        name = first.submission.signature.split("|")[1].removeprefix("protocol:")
+        name = getattr(first.rules, "name", "")
         raise AnlsError(f"protocol {name!r} has rules of its own; expected one of texts or trees", option="protocol")
-    given = {}
-    for name, own in found.systems.items():
-        rows = {id_: row for row, id_ in enumerate(own.question_ids)}
-        column = as_list(own.predictions)
-        given[name] = [column[rows[id_]] for id_ in found.question_ids]
+    given = {name: as_list(in_order_of(own, found.question_ids).predictions) for name, own in found.systems.items()}
     least = _number_that_agrees(agree, len(given))
     expected, ids, line = as_list(first.answers), found.question_ids, found.signature
     if rules.tree:

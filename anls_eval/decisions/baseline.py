@@ -172,7 +172,7 @@ def _credits(scored: ScoredQuestions) -> dict[str, dict[str, float]]:
     """Return the mean credit of each field of documents, by path and question_id."""
     rules = scored.protocol
     if rules is None or not rules.tree:
-        name = rules.name if rules else scored.submission.signature.split("|")[1].removeprefix("protocol:")
+        name = getattr(scored.rules, "name", "")
         raise AnlsError(f"only documents have fields, which protocol {name!r} does not score", option="by_field")
     ids = scored.question_ids
     found = field_credits(as_list(scored.predictions), as_list(scored.answers), rules, scored.fields, ids)

@@ -78,9 +78,10 @@ def agreement_sentences(found: AgreementReport) -> list[str]:
     """Return what people, the score and the judge say of the answers."""
     best = found.best
     rated = f"{found.n:,} questions" + (f" ({found.unrated:,} more are not rated)" if found.unrated else "")
+    kappa = "" if best.agreement.kappa is None else f" by kappa ({best.agreement.kappa:.3f})"
     lines = [
         f"people call {found.human_rate:.1%} of {rated} right",
-        f"score >= {best.threshold:.4g} agrees best: on {best.agreement.accuracy:.1%}",
+        f"score >= {best.threshold:.4g} agrees best{kappa}: on {best.agreement.accuracy:.1%}",
     ]
     if found.corrected is not None:
         lines.append(corrected_sentence(found.corrected))
