@@ -245,7 +245,7 @@ def automate(
     from anls_eval.submission.score import score_questions
 
     check_max_error(max_error)
-    least = read_threshold(match_at)
+    least = read_threshold(match_at, "match_at")
     check_output(report, *predictions, *references)
     check_html(report)
     read: dict[str, Any] = {"format_name": format_name, "columns": columns, "quiet": quiet or as_json}

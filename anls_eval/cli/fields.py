@@ -77,7 +77,7 @@ def fields(
 
     rules = resolve_rules(protocol, threshold, of_trees=True, extract=extract)
     resolved = read_fields_option(fields_file) or Fields({})
-    least = read_threshold(match_at)
+    least = read_threshold(match_at, "match_at")
     check_output(report_file, *predictions, *(references or ()))
     check_html(report_file)
     asked: dict[str, Any] = {"protocol": rules, "missing": missing, "unknown": unknown, "parse": parsed(parse)}

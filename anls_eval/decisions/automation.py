@@ -159,7 +159,7 @@ def automate(
     """
     rules = resolve_rules(protocol, threshold, of_trees=None, extract=extract)
     resolved = read_fields(fields, rules)
-    least = read_threshold(match_at)
+    least = read_threshold(match_at, "match_at")
     given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
     check_same_length(given, expected, "references")
     if len(confidences) != len(given):

@@ -188,7 +188,7 @@ def test_confidences_that_do_not_fit(confidence: Any, message: str) -> None:
         ({"confidences": []}, "1 predictions but 0 confidences"),
         ({"max_error": 0}, "max_error=0: expected a number between 0 and 1"),
         ({"max_error": 1}, "max_error=1: expected a number between 0 and 1"),
-        ({"match_at": 2}, "threshold=2: expected a number from 0 to 1"),
+        ({"match_at": 2}, "match_at=2: expected a number from 0 to 1"),
     ],
 )
 def test_refused(change: dict[str, Any], message: str) -> None:
