@@ -6,7 +6,6 @@ import collections
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +88,7 @@ class Agreement:
         wrong = self.both_wrong + self.only_first
         return self.both_wrong / wrong if wrong else None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain JSON values, with the measures."""
         names = ("accuracy", "kappa", "ac1", "sensitivity", "specificity")
         return dataclasses.asdict(self) | {name: getattr(self, name) for name in names}
@@ -154,7 +153,7 @@ class AgreementReport:
     disagreements: tuple[int, ...]
     notes: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain JSON values, with the measures."""
         found = dataclasses.asdict(self)
         found["thresholds"] = [_at(own) for own in self.thresholds]
@@ -165,15 +164,15 @@ class AgreementReport:
         return found
 
 
-def _at(own: ThresholdAgreement) -> dict[str, Any]:
+def _at(own: ThresholdAgreement) -> dict[str, object]:
     return {"threshold": own.threshold, **own.agreement.to_dict()}
 
 
 def agreement(
     scores: npt.ArrayLike,
-    human: Sequence[Any],
+    human: Sequence[object],
     *,
-    judge: Sequence[Any] | None = None,
+    judge: Sequence[object] | None = None,
     positive: str | None = None,
 ) -> AgreementReport:
     """Compare scores, and the verdicts of a judge, with what people say of the same answers.
@@ -304,7 +303,7 @@ def _clipped(value: float) -> float:
     return min(max(value, 0.0), 1.0)
 
 
-def read_labels(labels: Sequence[Any], name: str, positive: str | None) -> list[bool | None]:
+def read_labels(labels: Sequence[object], name: str, positive: str | None) -> list[bool | None]:
     """Return whether each label means right, None where there is none; refuse more than two labels."""
     texts = [None if is_missing_value(own) else str(own).strip() or None for own in labels]
     counts = collections.Counter(own for own in texts if own is not None)

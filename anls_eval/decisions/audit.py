@@ -24,7 +24,7 @@ from anls_eval.scoring import anls_star_score
 from anls_eval.statistics.resampling import Floats
 from anls_eval.submission.systems import ScoredSystems, in_order_of
 from anls_eval.text.measure import score_columns
-from anls_eval.types import Extract
+from anls_eval.types import Extract, Tree
 
 Kind = Literal["agreement", "other answers", "damage", "variants"]
 
@@ -82,7 +82,7 @@ class Audit:
     n: int
     signature: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain JSON values."""
         found = dataclasses.asdict(self)
         for row, own in zip(found["suspicions"], self.suspicions, strict=True):
@@ -101,8 +101,8 @@ class _Found(NamedTuple):
 
 
 def audit(
-    predictions: Mapping[str, Sequence[Any]],
-    references: Sequence[Any],
+    predictions: Mapping[str, Sequence[Tree]],
+    references: Sequence[Tree],
     *,
     agree: int | None = None,
     protocol: str | Protocol = "standard",
@@ -184,7 +184,7 @@ def _first(values: Sequence[str]) -> str | None:
     return values[0] if values else None
 
 
-def _column(name: str, own: Sequence[Any], expected: Sequence[Any], rules: Protocol) -> list[Any]:
+def _column(name: str, own: Sequence[Tree], expected: Sequence[Tree], rules: Protocol) -> list[Any]:
     try:
         listed = as_list(read_column(own, "predictions"))
         check_same_length(listed, expected, "references")

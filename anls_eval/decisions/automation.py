@@ -99,15 +99,15 @@ class Automation:
     without_confidence: int
     signature: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain JSON values."""
         return dataclasses.asdict(self)
 
 
 def automate(
-    predictions: Sequence[Any],
+    predictions: Sequence[Tree],
     references: Sequence[Tree],
-    confidences: Sequence[Any],
+    confidences: Sequence[object],
     *,
     max_error: float,
     match_at: Threshold = 1,
