@@ -791,7 +791,7 @@ def parse_number(text: str) -> Fraction:
         raise ValueError("not a number") from None
 
 
-def read_threshold(threshold: object) -> Fraction:
+def read_threshold(threshold: object, option: str = "threshold") -> Fraction:
     """Return a threshold in any form (0.8, "0.8", "4/5", Decimal, Fraction) exactly as it is written."""
     exact, number = Fraction(-1), threshold
     with contextlib.suppress(ValueError, ArithmeticError):  # NaN and infinities, too
@@ -802,14 +802,15 @@ def read_threshold(threshold: object) -> Fraction:
         elif isinstance(number, (numbers.Real, Decimal)):  # except bool, whose text is not a number
             exact = parse_number(str(number))
     if not 0 <= exact <= 1 or exact.denominator > 10**_MAX_DIGITS:
-        raise threshold_error(threshold)
+        raise threshold_error(threshold, option)
     return exact
 
 
-def threshold_error(threshold: object) -> AnlsError:
+def threshold_error(threshold: object, option: str = "threshold") -> AnlsError:
     """Return the error for a threshold that is not a number from 0 to 1."""
     expected = f"expected a number from 0 to 1, such as 0.8 or 4/5, with at most {_MAX_DIGITS:,} digits"
-    return AnlsError(f"{expected}. It is the minimum similarity that counts.", option="threshold", value=threshold)
+    what = "counts" if option == "threshold" else "is right"
+    return AnlsError(f"{expected}. It is the minimum similarity that {what}.", option=option, value=threshold)
 
 
 class Rules:
@@ -5804,7 +5805,7 @@ class FieldDocuments:
             self.searched_rows.add(row)
             self.close(*count_credit(self.whole(prediction, reference)))
             return
-        columns = self.columns
+        columns, equal_is_full = self.columns, self.equal_is_full
         length = full = values = 0
         rest: list[tuple[Any, Any, FieldRules]] = []
         dicts = [(reference, prediction, self.root)]
@@ -5821,25 +5822,32 @@ class FieldDocuments:
                 rest.append((g, p, rule))
                 continue
             shared = 0
+            keys, child_of = rule.keys, rule.child
             for key, child in g.items():
-                own, other = rule.child(key), p.get(key, NOT_GIVEN)
-                shared += other is not NOT_GIVEN
+                own, other = keys.get(key) or child_of(key), p.get(key, NOT_GIVEN)
+                if other is not NOT_GIVEN:
+                    shared += 1
                 if own.ignore:
                     continue
-                if type(child) in SCALARS and type(other) in SCALARS and child == child and other == other:
+                if type(child) is type(other) is str:  # most leaves
                     length += own.weight
-                    is_equal = child == other and type(child) is type(other) is str
-                    if is_equal and self.equal_is_full and own.comparator is None:
-                        full += own.weight
-                        continue
-                    column = columns[own]
-                    if is_equal:
-                        column.equal_rows.append(row)
-                        column.equal.append(child)
-                    else:
+                    if child != other:
+                        column = columns[own]
                         column.rows.append(row)
                         column.references.append(child)
                         column.predictions.append(other)
+                    elif own.comparator is None and equal_is_full:
+                        full += own.weight
+                    else:
+                        column = columns[own]
+                        column.equal_rows.append(row)
+                        column.equal.append(child)
+                elif type(child) in SCALARS and type(other) in SCALARS and child == child and other == other:
+                    length += own.weight
+                    column = columns[own]
+                    column.rows.append(row)
+                    column.references.append(child)
+                    column.predictions.append(other)
                 elif type(child) is type(other) is dict:
                     dicts.append((child, other, own))
                 else:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from anls_eval.analysis.thresholds import threshold_sweep
     from anls_eval.check.check import check_submission
     from anls_eval.cluster.run import score_dataset
+    from anls_eval.decisions.agreement import AgreementReport, agreement
+    from anls_eval.decisions.audit import Audit, audit
+    from anls_eval.decisions.automation import Automation, automate
     from anls_eval.explanation.answers import explain_answers
     from anls_eval.explanation.result import Explanation, Match, ScoreNode
     from anls_eval.fields.field import Field
@@ -43,6 +46,9 @@ _HOMES = {
     "BENCHMARKS": "leaderboards.benchmarks",
     "LEADERBOARDS": "leaderboards.table",
     "PROTOCOLS": "rules.table",
+    "AgreementReport": "decisions.agreement",
+    "Audit": "decisions.audit",
+    "Automation": "decisions.automation",
     "Explanation": "explanation.result",
     "Field": "fields.field",
     "FieldReport": "analysis.accounting",
@@ -50,10 +56,13 @@ _HOMES = {
     "Match": "explanation.result",
     "Protocol": "rules.protocol",
     "ScoreNode": "explanation.result",
+    "agreement": "decisions.agreement",
     "anls_score": "scoring",
     "anls_scores": "scoring",
     "anls_star_score": "scoring",
     "anls_star_scores": "scoring",
+    "audit": "decisions.audit",
+    "automate": "decisions.automation",
     "check_submission": "check.check",
     "compare_protocols": "analysis.diagnosis",
     "confidence_interval": "statistics",
@@ -82,6 +91,9 @@ __all__ = [
     "BENCHMARKS",
     "LEADERBOARDS",
     "PROTOCOLS",
+    "AgreementReport",
+    "Audit",
+    "Automation",
     "Explanation",
     "Field",
     "FieldReport",
@@ -90,10 +102,13 @@ __all__ = [
     "Protocol",
     "ScoreNode",
     "__version__",
+    "agreement",
     "anls_score",
     "anls_scores",
     "anls_star_score",
     "anls_star_scores",
+    "audit",
+    "automate",
     "check_submission",
     "compare_protocols",
     "confidence_interval",

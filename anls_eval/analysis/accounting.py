@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import heapq
 import math
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -22,11 +23,11 @@ from anls_eval.rules.protocol import Protocol, Threshold, read_threshold
 from anls_eval.statistics.intervals import Interval, check_options, interval_of_ratio, interval_words
 from anls_eval.text.characters import align_characters
 from anls_eval.text.marked import marked_side, shown_text
-from anls_eval.tree.accounting import ABSENT, EMPTY, OUTCOMES, Accounts, FailedLeaf, Numbers
+from anls_eval.tree.accounting import ABSENT, EMPTY, OUTCOMES, WRONG, Accounts, FailedLeaves, Numbers
 from anls_eval.tree.nodes import plain_value
 from anls_eval.tree.scores import add_documents
 from anls_eval.tree.single import compare_trees
-from anls_eval.types import Tree
+from anls_eval.types import Extract, Tree
 
 _MAX_SHOWN = 5  # failures of a field, and documents of a failure
 
@@ -220,6 +221,7 @@ def field_report(
     match_at: Threshold = 1,
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
+    extract: Extract = None,
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
@@ -237,6 +239,7 @@ def field_report(
         match_at: Minimum similarity of a leaf that is right, from 0 to 1.
         protocol: ``anls_star``, ``anls_star_paper``, or a `Protocol` derived from one of them.
         threshold: Minimum similarity of two leaves that counts in the alignment. Defaults to the protocol's, 0.5.
+        extract: Steps that take the tree out of each prediction that is a text first, by name, such as ``"json"``.
         level: Confidence level of the intervals.
         resamples: Number of resamples of the documents.
         seed: Seed of the resamples.
@@ -256,12 +259,13 @@ def field_report(
         >>> report.micro.precision, report.perfect
         (0.5, 0)
     """
-    rules = resolve_rules(protocol, threshold, of_trees=True)
+    rules = resolve_rules(protocol, threshold, of_trees=True, extract=extract)
     check_options(level, resamples, seed)
     resolved = read_fields(fields, rules) or Fields({})
-    least = read_threshold(match_at)
+    least = read_threshold(match_at, "match_at")
     given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
     check_same_length(given, expected, "references")
+    given = list(map(rules.extracted, given)) if rules.extract else given
     report, notes = account_for_leaves(given, expected, rules, resolved, least, None, level, resamples, seed)
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
@@ -280,13 +284,8 @@ def account_for_leaves(
     seed: int = 0,
 ) -> tuple[FieldReport, list[str]]:
     """Return the report of pairs of trees, and the warnings; both name documents by their ids if there are any."""
-    accounts = Accounts(given, expected, rules, resolved, least)
-    try:
-        add_documents(accounts, given, expected, rules, resolved)
-        paths, rows, places, outcomes, lost = accounts.outcomes()
-    except AnlsError:
-        _raise_with_id(given, expected, rules, resolved, question_ids)
-        raise
+    accounts, leaves = counted_leaves(given, expected, rules, resolved, least, question_ids)
+    paths, rows, places, outcomes, lost = leaves
     notes = tree_notes(given, expected, rules, question_ids, sorted(accounts.searched_rows), resolved)
     n = len(given)
     by_document = _table(rows, outcomes, n)
@@ -303,7 +302,7 @@ def account_for_leaves(
 
     intervals = {name: interval(*parts) for name, parts in ratios.items()}
     intervals["perfect"] = interval(perfect, np.ones(n))
-    failures = _failures(accounts.failed, len(paths))
+    failures = _Failures(accounts.failed)
     by_field = _by_field(paths, rows, places, outcomes, lost, n, interval, failures)
     report = FieldReport(
         n=n,
@@ -318,6 +317,24 @@ def account_for_leaves(
         fields=resolved,
     )
     return report, notes
+
+
+def counted_leaves(
+    given: Sequence[Any],
+    expected: Sequence[Any],
+    rules: Protocol,
+    resolved: Fields,
+    least: Fraction,
+    question_ids: Sequence[str] | None,
+) -> tuple[Accounts, tuple[list[str], Numbers, Numbers, Numbers, Floats]]:
+    """Count the leaves of pairs of trees: the accounts, and what `Accounts.outcomes` returns."""
+    accounts = Accounts(given, expected, rules, resolved, least)
+    try:
+        add_documents(accounts, given, expected, rules, resolved)
+        return accounts, accounts.outcomes()
+    except AnlsError:
+        _raise_with_id(given, expected, rules, resolved, question_ids)
+        raise
 
 
 def _raise_with_id(
@@ -350,30 +367,70 @@ def _macro_mean(parts: Floats, wholes: Floats, interval: _MakeInterval) -> Macro
     return MacroMean(math.fsum(ratios.tolist()) / len(ratios), len(ratios), interval(ratios, np.ones(len(ratios))))
 
 
-def _failures(failed: Sequence[FailedLeaf], number: int) -> list[list[LeafFailure]]:
-    """Return the failures of each of a number of paths."""
-    groups: dict[tuple[int, int, str | None, str | None], list[FailedLeaf]] = {}
-    for leaf in failed:
-        sides = _leaf_text(leaf.reference), _leaf_text(leaf.prediction)
-        groups.setdefault((leaf.place, leaf.outcome, *sides), []).append(leaf)
-    found: list[list[LeafFailure]] = [[] for _ in range(number)]
-    for (place, outcome, reference, prediction), leaves in groups.items():
-        rows = tuple(sorted({leaf.row for leaf in leaves})[:_MAX_SHOWN])
-        lost = math.fsum(leaf.lost for leaf in leaves)
-        found[place].append(LeafFailure(OUTCOMES[outcome], reference, prediction, len(leaves), lost, rows))
-    return found
+class _Failures:
+    """Failed leaves, those of one field with the same outcome and the same two texts together as one kind."""
+
+    def __init__(self, failed: FailedLeaves) -> None:
+        numbers: dict[tuple[int, int, str | None, str | None], int] = {}
+        codes = [
+            numbers.setdefault(
+                (
+                    place,
+                    outcome,
+                    reference if type(reference) is str else _leaf_text(reference),
+                    prediction if type(prediction) is str else _leaf_text(prediction),
+                ),
+                len(numbers),
+            )
+            for place, outcome, reference, prediction in zip(
+                failed.places, failed.outcomes, failed.references, failed.predictions, strict=True
+            )
+        ]
+        self.keys = list(numbers)
+        self.places = np.array([key[0] for key in self.keys], np.int64)
+        self.are_wrong = np.array([key[1] == WRONG for key in self.keys], bool)
+        self.counts = np.bincount(codes, minlength=len(self.keys)) if codes else np.zeros(0, np.int64)
+        order = np.argsort(np.array(codes, np.int64), kind="stable")
+        self.rows = np.array(failed.rows, np.int64)[order]
+        lost = np.array(failed.lost, np.float64)[order]
+        self.starts = np.cumsum(self.counts) - self.counts
+        self.lost = lost[self.starts]
+        for kind in np.flatnonzero(self.counts > 1).tolist():
+            self.lost[kind] = math.fsum(lost[self._leaves(kind)].tolist())
+
+    def _leaves(self, kind: int) -> slice:
+        return slice(int(self.starts[kind]), int(self.starts[kind] + self.counts[kind]))
+
+    def confusions(self, place: int) -> tuple[LeafFailure, ...]:
+        """Return the most frequent kinds of wrong leaves of a field."""
+        return self._first(np.flatnonzero((self.places == place) & self.are_wrong), -self.counts, -self.lost)
+
+    def worst(self, place: int) -> tuple[LeafFailure, ...]:
+        """Return the kinds of a field that lost most."""
+        return self._first(np.flatnonzero(self.places == place), -self.lost, -self.counts)
+
+    def _first(self, kinds: Numbers, first: Any, then: Any) -> tuple[LeafFailure, ...]:
+        """Return the first kinds by two ranks, among equals by their texts."""
+        # Thousands share a rank: texts are compared only for those that may be among the first.
+        order = kinds[np.lexsort((then[kinds], first[kinds]))]
+        last = order[:_MAX_SHOWN][-1:]
+        near = (first[order] < first[last]) | ((first[order] == first[last]) & (then[order] <= then[last]))
+        ranked = heapq.nsmallest(
+            _MAX_SHOWN,
+            order[near].tolist(),
+            key=lambda kind: (first[kind], then[kind], *(text or "" for text in self.keys[kind][2:])),
+        )
+        return tuple(map(self._failure, ranked))
+
+    def _failure(self, kind: int) -> LeafFailure:
+        _, outcome, reference, prediction = self.keys[kind]
+        rows = tuple(np.unique(self.rows[self._leaves(kind)])[:_MAX_SHOWN].tolist())
+        count, lost = int(self.counts[kind]), float(self.lost[kind])
+        return LeafFailure(OUTCOMES[outcome], reference, prediction, count, lost, rows)
 
 
 def _leaf_text(value: object) -> str | None:
     return None if value is None else str(plain_value(value))
-
-
-def _first(
-    failures: Iterable[LeafFailure], rank: Callable[[LeafFailure], tuple[float, ...]]
-) -> tuple[LeafFailure, ...]:
-    """Return the first failures by their rank, among equals by their texts."""
-    ranked = sorted(failures, key=lambda own: (*rank(own), own.reference or "", own.prediction or ""))
-    return tuple(ranked[:_MAX_SHOWN])
 
 
 def _by_field(
@@ -384,7 +441,7 @@ def _by_field(
     lost: Floats,
     n: int,
     interval: _MakeInterval,
-    failures: list[list[LeafFailure]],
+    failures: _Failures,
 ) -> list[FieldCounts]:
     """Return the rows of the fields, the most lost points first."""
     found = []
@@ -405,10 +462,8 @@ def _by_field(
                 documents=n - without,
                 fabrication_rate=ratio(int(np.count_nonzero(~has_reference & (invented > 0))), without),
                 interval=interval(2 * right, 2 * (right + wrong) + missing + invented),
-                confusions=_first(
-                    (own for own in failures[number] if own.outcome == "wrong"), lambda own: (-own.count, -own.lost)
-                ),
-                worst=_first(failures[number], lambda own: (-own.lost, -own.count)),
+                confusions=failures.confusions(number),
+                worst=failures.worst(number),
             )
         )
     return sorted(found, key=lambda row: (-row.lost, row.path))

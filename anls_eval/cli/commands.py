@@ -55,7 +55,7 @@ from anls_eval.cli.common import (
     say,
     show_notes,
 )
-from anls_eval.cli.decisions import gate
+from anls_eval.cli.decisions import agreement, audit, automate, gate
 from anls_eval.cli.fields import fields as fields_command
 from anls_eval.cli.words import Commands, in_options, whole_number
 from anls_eval.errors import AnlsError
@@ -403,6 +403,7 @@ def compare(
 ) -> None:
     """Rank systems with intervals and paired tests, and group those that cannot be told apart."""
     from anls_eval.cli import tables
+    from anls_eval.submission.field_changes import field_differences
     from anls_eval.submission.systems import differences_as_json, ranking_as_json, score_systems
 
     if len(systems) < 2:
@@ -430,6 +431,7 @@ def compare(
     )
     ranking = found.rank(seed)
     by_group = {column: found.group_differences(column, ranking, seed) for column in by or []}
+    by_field = field_differences(found, ranking, seed)
     if report is not None:
         from anls_eval.report import System, write_report
 
@@ -439,7 +441,8 @@ def compare(
         write_report(report, *pair)
     show_notes([*found.notes, *ranking.notes, *ranking.pair_notes])
     if as_json:
-        groups = {"by": differences_as_json(by_group)} if by else {}
+        groups: dict[str, Any] = {"by": differences_as_json(by_group)} if by else {}
+        groups |= {"by_field": differences_as_json({"": by_field})[""]} if by_field else {}
         print_json({**ranking_as_json(ranking), **groups, "signature": found.signature})
     else:
         for sentence in tables.verdicts(ranking, by_group):
@@ -450,7 +453,10 @@ def compare(
         print_table(tables.comparison_table(ranking))
         for column, differences in by_group.items():
             out.print()
-            print_table(tables.differences_table(column, differences))
+            print_table(tables.differences_table(f"by {column}", "questions", differences))
+        if by_field:
+            out.print()
+            print_table(tables.differences_table("changed fields", "documents", by_field))
         say(f"\n{found.signature}")
 
 
@@ -629,5 +635,6 @@ def check(
         raise typer.Exit(1 if report.is_readable else 2)
 
 
-app.command()(gate)
+for _decision in (gate, audit, agreement, automate):
+    app.command()(_decision)
 app.command("fields")(fields_command)

@@ -76,6 +76,10 @@ FieldsOption = Annotated[
         "pydantic model as MODULE:Model. See docs/fields.md.",
     ),
 ]
+MatchAt = Annotated[
+    str,
+    typer.Option(help="Minimum score of a question, or similarity of a leaf, that is right, such as 0.8 or 4/5."),
+]
 Parse = Annotated[
     list[str] | None,
     typer.Option(

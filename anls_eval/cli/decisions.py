@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from anls_eval.cli.common import (
+    SEVERAL,
     AsJson,
     ClusterBy,
     Columns,
     Encoding,
+    Extract,
     FieldsOption,
     Filter,
     Format,
+    MatchAt,
     Missing,
     Parse,
     Predictions,
@@ -25,6 +30,7 @@ from anls_eval.cli.common import (
     Separator,
     Threshold,
     Unknown,
+    check_html,
     check_output,
     err,
     how_to_read,
@@ -37,10 +43,12 @@ from anls_eval.cli.common import (
     say,
     show_notes,
 )
+from anls_eval.cli.words import whole_number
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from anls_eval.decisions.audit import Suspicion
     from anls_eval.decisions.baseline import Baseline
     from anls_eval.decisions.gate import GateResult
     from anls_eval.submission.score import ScoredQuestions
@@ -61,6 +69,9 @@ def gate(
         float | None, typer.Option(help="Fail if the score is lower; with --strict, if its lower bound is.")
     ] = None,
     by: Annotated[list[str] | None, typer.Option("--by", help="A column whose groups must hold, too.")] = None,
+    by_field: Annotated[
+        bool, typer.Option("--by-field", help="The mean credit of every field of documents must hold, too.")
+    ] = False,
     cluster_by: ClusterBy = None,
     save_baseline: Annotated[
         Path | None, typer.Option(help="Write the scores as a baseline for later, unless the gate fails.")
@@ -73,6 +84,7 @@ def gate(
     ] = False,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
     fields: FieldsOption = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
@@ -102,8 +114,7 @@ def gate(
     how = how_to_read(encoding, separator, filter_name)
     read: dict[str, Any] = {"format_name": format_name, "columns": columns, "how": how, "quiet": quiet or as_json}
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "missing": missing, "unknown": unknown}
-    asked["fields"] = read_fields_option(fields)
-    asked["parse"] = parsed(parse)
+    asked |= {"extract": extract, "fields": read_fields_option(fields), "parse": parsed(parse)}
     of_references = open_side("references", references, **read)
     kept = [*(by or ()), *([] if cluster_by is None else [cluster_by])]
     new = score_questions(open_side("predictions", predictions, **read), of_references, columns=kept, **asked)
@@ -111,7 +122,9 @@ def gate(
     old = None
     if baseline is not None:
         old = load_baseline(
-            baseline, lambda path: score_questions(open_side("predictions", [path], **read), of_references, **asked)
+            baseline,
+            lambda path: score_questions(open_side("predictions", [path], **read), of_references, **asked),
+            by_field=by_field,
         )
     if power:
         _show_power(new, old, max_drop, cluster_by, as_json)
@@ -120,7 +133,14 @@ def gate(
         is_open = True
     else:
         result = run_gate(
-            new, old, max_drop=max_drop, strict=strict, min_score=min_score, by=by or (), cluster_by=cluster_by
+            new,
+            old,
+            max_drop=max_drop,
+            strict=strict,
+            min_score=min_score,
+            by=by or (),
+            by_field=by_field,
+            cluster_by=cluster_by,
         )
         is_open = result.is_open
         if markdown is not None:
@@ -136,7 +156,7 @@ def gate(
             say(f"\n{result.signature}")
         show_notes(result.notes)
     if save_baseline is not None and is_open:
-        Baseline.of(new).write(save_baseline)
+        Baseline.of(new, by_field=by_field).write(save_baseline)
         if not quiet:
             say(f"baseline written: {save_baseline}", err)
     if not is_open:
@@ -181,3 +201,316 @@ def _show_power(
         table.add_row(f"{own.changed:.0%}", f"{own.smallest_drop:.4f}", f"{own.questions:,}")
     say("Found in 4 of 5 runs, by the share of questions whose score changes:")
     print_table(table)
+
+
+def automate(
+    predictions: Predictions,
+    references: References,
+    confidence: Annotated[
+        str,
+        typer.Option(help="The column with the confidence of each prediction, from 0 to 1; for documents also a tree."),
+    ],
+    max_error: Annotated[float, typer.Option(help="The share of accepted documents that may err, such as 0.01.")],
+    match_at: MatchAt = "1",
+    cluster_by: ClusterBy = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write an HTML page with a plot of the share against the error.")
+    ] = None,
+    protocol: Protocol = "standard",
+    threshold: Threshold = None,
+    extract: Extract = None,
+    fields: FieldsOption = None,
+    missing: Missing = "error",
+    unknown: Unknown = "error",
+    format_name: Format = None,
+    columns: Columns = None,
+    parse: Parse = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    filter_name: Filter = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show how much can be accepted by its confidence, without a person, with a bound on the errors among it."""
+    from anls_eval.arrow import as_list
+    from anls_eval.decisions import words
+    from anls_eval.decisions.automation import (
+        automate_scores,
+        automate_trees,
+        check_max_error,
+        documents_of,
+        read_confidence,
+    )
+    from anls_eval.rules.protocol import read_threshold
+    from anls_eval.submission.score import score_questions
+
+    check_max_error(max_error)
+    least = read_threshold(match_at, "match_at")
+    check_output(report, *predictions, *references)
+    check_html(report)
+    read: dict[str, Any] = {"format_name": format_name, "columns": columns, "quiet": quiet or as_json}
+    read["how"] = how_to_read(encoding, separator, filter_name)
+    asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "missing": missing, "unknown": unknown}
+    asked |= {"extract": extract, "fields": read_fields_option(fields), "parse": parsed(parse)}
+    scored = score_questions(
+        open_side("predictions", predictions, **read),
+        open_side("references", references, **read),
+        columns=[confidence, *([] if cluster_by is None else [cluster_by])],
+        **asked,
+    )
+    show_notes(scored.submission.notes)
+    given = list(map(read_confidence, scored.columns[confidence]))
+    ids, line = scored.question_ids, scored.submission.signature
+    if scored.protocol is not None and scored.protocol.tree:
+        if cluster_by is not None:
+            raise ValueError("--cluster-by is of questions about documents; here each row is a document itself")
+        trees = as_list(scored.predictions), as_list(scored.answers)
+        found = automate_trees(*trees, given, scored.protocol, scored.fields, max_error, least, ids, line)
+    else:
+        documents = None if cluster_by is None else documents_of(scored.columns[cluster_by], ids)
+        found = automate_scores(scored.scores, given, max_error, least, documents or ids, line, ids)
+    if report is not None:
+        from anls_eval.decisions.gate_words import write_text
+        from anls_eval.decisions.pages import automation_page
+
+        write_text(report, automation_page(found))
+    if found.without_confidence:
+        show_notes([f"{found.without_confidence:,} of {found.n:,} have no confidence and are never accepted"])
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        say(words.automation_sentence(found))
+        out.print()
+        print_table(_table(words.AUTOMATION_HEADER, words.automation_cells(found)))
+        say(f"\n{found.signature}")
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Return a table whose first column names the rows."""
+    from rich.text import Text
+
+    from anls_eval.cli.column_names import shortened
+    from anls_eval.cli.tables import plain_table
+
+    table, listed = plain_table(*header), list(rows)
+    names = shortened(name for name, *_ in listed)
+    for name, *own in listed:
+        table.add_row(Text(names[name]), *map(Text, own))
+    return table
+
+
+def agreement(
+    predictions: Annotated[str, typer.Argument(help=f"The predictions with their labels: {SEVERAL}.")],
+    references: References,
+    human: Annotated[str, typer.Option(help="The column with the labels of people: right or wrong.")],
+    judge: Annotated[str | None, typer.Option(help="The column with the labels of a judge, such as a model.")] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="The label that means right. By default true, yes, 1, right, correct and pass.")
+    ] = None,
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="Write the disagreements: .csv, .jsonl or .parquet.")
+    ] = None,
+    protocol: Protocol = "standard",
+    threshold: Threshold = None,
+    extract: Extract = None,
+    fields: FieldsOption = None,
+    missing: Missing = "error",
+    unknown: Unknown = "error",
+    format_name: Format = None,
+    columns: Columns = None,
+    parse: Parse = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    filter_name: Filter = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare the score, and a judge, with the labels of people, and correct the rate of the judge for its errors."""
+    from anls_eval.decisions import words
+    from anls_eval.decisions.agreement import agreement as find_agreement
+    from anls_eval.submission.score import score_questions
+
+    check_output(out_file, predictions, *references)
+    read: dict[str, Any] = {"format_name": format_name, "columns": columns, "quiet": quiet or as_json}
+    read["how"] = how_to_read(encoding, separator, filter_name)
+    asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "missing": missing, "unknown": unknown}
+    asked |= {"extract": extract, "fields": read_fields_option(fields), "parse": parsed(parse)}
+    scored = score_questions(
+        open_side("predictions", [predictions], **read),
+        open_side("references", references, **read),
+        columns=[human, *([] if judge is None else [judge])],
+        **asked,
+    )
+    show_notes(scored.submission.notes)
+    labels = {name: list(map(", ".join, scored.columns[name])) for name in (human, judge) if name is not None}
+    found = find_agreement(
+        scored.scores, labels[human], judge=None if judge is None else labels[judge], positive=positive
+    )
+    show_notes(found.notes)
+    rows = _disagreements(scored, found.disagreements, labels[human], None if judge is None else labels[judge])
+    if out_file is not None:
+        _write_dicts(out_file, rows)
+    if as_json:
+        print_json({**found.to_dict(), "disagreements": rows, "signature": scored.submission.signature})
+        return
+    for sentence in words.agreement_sentences(found):
+        say(sentence)
+    out.print()
+    print_table(_table(words.AGREEMENT_HEADER, words.agreement_cells(found)))
+    if rows:
+        out.print()
+        shown = [
+            [f"{own:.4f}" if isinstance(own, float) else str(own) for own in row.values()] for row in rows[:_SHOWN]
+        ]
+        print_table(_shown_rows(list(rows[0]), shown))
+        _say_left_out(len(rows) - len(shown))
+    say(f"\n{scored.submission.signature}")
+
+
+_SHOWN = 20  # rows in a terminal
+_SHOWN_CHARACTERS = 40  # of a cell
+
+
+def _shown_rows(header: list[str], rows: list[list[str]]) -> Table:
+    from rich.text import Text
+
+    from anls_eval.cli.tables import plain_table
+    from anls_eval.text.visible import one_line
+
+    table = plain_table(*header)
+    for row in rows:
+        cut = [own if len(own) <= _SHOWN_CHARACTERS else f"{own[: _SHOWN_CHARACTERS - 3]}..." for own in row]
+        table.add_row(*(Text(one_line(own)) for own in cut))
+    return table
+
+
+def _say_left_out(number: int) -> None:
+    if number > 0:
+        say(f"and {number:,} more; --out FILE writes all")
+
+
+def _disagreements(
+    scored: ScoredQuestions, rows: Sequence[int], human: list[str], judge: list[str] | None
+) -> list[dict[str, Any]]:
+    """Return the questions on which people disagree with the score or the judge."""
+    from anls_eval.arrow import as_list
+
+    predictions, answers = as_list(scored.predictions), as_list(scored.answers)
+    return [
+        {
+            "question_id": scored.question_ids[row],
+            "prediction": _as_text(predictions[row]),
+            "answers": _as_text(answers[row]),
+            "score": float(scored.scores[row]),
+            "human": human[row],
+            **({} if judge is None else {"judge": judge[row]}),
+        }
+        for row in rows
+    ]
+
+
+def _as_text(value: Any) -> str | None:
+    from anls_eval.tree.as_json import tree_as_json
+
+    return value if value is None or isinstance(value, str) else json.dumps(tree_as_json(value), ensure_ascii=False)
+
+
+def _write_dicts(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write rows with the same keys; without rows, an empty file."""
+    from anls_eval.decisions.gate_words import write_text
+    from anls_eval.decisions.pages import record_batch
+    from anls_eval.files import write_rows
+
+    if rows:
+        write_rows(path, [record_batch(rows)])
+    else:
+        write_text(path, "")
+
+
+def audit(
+    systems: Annotated[list[str], typer.Argument(help=f"The predictions of several systems, each {SEVERAL}.")],
+    references: References,
+    agree: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole_number(2),
+            metavar="INTEGER",
+            help="How many systems must give the same answer. Defaults to more than half of them, at least 2.",
+        ),
+    ] = None,
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="Write all of it: .html with the evidence, .csv, .jsonl or .parquet.")
+    ] = None,
+    protocol: Protocol = "standard",
+    threshold: Threshold = None,
+    extract: Extract = None,
+    fields: FieldsOption = None,
+    missing: Missing = "error",
+    unknown: Unknown = "error",
+    format_name: Format = None,
+    columns: Columns = None,
+    parse: Parse = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    filter_name: Filter = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """List the references to look at: systems agree against them, they contradict one another, or look damaged."""
+    from anls_eval.decisions import words
+    from anls_eval.decisions.audit import audit_systems
+    from anls_eval.submission.systems import score_systems
+
+    check_output(out_file, *systems, *references)
+    read: dict[str, Any] = {"format_name": format_name, "columns": columns, "quiet": quiet or as_json}
+    read["how"] = how_to_read(encoding, separator, filter_name)
+    of_references = open_side("references", references, **read)
+    document = of_references.detected.columns.get("document")
+    kept = [_QUESTION, document] if document is not None and _QUESTION in of_references.names else []
+    asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "missing": missing, "unknown": unknown}
+    asked |= {"extract": extract, "fields": read_fields_option(fields), "parse": parsed(parse)}
+    found = score_systems(
+        systems,
+        of_references,
+        open_system=lambda path: open_side("predictions", [path], **read),
+        columns=kept,
+        **asked,
+    )
+    result = audit_systems(found, agree, *kept)
+    show_notes(found.notes)
+    if out_file is not None and out_file.suffix.lower() in (".html", ".htm"):
+        from anls_eval.decisions.gate_words import write_text
+        from anls_eval.decisions.pages import audit_page
+
+        write_text(out_file, audit_page(result))
+    elif out_file is not None:
+        _write_dicts(out_file, [_flat(own) for own in result.suspicions])
+    if as_json:
+        print_json(result.to_dict())
+        return
+    costly = [own for own in result.suspicions if own.kind != "variants"]
+    say(words.audit_counts(result))
+    out.print()
+    if costly:
+        rows = [
+            [own.question_id, own.path, own.kind, f"{own.cost:.4f}", " | ".join(own.accepted), " | ".join(own.proposed)]
+            for own in costly[:_SHOWN]
+        ]
+        print_table(_shown_rows(["question", "path", "why", "points", "accepted", "to consider"], rows))
+        _say_left_out(len(costly) - len(rows))
+        out.print()
+    bounds = ([name, f"{own:.6f}", f"{result.bounds[name]:.6f}"] for name, own in result.scores.items())
+    print_table(_table(("", "score", "at most, if all were accepted"), bounds))
+    say(f"\n{words.ABOUT_AUDIT}\n\n{result.signature}")
+
+
+_QUESTION = "question"  # the column with what was asked
+
+
+def _flat(own: Suspicion) -> dict[str, Any]:
+    """Return a suspicion as one row."""
+    row: dict[str, Any] = {"question_id": own.question_id, "path": own.path, "kind": own.kind, "points": own.cost}
+    row |= {"evidence": own.evidence, "accepted": list(own.accepted), "proposed": list(own.proposed)}
+    for name, text in own.given.items():
+        row |= {f"{name}: answer": text, f"{name}: points": own.gains[name]}
+    return row

@@ -11,9 +11,11 @@ from anls_eval.cli.common import (
     AsJson,
     Columns,
     Encoding,
+    Extract,
     FieldsOption,
     Filter,
     Format,
+    MatchAt,
     Missing,
     OptionalReferences,
     Parse,
@@ -49,11 +51,10 @@ def fields(
     predictions: Predictions,
     references: OptionalReferences = None,
     fields_file: FieldsOption = None,
-    match_at: Annotated[
-        str, typer.Option(help="Minimum similarity of a leaf that is right, from 0 to 1, such as 0.8 or 4/5.")
-    ] = "1",
+    match_at: MatchAt = "1",
     protocol: Annotated[str, typer.Option("--protocol", "-p", help="anls_star or anls_star_paper.")] = "anls_star",
     threshold: Threshold = None,
+    extract: Extract = None,
     report_file: Annotated[Path | None, typer.Option("--report", help="Write a self-contained HTML report.")] = None,
     seed: Seed = 0,
     missing: Missing = "error",
@@ -74,9 +75,9 @@ def fields(
     from anls_eval.rules.protocol import read_threshold
     from anls_eval.submission.score import read_questions
 
-    rules = resolve_rules(protocol, threshold, of_trees=True)
+    rules = resolve_rules(protocol, threshold, of_trees=True, extract=extract)
     resolved = read_fields_option(fields_file) or Fields({})
-    least = read_threshold(match_at)
+    least = read_threshold(match_at, "match_at")
     check_output(report_file, *predictions, *(references or ()))
     check_html(report_file)
     asked: dict[str, Any] = {"protocol": rules, "missing": missing, "unknown": unknown, "parse": parsed(parse)}

@@ -164,10 +164,10 @@ def comparison_table(ranking: Ranking) -> Table:
     return table
 
 
-def differences_table(column: str, differences: Sequence[GroupDifference]) -> Table:
+def differences_table(title: str, what: str, differences: Sequence[GroupDifference]) -> Table:
     """Return a table of the differences between systems by group."""
-    [heading] = shortened([f"by {column}"]).values()
-    table = plain_table(heading, "", "questions", "difference", "95% interval", "p", "p (Holm)")
+    [heading] = shortened([title]).values()
+    table = plain_table(heading, "", what, "difference", "95% interval", "p", "p (Holm)")
     groups = shortened(own.group for own in differences)
     names = shortened(name for own in differences for name in (own.a, own.b))
     for own in differences:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import glob
 import hashlib
+import itertools
 import json
 import shlex
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anls_eval.analysis.field_credits import Credits, field_credits
 from anls_eval.arrow import as_list
 from anls_eval.errors import AnlsError
 from anls_eval.files.write import whole_file
@@ -34,14 +36,16 @@ class Baseline:
         signature: The signature of the scores.
         scores: The score by question_id.
         fingerprints: A hash of the id and the accepted answers, by question_id.
+        credits: The mean credit of each field of documents, by path and question_id; None if not asked for.
     """
 
     signature: str
     scores: dict[str, float]
     fingerprints: dict[str, str]
+    credits: dict[str, dict[str, float]] | None = None
 
     @classmethod
-    def of(cls, scored: ScoredQuestions) -> Baseline:
+    def of(cls, scored: ScoredQuestions, *, by_field: bool = False) -> Baseline:
         """Return what is kept of a scored submission, whose score must be the mean of those of its questions."""
         if scored.counted is not None:
             name = getattr(scored.rules, "name", "")
@@ -54,6 +58,7 @@ class Baseline:
             scored.submission.signature,
             dict(zip(scored.question_ids, scored.scores.tolist(), strict=True)),
             dict(zip(scored.question_ids, fingerprints, strict=True)),
+            _credits(scored) if by_field else None,
         )
 
     def write(self, path: Path) -> None:
@@ -61,8 +66,9 @@ class Baseline:
         questions = [[id_, self.fingerprints[id_], score] for id_, score in self.scores.items()]
         lines = ",\n".join(map(json.dumps, questions))
         head = f'{{"{_FORMAT}": {_VERSION}, "signature": {json.dumps(self.signature)},\n'
+        fields = "" if self.credits is None else f',\n"fields": {json.dumps(self.credits)}'
         with whole_file(path) as unfinished:
-            unfinished.write_text(f'{head}"questions": [\n{lines}\n]}}\n', encoding="utf-8")
+            unfinished.write_text(f'{head}"questions": [\n{lines}\n]{fields}}}\n', encoding="utf-8")
 
     def scores_for(self, new: Baseline) -> npt.NDArray[np.float64]:
         """Return the scores in the order of a new run, or raise an AnlsError if the two cannot be compared."""
@@ -84,6 +90,22 @@ class Baseline:
             )
         return np.array([self.scores[id_] for id_ in new.scores])
 
+    def credits_for(self, new: Baseline) -> dict[str, Credits]:
+        """Return the credits of each field in the order of a new run, which has the same questions."""
+        if self.credits is None:
+            raise AnlsError(
+                "the baseline was saved without its fields. Save it again with `anls gate PREDICTIONS -r REFERENCES "
+                "--by-field --save-baseline FILE`, or pass the old predictions as the baseline."
+            )
+        rows = {id_: row for row, id_ in enumerate(new.scores)}
+        found = {}
+        for path, own in self.credits.items():
+            ordered = sorted((rows[id_], credit) for id_, credit in own.items())
+            found[path] = Credits(
+                np.array([row for row, _ in ordered], np.int64), np.array([credit for _, credit in ordered], np.float64)
+            )
+        return found
+
     def _check_rules(self, new: Baseline) -> None:
         old_rules, new_rules = _rules(self.signature), _rules(new.signature)
         differing = [key for key in {**old_rules, **new_rules} if old_rules.get(key) != new_rules.get(key)]
@@ -104,7 +126,7 @@ class Baseline:
 _SAVE_AGAIN = "To compare, score the old predictions again: pass their file as the baseline, or save a new one."
 
 
-def load_baseline(path: str, score: Callable[[str], ScoredQuestions]) -> Baseline:
+def load_baseline(path: str, score: Callable[[str], ScoredQuestions], *, by_field: bool = False) -> Baseline:
     """Read a file that `Baseline.write` wrote, told by its content, or score a predictions file."""
     if _is_baseline(path):
         return read_baseline(path)
@@ -114,7 +136,7 @@ def load_baseline(path: str, score: Callable[[str], ScoredQuestions]) -> Baselin
             f"{shlex.quote(path)}`, from the predictions of the system in use.",
             where=path,
         )
-    return Baseline.of(score(path))
+    return Baseline.of(score(path), by_field=by_field)
 
 
 def _is_baseline(path: str) -> bool:
@@ -134,13 +156,38 @@ def read_baseline(path: str) -> Baseline:
             str(content["signature"]),
             {str(id_): float(score) for id_, score in zip(ids, scores, strict=True)},
             dict(zip(map(str, ids), map(str, fingerprints), strict=True)),
+            _read_credits(content.get("fields"), set(map(str, ids))),
         )
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise AnlsError(f"the baseline is damaged. {_SAVE_AGAIN}", where=path) from None
     if content[_FORMAT] != _VERSION:
         raise AnlsError(f"a baseline of format {content[_FORMAT]!r}; expected {_VERSION}. {_SAVE_AGAIN}", where=path)
-    if not all(0 <= score <= 1 for score in found.scores.values()):
+    of_fields = itertools.chain.from_iterable(own.values() for own in (found.credits or {}).values())
+    if not all(0 <= score <= 1 for score in itertools.chain(found.scores.values(), of_fields)):
         raise AnlsError(f"the baseline has scores outside [0, 1]. {_SAVE_AGAIN}", where=path)
+    return found
+
+
+def _credits(scored: ScoredQuestions) -> dict[str, dict[str, float]]:
+    """Return the mean credit of each field of documents, by path and question_id."""
+    rules = scored.protocol
+    if rules is None or not rules.tree:
+        name = getattr(scored.rules, "name", "")
+        raise AnlsError(f"only documents have fields, which protocol {name!r} does not score", option="by_field")
+    ids = scored.question_ids
+    found = field_credits(as_list(scored.predictions), as_list(scored.answers), rules, scored.fields, ids)
+    return {
+        path: dict(zip((ids[row] for row in own.rows), own.means.tolist(), strict=True)) for path, own in found.items()
+    }
+
+
+def _read_credits(stored: Any, ids: set[str]) -> dict[str, dict[str, float]] | None:
+    """Return the credits in a file, or raise a ValueError if a question is unknown."""
+    if stored is None:
+        return None
+    found = {path: {id_: float(own) for id_, own in of_path.items()} for path, of_path in stored.items()}
+    if not all(own.keys() <= ids for own in found.values()):
+        raise ValueError("a field of an unknown question")
     return found
 
 

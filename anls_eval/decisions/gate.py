@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from anls_eval.analysis.field_credits import paired_credits
 from anls_eval.decisions.baseline import Baseline
 from anls_eval.errors import AnlsError
 from anls_eval.statistics.bounds import Sample
@@ -23,11 +24,11 @@ Verdict = Literal["failed", "passed", "undecided"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """A new system compared with the old one, on all questions or one group of them.
+    """A new system compared with the old one, on all questions, one group of them, or one field of documents.
 
     Attributes:
-        column: The column of the group; empty for all questions.
-        group: Its value.
+        column: The column of the group, or ``"field"``; empty for all questions.
+        group: Its value, or the path of the field.
         n: Number of questions.
         documents: Number of documents, or None if questions were taken as independent.
         changed: Number of questions whose score differs.
@@ -39,6 +40,7 @@ class Comparison:
         p_drop: Of the test that the drop is at most the allowed one, adjusted by Holm over all comparisons of a run.
         p_no_drop: Of the test that the drop is at least the allowed one; not adjusted.
         verdict: ``"failed"``, ``"passed"`` or ``"undecided"``.
+        is_field: Whether the mean credit of a field was compared, in the documents that have it.
     """
 
     column: str
@@ -54,10 +56,13 @@ class Comparison:
     p_drop: float
     p_no_drop: float
     verdict: Verdict
+    is_field: bool = False
 
     @property
     def name(self) -> str:
-        """The group as ``column=value``, or ``all questions``."""
+        """The group as ``column=value``, the path of the field, or ``all questions``."""
+        if self.is_field:
+            return self.group
         return f"{self.column}={self.group}" if self.column else "all questions"
 
 
@@ -121,6 +126,7 @@ def run_gate(
     strict: bool = False,
     min_score: float | None = None,
     by: Sequence[str] = (),
+    by_field: bool = False,
     cluster_by: str | None = None,
 ) -> GateResult:
     """Compare a new system with a baseline, question by question, and with a minimum score.
@@ -135,6 +141,7 @@ def run_gate(
         strict: Whether undecided counts as failed.
         min_score: The minimum of the new score, in [0, 1].
         by: Columns whose groups are compared, too.
+        by_field: Whether the mean credit of each field of documents is compared, too.
         cluster_by: The column with the document of each question.
 
     Returns:
@@ -144,13 +151,16 @@ def run_gate(
         AnlsError: The baseline has other questions or rules; an option is out of range; or there is nothing to compare.
     """
     check_gate_options(max_drop, min_score)
-    new = Baseline.of(scored)
+    new = Baseline.of(scored, by_field=by_field)
     documents = None if cluster_by is None else [" ".join(own) for own in scored.columns[cluster_by]]
     codes = None if documents is None else cluster_codes(documents, len(documents))
     notes: list[str] = []
     comparisons: tuple[Comparison, ...] = ()
     if baseline is not None:
-        comparisons = _compared(scored, baseline.scores_for(new), codes, max_drop, by)
+        parts = _parts(scored, baseline.scores_for(new), codes, by)
+        if by_field:
+            parts += _field_parts(baseline, new, codes)
+        comparisons = _compared(parts, max_drop)
         notes += baseline.notes_on(new)
         if strict and max_drop == 0:
             notes.append("with a maximum drop of 0, strict passes only an improvement that is proven")
@@ -176,20 +186,46 @@ def check_gate_options(max_drop: float, min_score: float | None) -> None:
             raise AnlsError("expected a number from 0 to 1, such as 0.01", option=name, value=value)
 
 
-def _compared(
-    scored: ScoredQuestions, old: Floats, codes: Integers | None, max_drop: float, by: Sequence[str]
-) -> tuple[Comparison, ...]:
-    """Compare all questions and every group."""
-    parts = [("", "", np.arange(len(old))), *_groups(scored, by)]
-    samples = [
-        Sample.of(scored.scores[rows] - old[rows], None if codes is None else _renumbered(codes[rows]), -1.0)
-        for *_, rows in parts
+class _Part(NamedTuple):
+    """What is compared: scores of both systems, and the number of each question's document."""
+
+    column: str
+    group: str
+    new: Floats
+    old: Floats
+    codes: Integers | None
+    is_field: bool = False
+
+    def sample(self) -> Sample:
+        """Return the differences."""
+        return Sample.of(self.new - self.old, self.codes, -1.0)
+
+
+def _parts(scored: ScoredQuestions, old: Floats, codes: Integers | None, by: Sequence[str]) -> list[_Part]:
+    """Return all questions and every group."""
+    rows_of = [("", "", np.arange(len(old))), *_groups(scored, by)]
+    return [
+        _Part(column, group, scored.scores[rows], old[rows], _renumbered(codes, rows))
+        for column, group, rows in rows_of
     ]
+
+
+def _field_parts(baseline: Baseline, new: Baseline, codes: Integers | None) -> list[_Part]:
+    """Return every field."""
+    old_credits, new_credits = baseline.credits_for(new), new.credits_for(new)
+    found = []
+    for path in sorted({**old_credits, **new_credits}):
+        rows, old, own = paired_credits(old_credits.get(path), new_credits.get(path))
+        found.append(_Part("field", path, own, old, _renumbered(codes, rows), is_field=True))
+    return found
+
+
+def _compared(parts: Sequence[_Part], max_drop: float) -> tuple[Comparison, ...]:
+    """Compare the systems on every part."""
+    samples = [part.sample() for part in parts]
     p_drops = holm([sample.p_below(-max_drop) for sample in samples]).tolist()
-    return tuple(
-        _comparison(column, group, scored.scores[rows], old[rows], sample, p_drop, max_drop, codes is not None)
-        for (column, group, rows), sample, p_drop in zip(parts, samples, p_drops, strict=True)
-    )
+    found = zip(parts, samples, p_drops, strict=True)
+    return tuple(_comparison(part, sample, p_drop, max_drop) for part, sample, p_drop in found)
 
 
 def _groups(scored: ScoredQuestions, by: Sequence[str]) -> Iterator[tuple[str, str, npt.NDArray[np.int64]]]:
@@ -203,29 +239,28 @@ def _groups(scored: ScoredQuestions, by: Sequence[str]) -> Iterator[tuple[str, s
             yield column, value, np.array(rows[value])
 
 
-def _renumbered(codes: Integers) -> Integers:
-    """Number the clusters that are left from 0 on."""
-    return np.unique(codes, return_inverse=True)[1]
+def _renumbered(codes: Integers | None, rows: Integers) -> Integers | None:
+    """Return the clusters of some questions, numbered from 0 on."""
+    return None if codes is None else np.unique(codes[rows], return_inverse=True)[1]
 
 
-def _comparison(
-    column: str, group: str, new: Floats, old: Floats, sample: Sample, p_drop: float, max_drop: float, clustered: bool
-) -> Comparison:
+def _comparison(part: _Part, sample: Sample, p_drop: float, max_drop: float) -> Comparison:
     p_no_drop = sample.p_above(-max_drop)
     return Comparison(
-        column=column,
-        group=group,
-        n=len(new),
-        documents=len(sample.sums) if clustered else None,
-        changed=int(np.count_nonzero(new != old)),
-        old=float(old.mean()),
-        new=float(new.mean()),
+        column=part.column,
+        group=part.group,
+        n=len(part.new),
+        documents=None if part.codes is None else len(sample.sums),
+        changed=int(np.count_nonzero(part.new != part.old)),
+        old=float(part.old.mean()),
+        new=float(part.new.mean()),
         difference=sample.mean,
         low=sample.lower_bound(1 - ALPHA),
         high=sample.upper_bound(1 - ALPHA),
         p_drop=p_drop,
         p_no_drop=p_no_drop,
         verdict="failed" if p_drop <= ALPHA else "passed" if p_no_drop <= ALPHA else "undecided",
+        is_field=part.is_field,
     )
 
 

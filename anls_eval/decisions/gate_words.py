@@ -47,7 +47,8 @@ def _change(check: Comparison) -> str:
     else:
         direction = "dropped" if check.difference < 0 else "rose"
         change = f"the score {direction} by {abs(check.difference):.4f}"
-    return f"{change} ({check.changed:,} of {check.n:,} questions changed)"
+    what = "documents" if check.is_field else "questions"
+    return f"{change} ({check.changed:,} of {check.n:,} {what} changed)"
 
 
 def cells(result: GateResult) -> list[tuple[str, ...]]:

@@ -10,11 +10,13 @@ import pytest
 from anls_eval.decisions.baseline import load_baseline
 from anls_eval.decisions.gate import GateResult, check_gate_options, run_gate
 from anls_eval.decisions.gate_words import as_text
+from anls_eval.fields.fields import FieldsLike
 from anls_eval.files import open_predictions, open_references
 from anls_eval.files.many import Paths
 from anls_eval.rules.protocol import Protocol, Threshold
+from anls_eval.structure import Parse
 from anls_eval.submission.score import ScoredQuestions, score_questions
-from anls_eval.types import Missing, Unknown
+from anls_eval.types import Extract, Missing, Unknown
 
 
 def check_gate(
@@ -26,9 +28,13 @@ def check_gate(
     strict: bool = False,
     min_score: float | None = None,
     by: Sequence[str] = (),
+    by_field: bool = False,
     cluster_by: str | None = None,
     protocol: str | Protocol = "standard",
     threshold: Threshold = None,
+    extract: Extract = None,
+    fields: FieldsLike = None,
+    parse: Parse = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
 ) -> GateResult:
@@ -42,9 +48,13 @@ def check_gate(
         strict: Whether to fail if a greater drop is not ruled out, too.
         min_score: The minimum of the score, in [0, 1].
         by: Columns whose groups must hold, too.
+        by_field: Whether the mean credit of each field of documents must hold, too.
         cluster_by: The column with the document of each question.
         protocol: A protocol, or its name or alias.
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
+        extract: Steps that take the answer out of each prediction first, as in `score_submission`.
+        fields: For trees, how their parts are compared and weighed, as in `score_submission`.
+        parse: Whose texts are taken apart where they print a list or a dict, as in `score_submission`.
         missing: ``"error"``, or ``"zero"`` to score questions without a prediction 0.
         unknown: ``"error"``, or ``"ignore"`` to leave out predictions without a question.
 
@@ -71,13 +81,25 @@ def check_gate(
             columns=columns,
             protocol=protocol,
             threshold=threshold,
+            extract=extract,
+            fields=fields,
+            parse=parse,
             missing=missing,
             unknown=unknown,
         )
 
     new = scored(predictions, [*by, *([] if cluster_by is None else [cluster_by])])
-    old = None if baseline is None else load_baseline(os.fspath(baseline), scored)
-    result = run_gate(new, old, max_drop=max_drop, strict=strict, min_score=min_score, by=by, cluster_by=cluster_by)
+    old = None if baseline is None else load_baseline(os.fspath(baseline), scored, by_field=by_field)
+    result = run_gate(
+        new,
+        old,
+        max_drop=max_drop,
+        strict=strict,
+        min_score=min_score,
+        by=by,
+        by_field=by_field,
+        cluster_by=cluster_by,
+    )
     if not result.is_open:
         pytest.fail(as_text(result), pytrace=False)
     return result

@@ -141,6 +141,14 @@ def risk_curve(points: Sequence[RiskCoveragePoint]) -> Figure:
     return Figure(plot, path=f"M{path}")
 
 
+def share_curve(points: Sequence[tuple[float, float]], most: float) -> Figure:
+    """Draw the error among what is accepted against its share, and mark the error that is allowed."""
+    ticks = nice_ticks(0, max(most, *(error for _, error in points)))
+    plot = dataclasses.replace(_SQUARE, y_range=(0, ticks[-1]), y_labels=tuple((tick, f"{tick:g}") for tick in ticks))
+    path = "L".join(f"{plot.x(share):g} {plot.y(error):g}" for share, error in points)
+    return Figure(plot, path=f"M{path}", mark=(plot.left, plot.y(most)))
+
+
 def nice_ticks(low: float, high: float) -> list[float]:
     """Return about five round values, the first at most `low` and the last at least `high`."""
     scale = max(abs(high), 1)

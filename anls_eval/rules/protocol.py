@@ -37,7 +37,7 @@ def parse_number(text: str) -> Fraction:
         raise ValueError("not a number") from None
 
 
-def read_threshold(threshold: object) -> Fraction:
+def read_threshold(threshold: object, option: str = "threshold") -> Fraction:
     """Return a threshold in any form (0.8, "0.8", "4/5", Decimal, Fraction) exactly as it is written."""
     exact, number = Fraction(-1), threshold
     with contextlib.suppress(ValueError, ArithmeticError):  # NaN and infinities, too
@@ -48,14 +48,15 @@ def read_threshold(threshold: object) -> Fraction:
         elif isinstance(number, (numbers.Real, Decimal)):  # except bool, whose text is not a number
             exact = parse_number(str(number))
     if not 0 <= exact <= 1 or exact.denominator > 10**_MAX_DIGITS:
-        raise threshold_error(threshold)
+        raise threshold_error(threshold, option)
     return exact
 
 
-def threshold_error(threshold: object) -> AnlsError:
+def threshold_error(threshold: object, option: str = "threshold") -> AnlsError:
     """Return the error for a threshold that is not a number from 0 to 1."""
     expected = f"expected a number from 0 to 1, such as 0.8 or 4/5, with at most {_MAX_DIGITS:,} digits"
-    return AnlsError(f"{expected}. It is the minimum similarity that counts.", option="threshold", value=threshold)
+    what = "counts" if option == "threshold" else "is right"
+    return AnlsError(f"{expected}. It is the minimum similarity that {what}.", option=option, value=threshold)
 
 
 class Rules:

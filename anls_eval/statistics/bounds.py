@@ -112,3 +112,43 @@ def _probability_below(values: Floats, unseen: float) -> float:
     angles = np.arctan(scaled) @ counts
     decays = np.exp(-(np.log1p(scaled**2) @ counts) / 2)
     return float(np.clip(0.5 - _WEIGHTS @ (np.sin(angles) * decays) / math.pi, 0.0, 1.0))
+
+
+def binomial_upper_bound(errors: int, n: int, level: float = 0.95) -> float:
+    """Return the one-sided upper bound of a share of which `errors` of `n` were seen.
+
+    Clopper and Pearson, The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial, 1934.
+    """
+    from scipy.special import betaincinv
+
+    return 1.0 if errors >= n else float(betaincinv(errors + 1, n - errors, level))
+
+
+def allowed_errors(n: Integers, most: float, level: float = 0.95) -> Floats:
+    """Return how many errors among n keep `binomial_upper_bound` at most `most`; -1 where even none does."""
+    from scipy.special import bdtr, bdtrik
+
+    # The bound is at most `most` if so few errors or fewer have a probability of at most 1 - level there.
+    near = np.ceil(np.nan_to_num(bdtrik(1 - level, n, most)))
+    found = np.full(n.shape, -1.0)
+    for at in (near - 2, near - 1, near, near + 1):
+        holds = (at >= 0) & (at < n) & (bdtr(np.maximum(at, 0), np.maximum(n, 1), most) <= 1 - level)
+        found = np.where(holds, at, found)
+    return found
+
+
+_MOST_ERRORS = 2_000
+
+
+def questions_for_bound(rate: float, most: float, level: float = 0.95) -> int | None:
+    """Return for how many questions with this rate of errors `binomial_upper_bound` is at most `most`.
+
+    None if the rate is too high, or for more than some hundred thousand questions.
+    """
+    from scipy.special import bdtr, bdtrin
+
+    errors = np.arange(_MOST_ERRORS + 1)
+    numbers = np.ceil(bdtrin(errors, 1 - level, most) - 1e-6).astype(np.int64)
+    numbers += bdtr(errors, numbers, most) > 1 - level
+    enough = np.flatnonzero(rate * numbers <= errors)
+    return int(numbers[enough[0]]) if len(enough) else None

@@ -156,6 +156,7 @@ def score_systems(
     open_system: Callable[[str], Reader] = open_predictions,
     skip: bool = False,
     measure: bool = False,
+    columns: Sequence[str] = (),
     **options: Unpack[OptionWords],
 ) -> ScoredSystems:
     r"""Score several submissions on the same references.
@@ -167,6 +168,7 @@ def score_systems(
         open_system: Opens the file of a system; by default `anls_eval.open_predictions`.
         skip: Whether to list systems that cannot be scored instead of raising an error.
         measure: Whether to measure the distance to each closest answer, too, which a report needs.
+        columns: Columns whose values to keep for each question.
         options: As in `score_submission`.
 
     Returns:
@@ -191,10 +193,10 @@ def score_systems(
     systems: dict[str, ScoredQuestions] = {}
     skipped: dict[str, AnlsError] = {}
     clusters_in = options.pop("cluster_by", None)  # of the ranking, and not of the interval of each system
-    columns = [] if clusters_in is None else [clusters_in]
+    kept = [*columns, *([] if clusters_in is None else [clusters_in])]
     for path, name in zip(paths, names, strict=True):
         try:
-            systems[name] = score_questions(open_system(path), references, columns=columns, measure=measure, **options)
+            systems[name] = score_questions(open_system(path), references, columns=kept, measure=measure, **options)
         except ValueError as error:
             if not skip:
                 raise located(name, error) from None

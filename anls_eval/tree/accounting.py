@@ -32,15 +32,16 @@ FAILURES = (WRONG, MISSING_LEAF, INVENTED_LEAF)
 Numbers = npt.NDArray[np.int64]
 
 
-class FailedLeaf(NamedTuple):
-    """A leaf that is wrong, missing or invented."""
+class FailedLeaves:
+    """Leaves that are wrong, missing or invented, in columns: there may be millions."""
 
-    row: int  # the document
-    place: int  # the number of its path
-    outcome: int
-    lost: float  # points, with weights
-    reference: Any  # None where it is invented
-    prediction: Any  # None where it is missing
+    def __init__(self) -> None:
+        self.rows: list[int] = []  # the documents
+        self.places: list[int] = []  # the numbers of the paths
+        self.outcomes: list[int] = []
+        self.lost: list[float] = []  # points, with weights
+        self.references: list[Any] = []  # None where it is invented
+        self.predictions: list[Any] = []  # None where it is missing
 
 
 class LoneLeaf(NamedTuple):
@@ -88,14 +89,20 @@ class Accounts(FieldDocuments):
         self.equal_is_full = False  # equal texts are leaves to count
         self.places: dict[FieldRules, int] = {}
         self.found: list[tuple[int, int, int, float]] = []  # document, place, outcome and what it loses
-        self.failed: list[FailedLeaf] = []
+        self.failed = FailedLeaves()
 
     def note(self, place: FieldRules, outcome: int, lost: float, g: Any = None, p: Any = None) -> None:
         """Count a leaf of the document that is being added."""
         row, number = len(self.lengths), self.places.setdefault(place, len(self.places))
         self.found.append((row, number, outcome, lost))
         if outcome in FAILURES:
-            self.failed.append(FailedLeaf(row, number, outcome, lost / self.fields.scale, g, p))
+            failed = self.failed
+            failed.rows.append(row)
+            failed.places.append(number)
+            failed.outcomes.append(outcome)
+            failed.lost.append(lost / self.fields.scale)
+            failed.references.append(g)
+            failed.predictions.append(p)
 
     def whole(self, prediction: Any, reference: Any) -> list[ComparedPair]:
         """Compare whole documents, and count their leaves."""
@@ -188,9 +195,7 @@ class Accounts(FieldDocuments):
 
     def compared_outcomes(self, place: FieldRules, number: int, column: Column) -> Floats:
         """Compare leaves and return their outcomes."""
-        g_is_none, p_is_none = (
-            np.array([is_nothing_at(place, own) for own in side]) for side in (column.references, column.predictions)
-        )
+        g_is_none, p_is_none = (nothing_at(place, side) for side in (column.references, column.predictions))
         if place.comparator:
             similarities = kept = self.typed_similarities(place.comparator, column, g_is_none)
             is_right = similarities >= float(self.match_at)
@@ -203,11 +208,14 @@ class Accounts(FieldDocuments):
         outcomes[g_is_none], outcomes[p_is_none], outcomes[g_is_none & p_is_none] = INVENTED_LEAF, MISSING_LEAF, ABSENT
         kept = np.where(g_is_none & p_is_none & (self.rules.tree == "released"), 1, kept)
         lost = (1 - kept) * place.weight
-        for index in np.flatnonzero(np.isin(outcomes, FAILURES)).tolist():
-            outcome, part = int(outcomes[index]), float(lost[index]) / self.fields.scale
-            g = None if g_is_none[index] else column.references[index]
-            p = None if p_is_none[index] else column.predictions[index]
-            self.failed.append(FailedLeaf(column.rows[index], number, outcome, part, g, p))
+        failing = np.flatnonzero(np.isin(outcomes, FAILURES))
+        indexes, failed = failing.tolist(), self.failed
+        failed.rows += [column.rows[index] for index in indexes]
+        failed.places += [number] * len(indexes)
+        failed.outcomes += outcomes[failing].tolist()
+        failed.lost += (lost[failing] / self.fields.scale).tolist()
+        failed.references += _without(column.references, indexes, g_is_none)
+        failed.predictions += _without(column.predictions, indexes, p_is_none)
         return np.column_stack([column.rows, np.full(len(kept), number), outcomes, lost])
 
     def typed_similarities(self, comparator: Comparator, column: Column, g_is_none: npt.NDArray[np.bool_]) -> Floats:
@@ -229,6 +237,13 @@ class Accounts(FieldDocuments):
             raise_with_path(row, self.predictions[row], self.references[row], self.rules, self.fields)
 
 
+def _without(values: list[Any], indexes: list[int], nothing: npt.NDArray[np.bool_]) -> list[Any]:
+    """Return some values, None where they are nothing."""
+    return [
+        None if is_none else values[index] for index, is_none in zip(indexes, nothing[indexes].tolist(), strict=True)
+    ]
+
+
 def rules_of(node: Node | None) -> FieldRules:
     """Return the place of a node."""
     return cast(FieldRules, cast(Node, node).rule)
@@ -237,6 +252,13 @@ def rules_of(node: Node | None) -> FieldRules:
 def is_nothing_at(place: FieldRules, value: Any) -> bool:
     """Return whether a leaf is empty, or blank where a blank text counts as None."""
     return value == "" or (place.comparator is not None and place.comparator.blank_is_none and is_blank(value))
+
+
+def nothing_at(place: FieldRules, values: Sequence[Any]) -> npt.NDArray[np.bool_]:
+    """Return whether each leaf is empty, as `is_nothing_at` does."""
+    if place.comparator is None or not place.comparator.blank_is_none:
+        return np.array([own == "" for own in values])
+    return np.array([type(own) is str and not own.strip() for own in values])
 
 
 def is_nothing(node: Node) -> bool:

@@ -62,7 +62,7 @@ class FieldDocuments:
             self.searched_rows.add(row)
             self.close(*count_credit(self.whole(prediction, reference)))
             return
-        columns = self.columns
+        columns, equal_is_full = self.columns, self.equal_is_full
         length = full = values = 0
         rest: list[tuple[Any, Any, FieldRules]] = []
         dicts = [(reference, prediction, self.root)]
@@ -79,25 +79,32 @@ class FieldDocuments:
                 rest.append((g, p, rule))
                 continue
             shared = 0
+            keys, child_of = rule.keys, rule.child
             for key, child in g.items():
-                own, other = rule.child(key), p.get(key, NOT_GIVEN)
-                shared += other is not NOT_GIVEN
+                own, other = keys.get(key) or child_of(key), p.get(key, NOT_GIVEN)
+                if other is not NOT_GIVEN:
+                    shared += 1
                 if own.ignore:
                     continue
-                if type(child) in SCALARS and type(other) in SCALARS and child == child and other == other:
+                if type(child) is type(other) is str:  # most leaves
                     length += own.weight
-                    is_equal = child == other and type(child) is type(other) is str
-                    if is_equal and self.equal_is_full and own.comparator is None:
-                        full += own.weight
-                        continue
-                    column = columns[own]
-                    if is_equal:
-                        column.equal_rows.append(row)
-                        column.equal.append(child)
-                    else:
+                    if child != other:
+                        column = columns[own]
                         column.rows.append(row)
                         column.references.append(child)
                         column.predictions.append(other)
+                    elif own.comparator is None and equal_is_full:
+                        full += own.weight
+                    else:
+                        column = columns[own]
+                        column.equal_rows.append(row)
+                        column.equal.append(child)
+                elif type(child) in SCALARS and type(other) in SCALARS and child == child and other == other:
+                    length += own.weight
+                    column = columns[own]
+                    column.rows.append(row)
+                    column.references.append(child)
+                    column.predictions.append(other)
                 elif type(child) is type(other) is dict:
                     dicts.append((child, other, own))
                 else:

@@ -86,6 +86,23 @@ def test_json_holds_the_report_the_fields_and_the_ids(folder: Path) -> None:
     assert rows["$.note"]["fabrication_rate"] == 0.25
 
 
+def test_extract_reads_json_out_of_answers(folder: Path) -> None:
+    rows = [json.loads((folder / "out" / f"{number}.json").read_text()) for number in range(4)]
+    lines = [
+        json.dumps({"id": str(n), "prediction": f"Here:\n```json\n{json.dumps(own)}\n```"})
+        for n, own in enumerate(rows)
+    ]
+    (folder / "answers.jsonl").write_text("\n".join(lines))
+    options = ["-r", "gold/", "--fields", "schema:Invoice", "--json"]
+    found, plain = (
+        json.loads(run(folder, "fields", *own, *options).stdout)
+        for own in (["answers.jsonl", "--extract", "json"], ["out/"])
+    )
+    assert "|extract:json|" in found.pop("signature")
+    assert plain.pop("signature")
+    assert found == plain
+
+
 def test_match_at_makes_similar_texts_right(folder: Path) -> None:
     shown = run(folder, "fields", "out/", "-r", "gold/", "--match-at", "0.7", "--json").stdout
     rows = {row["path"]: row for row in json.loads(shown)["by_field"]}

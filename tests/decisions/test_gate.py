@@ -238,6 +238,78 @@ def test_trees(tmp_path: Path) -> None:
     assert again.scores_for(Baseline.of(own)).tolist() == own.scores.tolist()
 
 
+def written_documents(folder: Path) -> tuple[Path, Path, Path]:
+    """Forty documents: the new system loses every total but one in five, and invents a note in two documents."""
+    gold: list[dict[str, Any]] = [{"total": "100", "lines": ["abcd", "efgh"]} for _ in range(40)]
+    old: list[dict[str, Any]] = [{"total": "100", "lines": ["abcd", "efgx"]} for _ in range(40)]
+    new: list[dict[str, Any]] = [
+        {"total": "100" if row % 5 == 0 else "7", "lines": ["abcd", "efgh"]} for row in range(40)
+    ]
+    for row in (0, 1):
+        new[row]["note"] = "paid"
+    paths = tuple(folder / f"{name}.json" for name in ("old", "new", "gold"))
+    for path, key, rows in zip(paths, ("prediction", "prediction", "answers"), (old, new, gold), strict=True):
+        content = [{"id": f"d{row}", key: [own] if key == "answers" else own} for row, own in enumerate(rows)]
+        path.write_text(json.dumps(content), encoding="utf-8")
+    return paths[0], paths[1], paths[2]
+
+
+def test_by_field_compares_the_mean_credit_of_each_path(run: Any, tmp_path: Path) -> None:
+    old, new, gold = written_documents(tmp_path)
+    asked = [new, "-r", gold, "-p", "anls_star", "--by-field", "--max-drop", 0.5, "-q"]
+    found = json.loads(run(*asked, "--baseline", old, "--json").out)
+    rows = {own["group"]: own for own in found["comparisons"]}
+    assert list(rows) == ["", "$.lines[*]", "$.note", "$.total"]
+    assert [own["verdict"] for own in rows.values()] == ["passed", "passed", "undecided", "failed"]
+    assert found["verdict"] == "failed"
+    shown = {path: (own["old"], own["new"], own["n"], own["changed"]) for path, own in rows.items() if path}
+    assert shown == {
+        "$.lines[*]": (pytest.approx((1 + 0.75) / 2), 1, 40, 40),
+        "$.note": (1, 0, 2, 2),  # only the new system has a leaf there
+        "$.total": (1, pytest.approx(8 / 40), 40, 32),
+    }
+    exact = Sample.of(np.array([-1.0] * 32 + [0.0] * 8), None, -1.0)
+    assert rows["$.total"]["p_drop"] == pytest.approx(4 * exact.p_below(-0.5))  # Holm over four comparisons
+    assert run(*asked, "--baseline", old).out.startswith(
+        "failed: $.total: the score dropped by 0.8000 (32 of 40 documents changed)"
+    )
+
+
+def test_a_baseline_with_fields_is_its_predictions(run: Any, tmp_path: Path) -> None:
+    old, new, gold = written_documents(tmp_path)
+    baseline = tmp_path / "baseline.json"
+    asked = ["-r", gold, "-p", "anls_star", "-q"]
+    assert run(old, *asked, "--by-field", "--save-baseline", baseline).status == 0
+    found = [run(new, *asked, "--by-field", "--baseline", own) for own in (baseline, old)]
+    assert found[0] == found[1]
+    content = json.loads(baseline.read_text(encoding="utf-8"))
+    content["fields"]["$.total"]["nobody"] = 1
+    baseline.write_text(json.dumps(content), encoding="utf-8")
+    assert "the baseline is damaged" in run(new, *asked, "--by-field", "--baseline", baseline).err
+    assert run(old, *asked, "--save-baseline", baseline).status == 0
+    refused = run(new, *asked, "--by-field", "--baseline", baseline)
+    assert (refused.status, "the baseline was saved without its fields" in refused.err) == (2, True)
+
+
+def test_texts_have_no_fields(run: Any) -> None:
+    found = run(NEW, "-r", GOLD, "--baseline", OLD, "--by-field", "-q")
+    assert (found.status, found.out) == (2, "")
+    assert "only documents have fields, which protocol 'standard' does not score" in found.err
+
+
+def test_extract_is_part_of_the_rules(run: Any, tmp_path: Path) -> None:
+    files = written(tmp_path, [1] * 10, [1] * 10)
+    rows = [{"id": f"q{row}", "prediction": "<answer>yes</answer>"} for row in range(10)]
+    files.new.write_text(json.dumps(rows), encoding="utf-8")
+    baseline = tmp_path / "baseline.json"
+    asked = ["-r", files.gold, "-q", "--extract", "answer_tag"]
+    assert run(files.old, *asked, "--save-baseline", baseline).status == 0
+    same = run(files.new, *asked, "--baseline", baseline, "--max-drop", 0.3, "--strict")
+    assert (same.status, "the score is unchanged (0 of 10 questions changed)" in same.out) == (0, True)
+    other = run(files.new, *asked[:-2], "--baseline", baseline)
+    assert (other.status, "extract answer_tag, now -" in other.err) == (2, True)
+
+
 @pytest.mark.parametrize("by_document", [False, True])
 def test_power_is_what_happens(by_document: bool) -> None:
     generator = np.random.default_rng(5)

@@ -20,6 +20,7 @@ from anls_eval.cli.commands import app
 # Pages that need more than a folder: other libraries, a repository, files.
 OWN_TESTS = {
     "docs/ci.md": "tests/docs/test_ci.py",
+    "docs/decisions.md": "tests/docs/test_decisions_page.py",
     "docs/formats.md": "tests/docs/test_formats.py",
     "docs/integrations.md": "tests/integrations/test_integrations_page.py",
 }

@@ -8,6 +8,9 @@ from anls_eval import (
     BENCHMARKS,
     LEADERBOARDS,
     PROTOCOLS,
+    AgreementReport,
+    Audit,
+    Automation,
     Explanation,
     Field,
     FieldReport,
@@ -16,10 +19,13 @@ from anls_eval import (
     Protocol,
     ScoreNode,
     __version__,
+    agreement,
     anls_score,
     anls_scores,
     anls_star_score,
     anls_star_scores,
+    audit,
+    automate,
     check_submission,
     compare_protocols,
     confidence_interval,
@@ -71,6 +77,10 @@ described: Fields = Fields.from_json_schema({"type": "object", "properties": {"t
 options: dict[str, dict[str, object]] = described.to_dict()
 counted: FieldReport = field_report([tree], [tree], fields=described, match_at="0.8")
 precision: float | None = counted.micro.precision
+
+audited: Audit = audit({"a": predictions, "b": predictions}, answers, agree=2, questions=None)
+agreed: AgreementReport = agreement([1.0, 0.0], ["right", None], judge=[True, False], positive=None)
+accepted: Automation = automate([tree], [tree], [{"name": 0.9, "tags": [1]}], max_error=0.01, protocol="anls_star")
 
 explanation: Explanation = explain(tree, tree, protocol="anls_star", threshold=None)
 rows: list[Match] = explanation.matches

@@ -1,0 +1,411 @@
+"""How much can be accepted without a person looking at it: by confidence, with a bound on the errors among it."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anls_eval.analysis.accounting import counted_leaves
+from anls_eval.arrow import as_list
+from anls_eval.errors import AnlsError, short_repr
+from anls_eval.fields.fields import Fields, FieldsLike
+from anls_eval.inputs.columns import check_same_length, read_column
+from anls_eval.inputs.values import is_missing_value
+from anls_eval.registry import read_fields, resolve_rules, signature
+from anls_eval.rules.protocol import Protocol, Threshold, read_threshold
+from anls_eval.scoring import anls_scores
+from anls_eval.statistics.bounds import allowed_errors, binomial_upper_bound, questions_for_bound
+from anls_eval.statistics.resampling import Floats, Integers
+from anls_eval.structure import structure_in
+from anls_eval.tree.accounting import INVENTED_LEAF, MISSING_LEAF, WRONG
+from anls_eval.tree.nodes import DICT, path_part
+from anls_eval.types import Extract, Tree
+
+LEVEL = 0.95
+CURVE_POINTS = 200
+
+_NEVER = -1.0  # below every threshold
+_NO_CONFIDENCE = -1.0  # what DUDE writes where a system gives none
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclasses.dataclass(frozen=True)
+class SharePoint:
+    """What a threshold would do on all questions, without a bound.
+
+    Attributes:
+        threshold: The lowest confidence that is accepted.
+        share: Share of the questions that are accepted.
+        error: Share of the documents with an accepted question that err in one.
+    """
+
+    threshold: float
+    share: float
+    error: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Acceptance:
+    """What can be accepted. The threshold was chosen on one half of the documents; all else is about the other half.
+
+    Attributes:
+        threshold: The lowest confidence that is accepted; None if there are too few documents to choose one.
+        share: Share of the questions that are accepted.
+        accepted: Number of documents with an accepted question.
+        errors: Number of them that err in one.
+        bound: Upper bound of the share of such documents that err, with 95 % confidence (Clopper and Pearson).
+        is_shown: Whether the bound is at most the error that is allowed.
+        needed: With how many accepted documents it would be shown at the error rate of both halves; None if with none.
+        curve: Share and error by threshold on all documents, at most 200 points, by increasing share.
+    """
+
+    threshold: float | None
+    share: float
+    accepted: int
+    errors: int
+    bound: float
+    is_shown: bool
+    needed: int | None
+    curve: tuple[SharePoint, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Automation:
+    """What can be accepted without a person.
+
+    Attributes:
+        whole: Whole questions, or whole documents of trees.
+        by_field: The fields of trees, by path, each for itself; empty for texts.
+        max_error: The share of accepted documents that may err.
+        match_at: Minimum score, or similarity of a leaf, that is right.
+        n: Number of questions, or of trees.
+        without_confidence: Number of them without a confidence, which are never accepted.
+        signature: The line that `anls_eval.signature` returns.
+    """
+
+    whole: Acceptance
+    by_field: dict[str, Acceptance]
+    max_error: float
+    match_at: float
+    n: int
+    without_confidence: int
+    signature: str
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain JSON values."""
+        return dataclasses.asdict(self)
+
+
+def automate(
+    predictions: Sequence[Tree],
+    references: Sequence[Tree],
+    confidences: Sequence[object],
+    *,
+    max_error: float,
+    match_at: Threshold = 1,
+    protocol: str | Protocol = "standard",
+    threshold: Threshold = None,
+    extract: Extract = None,
+    fields: FieldsLike = None,
+    documents: Sequence[str] | None = None,
+    question_ids: Sequence[str] | None = None,
+) -> Automation:
+    """Find the largest share that can be accepted by a threshold on the confidence, so that at most `max_error` err.
+
+    The documents are split in halves by a hash of their names. The threshold is chosen on one half, where it promises
+    the largest share times the probability that the bound will hold; the share and the bound come from the other half,
+    so that the choice does not make them too good. The bound is the one-sided one of Clopper and Pearson (The Use of
+    Confidence or Fiducial Limits Illustrated in the Case of the Binomial, 1934). Its unit is the document, since
+    questions about one document fail together: it errs if any of its accepted questions does. Questions of equal
+    confidence are accepted together.
+
+    A tree is one document, with the lowest confidence of its leaves, and errs if any leaf is wrong, missing or
+    invented. For each field, only the leaves of this path that were predicted count.
+
+    Args:
+        predictions: n predictions: texts, or trees for a protocol of trees.
+        references: n lists of accepted answers, or n trees.
+        confidences: n numbers in [0, 1], or for trees also trees of the shape of the prediction; None where there is
+            none, which is never accepted.
+        max_error: The share of accepted documents that may err, in (0, 1).
+        match_at: Minimum score of a question, or similarity of a leaf, that is right, from 0 to 1.
+        protocol: A name or alias in `PROTOCOLS`, or a `Protocol`.
+        threshold: Minimum similarity that counts. Defaults to the protocol's.
+        extract: Steps that take the answer out of each prediction first, as in `anls_scores`.
+        fields: For trees, how their parts are compared, as in `anls_star_scores`.
+        documents: The document of each question, for texts. Defaults to one for each question.
+        question_ids: Names of the questions, from which the halves are made where there are no documents. Defaults to
+            the numbers of the rows.
+
+    Raises:
+        ValueError: As for `anls_scores` or `field_report`; a confidence is outside [0, 1] or of another shape than its
+            prediction; or an option is out of range.
+
+    Example:
+        >>> right = [row % 10 != 0 for row in range(2000)]
+        >>> predictions = ["Lima" if own else "Rome" for own in right]
+        >>> confidences = [0.9 if own else 0.5 for own in right]
+        >>> found = automate(predictions, [["Lima"]] * 2000, confidences, max_error=0.01)
+        >>> found.whole.threshold, round(found.whole.share, 2), found.whole.errors, found.whole.is_shown
+        (0.9, 0.9, 0, True)
+    """
+    rules = resolve_rules(protocol, threshold, of_trees=None, extract=extract)
+    resolved = read_fields(fields, rules)
+    least = read_threshold(match_at, "match_at")
+    given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
+    check_same_length(given, expected, "references")
+    if len(confidences) != len(given):
+        raise AnlsError(f"{len(given)} predictions but {len(confidences)} confidences; expected one for each")
+    ids = [str(row) for row in range(len(given))] if question_ids is None else list(map(str, question_ids))
+    line = signature(rules, n=len(given), fields=resolved)
+    if rules.tree:
+        given = list(map(rules.extracted, given)) if rules.extract else given
+        return automate_trees(given, expected, list(confidences), rules, resolved, max_error, least, ids, line)
+    scores = anls_scores(given, expected, protocol=rules)
+    return automate_scores(scores, list(confidences), max_error, least, documents or ids, line, ids)
+
+
+def automate_scores(
+    scores: Floats,
+    confidences: Sequence[Any],
+    max_error: float,
+    least: Fraction,
+    documents: Sequence[str],
+    line: str,
+    question_ids: Sequence[str],
+) -> Automation:
+    """Return what can be accepted of questions with these scores."""
+    check_max_error(max_error)
+    known = np.array([_number(own, id_) for own, id_ in zip(confidences, question_ids, strict=True)], dtype=np.float64)
+    return Automation(
+        whole=acceptance_of(known, scores < float(least), documents, max_error),
+        by_field={},
+        max_error=max_error,
+        match_at=float(least),
+        n=len(scores),
+        without_confidence=int(np.count_nonzero(known == _NEVER)),
+        signature=line,
+    )
+
+
+def automate_trees(
+    given: Sequence[Any],
+    expected: Sequence[Any],
+    confidences: Sequence[Any],
+    rules: Protocol,
+    fields: Fields | None,
+    max_error: float,
+    least: Fraction,
+    question_ids: Sequence[str],
+    line: str,
+) -> Automation:
+    """Return what can be accepted of trees, and of each of their fields."""
+    check_max_error(max_error)
+    by_path: dict[str, dict[int, float]] = {}  # the lowest confidence of each document
+    whole = np.full(len(given), _NEVER)
+    for row, (prediction, own) in enumerate(zip(given, confidences, strict=True)):
+        leaves = list(_leaf_confidences(prediction, own, question_ids[row]))
+        for path, confidence in leaves:
+            rows = by_path.setdefault(path, {})
+            rows[row] = min(rows.get(row, 1.0), confidence)
+        whole[row] = min((confidence for _, confidence in leaves), default=_number_or_never(own, question_ids[row]))
+    resolved = fields or Fields({})
+    _, (paths, rows_of, places, outcomes, _) = counted_leaves(given, expected, rules, resolved, least, question_ids)
+    fails = np.isin(outcomes, (WRONG, MISSING_LEAF, INVENTED_LEAF))
+    errs = np.zeros(len(given), dtype=bool)
+    errs[rows_of[fails]] = True
+    predicted = np.isin(outcomes, (WRONG, INVENTED_LEAF))
+    wrong = set(zip((paths[own] for own in places[predicted].tolist()), rows_of[predicted].tolist(), strict=True))
+    by_field = {}
+    for path, lowest in sorted(by_path.items()):
+        own_errs = np.array([(path, row) in wrong for row in lowest])
+        names = [question_ids[row] for row in lowest]
+        by_field[path] = acceptance_of(np.array(list(lowest.values())), own_errs, names, max_error)
+    return Automation(
+        whole=acceptance_of(whole, errs, question_ids, max_error),
+        by_field=by_field,
+        max_error=max_error,
+        match_at=float(least),
+        n=len(given),
+        without_confidence=int(np.count_nonzero(whole == _NEVER)),
+        signature=line,
+    )
+
+
+def read_confidence(values: Sequence[str]) -> Any:
+    """Return the confidence in a column: a number or tree as it was printed, or None."""
+    found = [_read_value(text) for text in values]
+    return None if not found else found[0] if len(found) == 1 else found
+
+
+def _read_value(text: str) -> Any:
+    try:
+        value = float(text)
+    except ValueError:
+        found = structure_in(text)
+        return text if found is None else found
+    return None if value == _NO_CONFIDENCE else value
+
+
+def documents_of(values: Sequence[Sequence[str]], question_ids: Sequence[str]) -> list[str]:
+    """Return the document of each question, which has exactly one."""
+    for question_id, own in zip(question_ids, values, strict=True):
+        if len(own) != 1:
+            found = "no document" if not own else f"{len(own)} documents"
+            raise AnlsError(f"question_id {question_id!r} has {found}; expected one", option="cluster_by")
+    return [own[0] for own in values]
+
+
+def check_max_error(max_error: float) -> None:
+    """Refuse a share of errors that is not between 0 and 1."""
+    if not 0 < max_error < 1:
+        raise AnlsError("expected a number between 0 and 1, such as 0.01", option="max_error", value=max_error)
+
+
+def _number(value: Any, question_id: str, path: str = "") -> float:
+    """Return a confidence, or `_NEVER` where there is none."""
+    if is_missing_value(value):
+        return _NEVER
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not (is_number and 0 <= value <= 1):
+        where = f" at {path}" if path else ""
+        raise AnlsError(
+            f"the confidence of question_id {question_id!r}{where} is {short_repr(value)}; expected a number from 0 to "
+            "1, or null if there is none"
+        )
+    return float(value)
+
+
+def _number_or_never(value: Any, question_id: str) -> float:
+    return _NEVER if _kind(value) else _number(value, question_id)
+
+
+def _leaf_confidences(prediction: Any, confidence: Any, question_id: str) -> Iterator[tuple[str, float]]:
+    """Yield the path and confidence of each leaf of a prediction; a number counts for all leaves below it."""
+    stack = [(prediction, confidence, "$", "$")]
+    while stack:
+        value, own, path, where = stack.pop()
+        kind = _kind(own)
+        if not kind:
+            sure = _number(own, question_id, where)
+        elif kind != _kind(value) or (kind == "list" and len(own) != len(value)):
+            raise _other_shape(question_id, where)
+        if not _kind(value):
+            if not is_missing_value(value) and value != "":
+                yield path, sure
+            continue
+        below = []
+        for key in value if _kind(value) == "dict" else range(len(value)):
+            step, at = ("[*]", f"[{key}]") if _kind(value) == "list" else (path_part(key, DICT),) * 2
+            if kind == "dict" and key not in own and not is_missing_value(value[key]):
+                raise _other_shape(question_id, where + at)
+            inner = own.get(key) if kind == "dict" else own[key] if kind else own
+            below.append((value[key], inner, path + step, where + at))
+        stack += reversed(below)
+
+
+def _kind(value: Any) -> str:
+    """Return whether a value is a dict or a list; empty for a leaf."""
+    return "dict" if isinstance(value, Mapping) else "list" if isinstance(value, (list, tuple)) else ""
+
+
+def _other_shape(question_id: str, where: str) -> AnlsError:
+    return AnlsError(
+        f"the confidence of question_id {question_id!r} has another shape than its prediction at {where}; expected a "
+        "number for each leaf, or one for the document"
+    )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Half:
+    """Some documents, prepared for the counts at any threshold."""
+
+    confidences: Floats  # of the questions, sorted
+    highest: Floats  # the highest confidence of each document, sorted
+    failing: Floats  # the highest confidence of an error in each document that has one, sorted
+
+    @classmethod
+    def of(cls, confidences: Floats, errs: Bools, codes: Integers) -> _Half:
+        """Prepare questions, whose documents are numbered."""
+        number = int(codes.max()) + 1 if len(codes) else 0
+        highest, failing = np.full(number, _NEVER), np.full(number, _NEVER)
+        np.maximum.at(highest, codes, confidences)
+        np.maximum.at(failing, codes[errs], confidences[errs])
+        return cls(np.sort(confidences), np.sort(highest), np.sort(failing))
+
+    def counts(self, thresholds: Floats) -> tuple[Floats, Integers, Integers]:
+        """Return the share of the questions, the documents and the erring documents at each threshold."""
+        questions, documents, errors = (
+            len(own) - np.searchsorted(own, thresholds) for own in (self.confidences, self.highest, self.failing)
+        )
+        return questions / max(len(self.confidences), 1), documents, errors
+
+
+def acceptance_of(confidences: Floats, errs: Bools, documents: Sequence[str], max_error: float) -> Acceptance:
+    """Choose the threshold on one half of the documents, and count on the other."""
+    names, codes = np.unique(np.array(list(map(str, documents)), dtype=object), return_inverse=True)
+    is_second = np.array([hashlib.sha256(name.encode(errors="surrogatepass")).digest()[0] & 1 for name in names], bool)
+    second = is_second[codes] if len(codes) else np.zeros(0, dtype=bool)
+    whole = _Half.of(confidences, errs, codes)
+    first, other = (_half(confidences, errs, codes, own) for own in (~second, second))
+    threshold = _chosen(first, len(other.highest), max_error)
+    curve = _curve(whole)
+    if threshold is None:
+        needed = questions_for_bound(0.0, max_error, LEVEL)
+        return Acceptance(
+            threshold=None, share=0.0, accepted=0, errors=0, bound=1.0, is_shown=False, needed=needed, curve=curve
+        )
+    at = np.array([threshold])
+    [share], [accepted], [errors] = (own.tolist() for own in other.counts(at))
+    bound = float(binomial_upper_bound(errors, accepted, LEVEL))
+    _, [all_accepted], [all_errors] = (own.tolist() for own in whole.counts(at))
+    return Acceptance(
+        threshold=threshold,
+        share=share,
+        accepted=accepted,
+        errors=errors,
+        bound=bound,
+        is_shown=bound <= max_error,
+        needed=questions_for_bound(all_errors / all_accepted, max_error, LEVEL),
+        curve=curve,
+    )
+
+
+def _half(confidences: Floats, errs: Bools, codes: Integers, own: Bools) -> _Half:
+    renumbered = np.unique(codes[own], return_inverse=True)[1]
+    return _Half.of(confidences[own], errs[own], renumbered)
+
+
+def _chosen(first: _Half, others: int, max_error: float) -> float | None:
+    """Return the threshold with the largest share times the probability that the other half shows it; None if 0."""
+    from scipy.special import bdtr
+
+    thresholds = np.unique(first.confidences[first.confidences >= 0])
+    if not len(thresholds):
+        return None
+    shares, accepted, errors = first.counts(thresholds)
+    expected = np.round(accepted * (others / len(first.highest))).astype(np.int64)
+    allowed = allowed_errors(expected, max_error, LEVEL)
+    # With k errors among n, the rate is taken as that of Jeffreys' prior.
+    passes = np.where(allowed >= 0, bdtr(np.maximum(allowed, 0), expected, (errors + 0.5) / (accepted + 1)), 0.0)
+    best = int(np.argmax(shares * passes))
+    return float(thresholds[best]) if passes[best] > 0 else None
+
+
+def _curve(whole: _Half) -> tuple[SharePoint, ...]:
+    thresholds = np.unique(whole.confidences[whole.confidences >= 0])[::-1]
+    if not len(thresholds):
+        return ()
+    shown = np.unique(np.linspace(0, len(thresholds) - 1, min(CURVE_POINTS, len(thresholds))).round().astype(int))
+    shares, accepted, errors = whole.counts(thresholds[shown])
+    rates = errors / accepted
+    found = zip(thresholds[shown].tolist(), shares.tolist(), rates.tolist(), strict=True)
+    return tuple(SharePoint(*point) for point in found if not math.isnan(point[2]))
