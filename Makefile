@@ -70,11 +70,15 @@ lint: $(VENV)/.test
 # start, and pyarrow is an older version.
 TOOLS := .venv-tools
 LMMS := .venv-lmms
+CLUSTERS := .venv-clusters
 IN_LMMS := test_lmms_eval.py
+IN_CLUSTERS := test_clusters.py
 
-test-harness: $(TOOLS)/.installed $(LMMS)/.installed
-	$(TOOLS)/bin/python -m pytest tests/integrations anls_eval/integrations --ignore tests/integrations/$(IN_LMMS)
+test-harness: $(TOOLS)/.installed $(LMMS)/.installed $(CLUSTERS)/.installed
+	$(TOOLS)/bin/python -m pytest tests/integrations anls_eval/integrations \
+		--ignore tests/integrations/$(IN_LMMS) --ignore tests/integrations/$(IN_CLUSTERS)
 	$(LMMS)/bin/python -m pytest tests/integrations/$(IN_LMMS)
+	$(CLUSTERS)/bin/python -m pytest tests/integrations/$(IN_CLUSTERS)
 
 # The lowest versions that pyproject.toml allows. That version of Typer warns about today's click.
 test-lowest: .venv-lowest/.installed
@@ -133,4 +137,5 @@ bench-torchmetrics: $(TOOLS)/.installed
 	$(TOOLS)/bin/python benchmarks/torchmetrics_peer.py
 
 clean:
-	rm -rf $(VENV) $(TOOLS) $(LMMS) .venv-docs .venv-lowest .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) $(LMMS) $(CLUSTERS) .venv-docs .venv-lowest .peers .mypy_cache .pytest_cache .ruff_cache \
+		.hypothesis

@@ -89,8 +89,9 @@ def main() -> None:
             say("; ".join(filter(None, ("interrupted", in_options(stop.__context__.__cause__)))), err)
         raise
     except ModuleNotFoundError as error:
-        extra = "dask" if error.name in ("dask", "distributed") else "eval"
-        say(f"error: this needs {error.name}: pip install '.[{extra}]' in the folder of anls", err)
+        name = (error.name or "").partition(".")[0]
+        extra = "dask" if name in ("dask", "distributed") else "eval"
+        say(f"error: this needs {name}: pip install '.[{extra}]' in the folder of anls", err)
         raise SystemExit(2) from None
     except (ValueError, TypeError, OSError) as error:
         say(f"error: {in_options(error)}", err)

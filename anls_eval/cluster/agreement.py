@@ -53,6 +53,8 @@ def agreed(folder: Path, files: Iterable[str]) -> Iterator[Agreement]:
     secret = uuid.uuid4().hex
     mark = folder / f"seen-{secret}"
     try:
+        for path in folder.glob("seen-*"):  # of a run that was killed
+            path.unlink(missing_ok=True)
         mark.write_text(secret, encoding="utf-8")
         yield Agreement(__version__, code_checksum(), mark, secret, sizes)
     finally:

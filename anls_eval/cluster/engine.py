@@ -88,8 +88,12 @@ class Engine:
                 else:
                     raise error
         except (KilledWorker, MemoryError) as error:
-            problem = f"workers died repeatedly, or ran out of memory: {error}. Give each worker more memory, or split"
-            raise ClusterError(f"{problem} the files.") from None
+            labels = {task.key: getattr(item, "label", "") for task, item in futures.items()}
+            where = labels.get(getattr(error, "task", None), "")
+            raise ClusterError(
+                "workers died repeatedly, or ran out of memory. Give each worker more memory, or split the files.",
+                where=where,
+            ) from None
         except (FutureCancelledError, CommClosedError):
             raise ClusterError(LOST) from None
         except ImportError as error:  # of a worker that joined later

@@ -188,7 +188,7 @@ def score_dataset(
             if not job.keep_rows:
                 raise error.with_traceback(None) from None  # the frames of the engine tell the user nothing
             problem = f"{error.problem}\n{_kept(job)}"
-            raise ClusterError(problem, remedies=[*error.remedies, RESUME]) from None
+            raise ClusterError(problem, remedies=[*error.remedies, RESUME], where=error.where) from None
         except KeyboardInterrupt:
             if not job.keep_rows:
                 raise

@@ -19,6 +19,7 @@ from anls_eval.files.errors import listed
 from anls_eval.submission.passes import counted
 
 _LOOKS = 10  # in the time of the patience
+_MISSED = 3  # looks without a worker before that is told: one that dies is often replaced at once
 _SILENT = 4  # times the patience: how long a worker or the scheduler may be silent
 _PAUSE = 0.02  # seconds between two looks at what is awaited
 
@@ -100,7 +101,7 @@ class Watch:
 
     def _count_without_workers(self, is_without: bool) -> None:
         self._without_workers = self._without_workers + 1 if is_without else 0
-        if self._without_workers == 1:
+        if self._without_workers == _MISSED:
             self._tell(f"there are no workers: waiting {self._seconds()} for one")
         if self._without_workers > _LOOKS:
             wait_longer = Remedy("patience", math.ceil(10 * self._patience), "wait longer")
