@@ -18,7 +18,7 @@ from anls_eval.cluster.watch import Watch
 from anls_eval.files.errors import SHOWN
 from anls_eval.version import __version__
 
-_INSTALL = "Install the same version of anls_eval on every worker, and restart the workers."
+_INSTALL = "Install the same version of anls_eval everywhere, and restart the scheduler and the workers."
 _SHARE = "Every worker must see the files and the folder of the results under the same path."
 
 
@@ -62,14 +62,19 @@ def agreed(folder: Path, files: Iterable[str]) -> Iterator[Agreement]:
             path.unlink(missing_ok=True)
 
 
-@functools.cache
-def check_agreement(expected: Agreement) -> None:
-    """Raise a ClusterError that says what this process has or sees otherwise; one that agrees is not asked again."""
+def check_code(expected: Agreement) -> None:
+    """Raise a ClusterError that says which other code this process has."""
     if __version__ != expected.version:
         raise ClusterError(f"has anls_eval {__version__}, but the run was started by {expected.version}. {_INSTALL}")
     if code_checksum() != expected.code:
         where = Path(__file__).parents[1]
         raise ClusterError(f"has other code in {where}, though its version is {__version__}, too. {_INSTALL}")
+
+
+@functools.cache
+def check_agreement(expected: Agreement) -> None:
+    """Raise a ClusterError that says what this process has or sees otherwise; one that agrees is not asked again."""
+    check_code(expected)
     for path, size in [(str(expected.mark), len(expected.secret)), *expected.files]:
         try:
             found = f"has {Path(path).stat().st_size} bytes there"
@@ -79,8 +84,11 @@ def check_agreement(expected: Agreement) -> None:
             raise ClusterError(f"does not see {path} as it is here, with {size} bytes ({found}). {_SHARE}")
 
 
-def check_workers(watch: Watch, expected: Agreement) -> None:
-    """Ask every worker, and check that a file that it writes is seen here."""
+def check_cluster(watch: Watch, expected: Agreement) -> None:
+    """Ask the scheduler, which reads the tasks, and every worker, and check that files that workers write are seen."""
+    error = watch.on_scheduler(check_code, expected)
+    if error is not None and not isinstance(error, _DIED):
+        raise ClusterError(f"the scheduler {_problem(error)}")
     answers = watch.on_workers(_visit, expected)
     problems = {
         worker: _problem(answer)

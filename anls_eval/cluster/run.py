@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from dask.distributed import Client
 
-from anls_eval.cluster.agreement import Agreement, agreed, check_workers
+from anls_eval.cluster.agreement import Agreement, agreed, check_cluster
 from anls_eval.cluster.engine import Engine
 from anls_eval.cluster.errors import RESUME, BadPartsError, ClusterError, InterruptedRunError, are
 from anls_eval.cluster.folder import hash_of, identity_of, prepare, results_folder, tidy
@@ -176,7 +176,7 @@ def score_dataset(
             watch = connect(workers, client, patience, verbose, stack)
             agreement = stack.enter_context(agreed(job.work, [*files[0], *files[1]]))
             if client is not None:
-                check_workers(watch, agreement)
+                check_cluster(watch, agreement)
             return watch, agreement
 
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import threading
 import time
@@ -44,8 +45,8 @@ class Watch:
         """Wait until something is done; raise a ClusterError if it cannot come to its end."""
         while not is_done():
             if time.monotonic() >= self._next:
-                self._look()
                 self._next = time.monotonic() + self._every
+                self._look()
             time.sleep(_PAUSE)
 
     def progress(self) -> None:
@@ -54,23 +55,41 @@ class Watch:
 
     def on_workers(self, function: Callable[..., _Value], *arguments: object) -> dict[str, _Value | BaseException]:
         """Call a function in every worker; return what it returned or raised, by address."""
-        found: dict[str, _Value | BaseException] = {}
-        failed: list[BaseException] = []
-
-        def call() -> None:
-            try:
-                found.update(self.client.run(function, *arguments, on_error="return"))
-            except (OSError, FutureCancelledError) as error:
-                failed.append(error)
-
-        thread = threading.Thread(target=call, daemon=True)  # which a frozen worker would hold for ever
-        thread.start()
-        self.until(lambda: not thread.is_alive())
-        if failed:
-            raise ClusterError(LOST) from failed[0]
+        found: dict[str, _Value | BaseException] = self._in_a_thread(
+            lambda: self.client.run(function, *arguments, on_error="return")
+        )
         return found
 
+    def on_scheduler(self, function: Callable[..., object], *arguments: object) -> BaseException | None:
+        """Call a function in the scheduler; return what it raised."""
+
+        def call() -> BaseException | None:
+            try:
+                self.client.run_on_scheduler(function, *arguments)
+            except Exception as error:
+                return error
+            return None
+
+        return self._in_a_thread(call)
+
+    def _in_a_thread(self, call: Callable[[], _Value]) -> _Value:
+        """Call what waits for other processes, while this one looks at them."""
+        returned: list[_Value] = []
+
+        def keep() -> None:
+            with contextlib.suppress(OSError, FutureCancelledError):
+                returned.append(call())
+
+        thread = threading.Thread(target=keep, daemon=True)  # which a frozen process would hold for ever
+        thread.start()
+        self.until(lambda: not thread.is_alive())
+        if not returned:
+            raise ClusterError(LOST)
+        return returned[0]
+
     def _look(self) -> None:
+        if self.client.status in ("closing", "closed"):  # by itself, once it could not connect again
+            raise ClusterError(LOST)
         try:
             answer = self.client.sync(self.client.scheduler.identity, callback_timeout=max(self._every, 0.1))
         except (OSError, asyncio.TimeoutError):  # another one before Python 3.11

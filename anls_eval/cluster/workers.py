@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from anls_eval.cluster.watch import Watch
 _FOR_SCHEDULER = 10  # seconds that the scheduler at an address has to answer
 _ATTEMPTS = 3  # to start workers
 _PAUSE = 0.02  # seconds
+_TO_END = 1  # second that workers have to end by themselves, which a frozen one does not
 _SILENT = logging.CRITICAL + 1
 _STARTING = "ANLS_EVAL_STARTING"  # in the environment of processes that start: the folder of this start
 
@@ -66,11 +67,9 @@ def local_client(
             yield starting.result()
         finally:
             is_wanted.clear()
-            while not starting.done():  # a start that Ctrl-C broke off fails once its processes are gone
-                _kill_starting(folder)
-                time.sleep(_PAUSE)
+            _await_or_kill(starting, folder)  # a start that Ctrl-C broke off fails once its processes are gone
             if starting.exception() is None:
-                thread.submit(_end_workers, starting.result()).result()
+                _await_or_kill(thread.submit(_end_workers, starting.result()), folder, _TO_END)
 
 
 def _leave_interrupts_to_the_main_thread() -> None:
@@ -138,8 +137,17 @@ def _not_started(error: BaseException) -> ClusterError:
     )
 
 
-def _kill_starting(folder: str) -> None:
-    """Kill the processes of a start that is broken off."""
+def _await_or_kill(step: Future[Any], folder: str, seconds: float = 0) -> None:
+    """Wait for a start or an end; after some time, kill the workers that it waits for."""
+    kill_at = time.monotonic() + seconds
+    while not step.done():
+        time.sleep(_PAUSE)
+        if time.monotonic() > kill_at:
+            _kill_workers(folder)
+
+
+def _kill_workers(folder: str) -> None:
+    """Kill the workers of one start."""
     for process in psutil.Process().children():
         with contextlib.suppress(psutil.Error):
             is_worker = "multiprocessing.spawn" in " ".join(process.cmdline())  # and not Python's resource tracker

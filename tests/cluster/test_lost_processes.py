@@ -319,6 +319,21 @@ def test_a_worker_with_other_code(
 
 
 @pytest.mark.long
+def test_a_scheduler_without_the_package(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT, encoding="utf-8")
+    with monkeypatch.context() as patched:
+        patched.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+        cluster = Cluster(tmp_path)
+    try:
+        cluster.worker()
+        status, printed, told = cluster.run(data, tmp_path / "out").wait()
+    finally:
+        cluster.end()
+    assert (status, printed) == (2, "")
+    assert split(told, 2)[1][0].startswith("error: the scheduler has no anls_eval. Install the same version")
+
+
+@pytest.mark.long
 def test_a_worker_that_joins_later_with_other_code(cluster: Cluster, data: Path, tmp_path: Path) -> None:
     cluster.worker()
     run = cluster.run(data, tmp_path / "out")
