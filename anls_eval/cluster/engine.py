@@ -96,7 +96,7 @@ class Engine:
             ) from None
         except (FutureCancelledError, CommClosedError):
             raise ClusterError(LOST) from None
-        except ImportError as error:  # of a worker that joined later
+        except ImportError as error:  # of what only some tasks load
             raise ClusterError(f"a worker lacks a module: {error}. Install anls_eval[eval,dask] on it.") from None
         except UnpairedError:
             client.cancel(tasks)
