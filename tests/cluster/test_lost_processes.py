@@ -27,7 +27,7 @@ from anls_eval.version import __version__
 from benchmarks.generate import write_dataset
 
 ROWS, FILES = 6_000, 6
-PATIENCE = 2
+PATIENCE = 3
 
 # What workers load: each says that it has begun a part, and goes on when it may.
 HOLD = """
@@ -58,7 +58,7 @@ def expected(data: Path) -> SubmissionScore:
     return score_submission(*sides)
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
+def wait_until(condition: Callable[[], object], seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, condition
@@ -96,6 +96,11 @@ class Run:
             text=True,
             start_new_session=True,  # Ctrl-C reaches all processes of a terminal
         )
+
+    def wait_until(self, condition: Callable[[], object]) -> None:
+        """Wait in the middle of the run."""
+        wait_until(lambda: condition() or self.process.poll() is not None)
+        assert self.process.poll() is None, self.wait()
 
     def wait(self) -> tuple[int, str, list[str]]:
         """Return the status, what was printed, and the lines of stderr; check that nothing is left running."""
@@ -139,7 +144,7 @@ class Cluster:
         common = ("--nthreads", "1", "--no-dashboard")
         with Client(self.address, set_as_default=False) as client:
             process = self._start("worker", self.address, *common, *nanny, *options, before=before, **environment)
-            client.wait_for_workers(len(self.addresses) + 1, timeout=60)
+            client.wait_for_workers(len(self.addresses) + 1, timeout=120)
             self.addresses += set(client.ncores()) - set(self.addresses)
         return process
 
@@ -178,7 +183,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 def test_all_workers_are_killed(cluster: Cluster, data: Path, tmp_path: Path) -> None:
     workers = [cluster.worker() for _ in range(2)]
     run = cluster.run(data, tmp_path / "out")
-    wait_until(lambda: len(cluster.begun()) == 2)
+    run.wait_until(lambda: len(cluster.begun()) == 2)
     for worker in workers:
         worker.kill()
     status, printed, told = run.wait()
@@ -187,7 +192,7 @@ def test_all_workers_are_killed(cluster: Cluster, data: Path, tmp_path: Path) ->
     assert f"note: there are no workers: waiting {PATIENCE} s for one" in notes
     assert error == [
         f"error: no workers for {PATIENCE} s at {cluster.address}: start some with `dask worker {cluster.address}`.",
-        f"0 parts are finished in {tmp_path / 'out'}. To wait longer, pass --patience 20. To continue, pass --resume.",
+        f"0 parts are finished in {tmp_path / 'out'}. To wait longer, pass --patience {10 * PATIENCE}. To continue, pass --resume.",
     ]
 
 
@@ -197,7 +202,7 @@ def test_a_frozen_worker(nanny: bool, cluster: Cluster, data: Path, expected: Su
     for _ in range(2):
         cluster.worker(*(["--nanny"] if nanny else []))
     run = cluster.run(data, tmp_path / "out")
-    wait_until(lambda: len(cluster.begun()) == 2)
+    run.wait_until(lambda: len(cluster.begun()) == 2)
     os.kill(min(cluster.begun()), signal.SIGSTOP)
     cluster.go()
     check_replaced(run, expected)
@@ -208,7 +213,7 @@ def test_a_frozen_worker_on_this_machine(
     cluster: Cluster, data: Path, expected: SubmissionScore, tmp_path: Path
 ) -> None:
     run = Run(data, "--workers", "2", "--patience", str(PATIENCE), "--quiet", **cluster.held)
-    wait_until(lambda: len(cluster.begun()) == 2)
+    run.wait_until(lambda: len(cluster.begun()) == 2)
     os.kill(min(cluster.begun()), signal.SIGSTOP)
     cluster.go()
     check_replaced(run, expected)
@@ -231,7 +236,7 @@ def check_replaced(run: Run, expected: SubmissionScore) -> None:
 def test_a_frozen_scheduler(cluster: Cluster, data: Path, tmp_path: Path) -> None:
     cluster.worker()
     run = cluster.run(data, tmp_path / "out")
-    wait_until(cluster.begun)
+    run.wait_until(cluster.begun)
     cluster.scheduler.suspend()
     status, printed, told = run.wait()
     notes, error = split(told, 2)
@@ -246,7 +251,7 @@ def test_a_frozen_scheduler(cluster: Cluster, data: Path, tmp_path: Path) -> Non
 def test_a_killed_scheduler(cluster: Cluster, data: Path, tmp_path: Path) -> None:
     cluster.worker()
     run = cluster.run(data, tmp_path / "out")
-    wait_until(cluster.begun)
+    run.wait_until(cluster.begun)
     cluster.scheduler.kill()
     status, printed, told = run.wait()
     assert (status, printed) == (2, "")
@@ -260,7 +265,7 @@ def test_a_long_part_is_told(cluster: Cluster, data: Path, expected: SubmissionS
     cluster.worker()
     run = cluster.run(data, tmp_path / "out")
     assert run.process.stderr
-    while run.process.stderr.readline() != "note: nothing has been finished for 2 s; 1 worker responds\n":
+    while run.process.stderr.readline() != "note: nothing has been finished for {PATIENCE} s; 1 worker responds\n":
         assert run.process.poll() is None
     cluster.go()
     status, printed, _ = run.wait()
@@ -337,7 +342,7 @@ def test_a_scheduler_without_the_package(data: Path, tmp_path: Path, monkeypatch
 def test_a_worker_that_joins_later_with_other_code(cluster: Cluster, data: Path, tmp_path: Path) -> None:
     cluster.worker()
     run = cluster.run(data, tmp_path / "out")
-    wait_until(cluster.begun)
+    run.wait_until(cluster.begun)
     cluster.worker(PYTHONPATH=code_in(tmp_path / "other", notes="# another line\n"))
     status, printed, told = run.wait()
     assert (status, printed) == (2, "")
@@ -418,7 +423,7 @@ def test_an_address_of_a_worker(cluster: Cluster, data: Path, tmp_path: Path) ->
 def test_the_log_of_dask(cluster: Cluster, data: Path, tmp_path: Path) -> None:
     cluster.worker()
     run = cluster.run(data, tmp_path / "out", "--verbose")
-    wait_until(cluster.begun)
+    run.wait_until(cluster.begun)
     cluster.scheduler.kill()
     status, _, told = run.wait()
     assert status == 2
@@ -496,7 +501,7 @@ def test_no_room_for_temporary_files(data: Path, tmp_path: Path) -> None:
 def test_ctrl_c_while_workers_start(data: Path, tmp_path: Path) -> None:
     """They hang as they start, so that this can only end if they are killed."""
     run = starting(data, tmp_path, "import time; time.sleep(1000)")
-    wait_until(lambda: list(tmp_path.glob("start-*")))
+    run.wait_until(lambda: list(tmp_path.glob("start-*")))
     os.killpg(run.process.pid, signal.SIGINT)
     started = time.monotonic()
     status, printed, told = run.wait()

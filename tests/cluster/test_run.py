@@ -87,7 +87,7 @@ def shown(out: Path) -> list[str]:
 @contextlib.contextmanager
 def client_in_this_process(workers: int) -> Iterator[Client]:
     """Threads as workers, and not Dask's default."""
-    options: dict[str, Any] = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+    options: dict[str, Any] = {"processes": False, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with Client(n_workers=workers, set_as_default=False, **options) as own:
         yield own
 

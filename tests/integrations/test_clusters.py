@@ -137,7 +137,7 @@ def test_kubernetes(data: Path, tmp_path: Path, manifest: dict[str, Any], proces
     assert options_of(worker.spec.containers[0].args[2:], dask_worker.main)["nthreads"] == 1
 
     contact = tmp_path / "scheduler.json"
-    start = [sys.executable, "-m", *scheduler.args, "--port", "0", "--scheduler-file", str(contact)]
+    start = [sys.executable, "-m", *scheduler.args, "--port", "0", "--no-dashboard", "--scheduler-file", str(contact)]
     processes.append(psutil.Popen(start, env=ENVIRONMENT))
     wait_until(lambda: contact.exists() and contact.read_text())
     address = json.loads(contact.read_text())["address"]
