@@ -133,7 +133,8 @@ def verdicts(ranking: Ranking, by: Mapping[str, Sequence[GroupDifference]]) -> l
     own = {
         column: [group for group in groups if (group.a, group.b) == (pair.a, pair.b)] for column, groups in by.items()
     }
-    return [verdict((pair.a, pair.b), pair.comparison, own, pair.p_adjusted)]
+    names = shortened((pair.a, pair.b))
+    return [verdict((names[pair.a], names[pair.b]), pair.comparison, own, pair.p_adjusted)]
 
 
 def ranking_table(ranking: Ranking) -> Table:

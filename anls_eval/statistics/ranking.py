@@ -81,8 +81,9 @@ class Ranking:
     def notes(self) -> list[str]:
         """Whether questions are drawn by document, and reasons not to rely on the intervals of the systems."""
         first = self.systems[0].interval
-        by_document = f"intervals and tests are by document: {first.clusters:,} documents, {first.n:,} questions"
-        found = [by_document] if first.clusters is not None else []
+        found: list[str] = []
+        if first.clusters is not None:
+            found.append(f"intervals and tests are by document: {first.clusters:,} documents, {first.n:,} questions")
         said: dict[str, list[str]] = {}
         for own in self.systems:
             for note in own.interval.notes:
