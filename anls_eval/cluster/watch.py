@@ -39,6 +39,7 @@ class Watch:
         self._every = patience / _LOOKS
         self._next = time.monotonic()
         self._unanswered = self._without_workers = self._without_progress = 0
+        self._is_standstill_told = False
         self._last_seen: dict[str, tuple[object, int]] = {}  # of each worker, and the looks since it changed
 
     def until(self, is_done: Callable[[], bool]) -> None:
@@ -52,6 +53,7 @@ class Watch:
     def progress(self) -> None:
         """Take note that a task is finished."""
         self._without_progress = self._unanswered = 0
+        self._is_standstill_told = False
 
     def on_workers(self, function: Callable[..., _Value], *arguments: object) -> dict[str, _Value | BaseException]:
         """Call a function in every worker; return what it returned or raised, by address."""
@@ -100,7 +102,8 @@ class Watch:
         workers = answer["workers"]
         self._count_without_workers(not workers)
         silent = self._silent(workers)
-        if self._without_progress == _LOOKS and workers and not silent:
+        if self._without_progress >= _LOOKS and workers and not silent and not self._is_standstill_told:
+            self._is_standstill_told = True
             are_at_work = f"{counted(len(workers), 'worker')} respond{'s' if len(workers) == 1 else ''}"
             self._tell(f"nothing has been finished for {self._seconds()}; {are_at_work}")
         gone = [worker for worker, looks in silent.items() if looks >= _SILENT * _LOOKS]

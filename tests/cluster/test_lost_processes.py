@@ -266,7 +266,7 @@ def test_a_long_part_is_told(cluster: Cluster, data: Path, expected: SubmissionS
     cluster.worker()
     run = cluster.run(data, tmp_path / "out")
     assert run.process.stderr
-    while run.process.stderr.readline() != "note: nothing has been finished for {PATIENCE} s; 1 worker responds\n":
+    while run.process.stderr.readline() != f"note: nothing has been finished for {PATIENCE} s; 1 worker responds\n":
         assert run.process.poll() is None
     cluster.go()
     status, printed, _ = run.wait()
