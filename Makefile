@@ -71,14 +71,18 @@ lint: $(VENV)/.test
 TOOLS := .venv-tools
 LMMS := .venv-lmms
 VERL := .venv-verl
+CLUSTERS := .venv-clusters
 IN_LMMS := tests/integrations/test_lmms_eval.py
 IN_VERL := tests/integrations/test_verl.py
+IN_CLUSTERS := tests/integrations/test_clusters.py
 
 # Ray, which verl brings, warns about verl's imports.
-test-harness: $(TOOLS)/.installed $(LMMS)/.installed $(VERL)/.installed
-	$(TOOLS)/bin/python -m pytest tests/integrations anls_eval/integrations --ignore $(IN_LMMS) --ignore $(IN_VERL)
+test-harness: $(TOOLS)/.installed $(LMMS)/.installed $(VERL)/.installed $(CLUSTERS)/.installed
+	$(TOOLS)/bin/python -m pytest tests/integrations anls_eval/integrations \
+		--ignore $(IN_LMMS) --ignore $(IN_VERL) --ignore $(IN_CLUSTERS)
 	$(LMMS)/bin/python -m pytest $(IN_LMMS)
 	$(VERL)/bin/python -m pytest -W ignore::DeprecationWarning $(IN_VERL)
+	$(CLUSTERS)/bin/python -m pytest $(IN_CLUSTERS)
 
 # The lowest versions that pyproject.toml allows. That version of Typer warns about today's click.
 test-lowest: .venv-lowest/.installed
@@ -137,4 +141,5 @@ bench-torchmetrics: $(TOOLS)/.installed
 	$(TOOLS)/bin/python benchmarks/torchmetrics_peer.py
 
 clean:
-	rm -rf $(VENV) $(TOOLS) $(LMMS) $(VERL) .venv-docs .venv-lowest .peers .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) $(LMMS) $(VERL) $(CLUSTERS) .venv-docs .venv-lowest .peers .mypy_cache .pytest_cache \
+		.ruff_cache .hypothesis

@@ -89,7 +89,7 @@ def main() -> None:
             say("; ".join(filter(None, ("interrupted", in_options(stop.__context__.__cause__)))), err)
         raise
     except ModuleNotFoundError as error:
-        name = str(error.name).partition(".")[0]
+        name = (error.name or "").partition(".")[0]
         extra = "dask" if name in ("dask", "distributed") else "eval"
         say(f"error: this needs {name}: pip install '.[{extra}]' in the folder of anls", err)
         raise SystemExit(2) from None
@@ -260,6 +260,15 @@ def score(
             "--missing zero.",
         ),
     ] = False,
+    patience: Annotated[
+        float | None,
+        typer.Option(
+            help="With Dask: seconds without a worker after which the run ends, 30 by default. After as many without "
+            "a sign of life from a worker or the scheduler, a note says so; after 4 times as many, other workers do "
+            "its work, or the run ends."
+        ),
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="With Dask: show its log.")] = False,
     format_name: Format = None,
     columns: Columns = None,
     encoding: Encoding = None,
@@ -288,6 +297,8 @@ def score(
     with_dask = workers is not None or scheduler is not None
     if workers and scheduler:
         raise ValueError("--workers starts processes and --scheduler uses a running cluster; pass only one of them")
+    if not with_dask and (patience is not None or verbose):
+        raise ValueError("--patience and --verbose need --workers or --scheduler, which score with Dask")
     if not with_dask and (out_folder or resume or skip_bad):
         raise ValueError(
             "--out, --resume and --skip-bad need --workers or --scheduler, which score with Dask; in one process, "
@@ -320,7 +331,8 @@ def score(
     else:
         asked |= {"format": format_name, "columns": column_roles(columns), **how}
         asked |= {"out": out_folder, "resume": resume, "skip_bad": skip_bad}
-        asked |= {"workers": workers, "client": scheduler}
+        asked |= {"workers": workers, "client": scheduler, "verbose": verbose}
+        asked |= {} if patience is None else {"patience": patience}
         found = _score_dataset(predictions, references, quiet, asked)
         result = found.submission
         dataset = {**found.to_dict(), "out": None if out_folder is None else str(out_folder)}

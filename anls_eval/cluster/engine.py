@@ -6,15 +6,17 @@ import functools
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from dask.distributed import Client, Worker, as_completed
+from dask.distributed import Future, Worker, as_completed, get_worker
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
-from anls_eval.cluster.errors import RESUME, LostWorkersError, are
+from anls_eval.cluster.agreement import Agreement, check_agreement
+from anls_eval.cluster.errors import LOST, ClusterError, are
 from anls_eval.cluster.parts import Job, Part, UnpairedError, score_part, totals_of
+from anls_eval.cluster.watch import Watch
 from anls_eval.submission.passes import counted
 
 _Item = TypeVar("_Item")
@@ -24,14 +26,23 @@ _Value = TypeVar("_Value")
 class Engine:
     """Runs the tasks of one job on workers, which are started with the first task, if there is one."""
 
-    def __init__(self, start: Callable[[], Client], job: Job, on_progress: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self,
+        start: Callable[[], tuple[Watch, Agreement]],
+        job: Job,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> None:
         self._start, self.job, self._on_progress = start, job, on_progress
         self.scored = 0
 
     @functools.cached_property
-    def client(self) -> Client:
-        """The client of the workers."""
+    def _started(self) -> tuple[Watch, Agreement]:
         return self._start()
+
+    @property
+    def workers(self) -> int:
+        """The number of workers."""
+        return len(self._started[0].workers)
 
     def score(self, parts: Sequence[Part]) -> tuple[int, dict[Part, Exception]]:
         """Score the unfinished parts; return the number of parts finished before, and the errors of bad parts."""
@@ -58,40 +69,66 @@ class Engine:
         """Call a function with each item, in any order; return the items that failed with their errors."""
         if not items:
             return {}
-        futures = dict(zip(self.client.map(function, items, job=self.job, pure=False), items, strict=True))
+        watch, agreement = self._started
+        client = watch.client
+        tasks = client.map(_task, items, function=function, job=self.job, agreement=agreement, pure=False)
+        futures = dict(zip(tasks, items, strict=True))
         errors: dict[_Item, Exception] = {}
+        completed = as_completed(tasks, loop=client.loop, with_results=True, raise_errors=False)
         try:
-            for future in as_completed(futures, loop=self.client.loop):
-                error = future.exception()
+            while not completed.is_empty():
+                watch.until(completed.has_ready)
+                future, result = next(completed)
+                watch.progress()
+                error = _error_of(future, result)
                 if error is None:
-                    on_value(future.result())
+                    on_value(result)
                 elif isinstance(error, (ValueError, TypeError)):
                     errors[futures[future]] = error
                 else:
                     raise error
         except (KilledWorker, MemoryError) as error:
-            problem = f"workers died repeatedly, or ran out of memory: {error}. Give each worker more memory, or split"
-            raise self._lost(f"{problem} the files.") from None
-        except (FutureCancelledError, CommClosedError) as error:
-            raise self._lost(f"the cluster was lost: {error}.") from None
+            labels = {task.key: getattr(item, "label", "") for task, item in futures.items()}
+            where = labels.get(getattr(error, "task", None), "")
+            raise ClusterError(
+                "workers died repeatedly, or ran out of memory. Give each worker more memory, or split the files.",
+                where=where,
+            ) from None
+        except (FutureCancelledError, CommClosedError):
+            raise ClusterError(LOST) from None
+        except ImportError as error:  # of what only some tasks load
+            raise ClusterError(f"a worker lacks a module: {error}. Install anls_eval[eval,dask] on it.") from None
         except UnpairedError:
-            self.client.cancel(list(futures))
-            while any(self.client.run(_is_busy, {future.key for future in futures}).values()):
+            client.cancel(tasks)
+            keys = {future.key for future in tasks}
+            while any(answer is True for answer in watch.on_workers(_is_busy, keys).values()):
                 time.sleep(0.05)  # a task that runs cannot be stopped, and must not write into what comes next
             raise
         finally:
-            self.client.cancel(list(futures))  # those of an interrupted run
+            client.cancel(tasks)  # those of an interrupted run
         return {item: errors[item] for item in items if item in errors}
-
-    def _lost(self, problem: str) -> LostWorkersError:
-        if not self.job.keep_rows:
-            return LostWorkersError(problem)
-        return LostWorkersError(f"{problem} What is finished is in {self.job.out}.", remedies=[RESUME])
 
     def _advance(self, n: int) -> None:
         self.scored += n
         if self._on_progress is not None:
             self._on_progress(self.scored)
+
+
+def _task(item: _Item, function: Callable[[_Item, Job], _Value], job: Job, agreement: Agreement) -> _Value:
+    """Do a task in a worker, which may have joined after all workers were asked."""
+    try:
+        check_agreement(agreement)
+    except ClusterError as error:
+        raise ClusterError(f"worker {get_worker().address} {error.problem}") from None
+    return function(item, job)
+
+
+def _error_of(future: Future, result: Any) -> BaseException | None:
+    """Return the error of a completed future, whose result is then the error, perhaps with its type and traceback."""
+    if future.status == "finished":
+        return None
+    error: BaseException = result[1] if isinstance(result, tuple) else result
+    return error
 
 
 def _is_busy(keys: set[str], dask_worker: Worker) -> bool:

@@ -9,6 +9,8 @@ from anls_eval.errors import AnlsError, Explained, Remedy
 from anls_eval.files.errors import FilesError
 from anls_eval.submission.passes import counted
 
+LOST = "the connection to the scheduler was lost."
+
 RESUME = Remedy("resume", True, "continue")
 
 
@@ -30,8 +32,8 @@ class BadPartsError(FilesError):
         return {part: str(error) for part, error in self.errors.items()}
 
 
-class LostWorkersError(Explained, ChildProcessError):
-    """The workers or the cluster failed; what they finished is kept."""
+class ClusterError(Explained, ChildProcessError):
+    """The workers or the cluster failed, or cannot do this run; what they finished is kept."""
 
 
 class InterruptedRunError(Explained, KeyboardInterrupt):

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import itertools
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,8 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from dask.distributed import Client
 
+from anls_eval.cluster.agreement import Agreement, agreed, check_cluster
 from anls_eval.cluster.engine import Engine
-from anls_eval.cluster.errors import RESUME, BadPartsError, InterruptedRunError, LostWorkersError, are
+from anls_eval.cluster.errors import RESUME, BadPartsError, ClusterError, InterruptedRunError, are
 from anls_eval.cluster.folder import hash_of, identity_of, prepare, results_folder, tidy
 from anls_eval.cluster.parts import (
     VALUES,
@@ -34,6 +36,7 @@ from anls_eval.cluster.parts import (
     totals_of,
 )
 from anls_eval.cluster.pieces import Files, Pair, paired_pieces, pieces_of
+from anls_eval.cluster.watch import Watch
 from anls_eval.cluster.workers import connect
 from anls_eval.errors import AnlsError, Remedy, located
 from anls_eval.files import FormatError, Reader
@@ -82,6 +85,8 @@ def score_dataset(
     filter: str | None = None,  # noqa: A002
     resume: bool = False,
     skip_bad: bool = False,
+    patience: float = 30,
+    verbose: bool = False,
     on_progress: Callable[[int], None] | None = None,
     **options: Unpack[OptionWords],
 ) -> DatasetScore:
@@ -112,6 +117,10 @@ def score_dataset(
         skip_bad: Whether to leave out files that cannot be read or scored. If rows are matched by id across files,
             the counterparts of their rows count as `missing` or `unknown`, so that a score also needs
             ``missing="zero"`` or ``unknown="ignore"``.
+        patience: Seconds to wait for a worker of the cluster. After so many without any worker, the run ends. A note
+            tells when nothing was finished, or a worker or the scheduler was silent, for so long; after four times as
+            many, the tasks of a silent worker are given to others, and the run ends if the scheduler is silent.
+        verbose: Whether to show the log of Dask.
         on_progress: Called with the number of questions scored so far.
         options: As in `score_submission`, without `cluster_by`, which needs all scores in one process.
 
@@ -122,8 +131,8 @@ def score_dataset(
         BadPartsError: Parts cannot be read or scored.
         ValueError: As in `score_submission`; no files; `out` is not empty, or not a folder that can be written; no
             scheduler at the address.
-        ChildProcessError: Workers died repeatedly, usually for lack of memory; the cluster was lost; or the scheduler
-            at the address has no workers.
+        ChildProcessError: Workers cannot start, died repeatedly, usually for lack of memory, or have other code or see
+            other files than this process; or the cluster was lost or has no workers.
 
     Example:
         >>> import tempfile
@@ -140,6 +149,8 @@ def score_dataset(
         raise ValueError("cluster_by needs all scores in one process; use score_submission")
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise AnlsError("expected a whole number of at least 1.", option="workers", value=workers)
+    if isinstance(patience, bool) or not isinstance(patience, (int, float)) or not 1 <= patience < math.inf:
+        raise AnlsError("expected a number of seconds, at least 1.", option="patience", value=patience)
     if workers is not None and client is not None:
         raise ValueError(
             "expected either workers, a number of processes to start on this machine, or client, a running "
@@ -160,19 +171,28 @@ def score_dataset(
         job = dataclasses.replace(job, out=results_folder(out, client, folder))
         prepare(job, resume)
         pairs = paired_pieces(job, files)
+
+        def start() -> tuple[Watch, Agreement]:
+            watch = connect(workers, client, patience, verbose, stack)
+            agreement = stack.enter_context(agreed(job.work, [*files[0], *files[1]]))
+            if client is not None:
+                check_cluster(watch, agreement)
+            return watch, agreement
+
         try:
             with contextlib.ExitStack() as stack:
-                engine = Engine(lambda: connect(workers, client, stack), job, on_progress)
+                engine = Engine(start, job, on_progress)
                 found = None if job.rows.exists() or pairs is None else _paired(engine, pairs, has_ids, skip_bad)
                 found = found or _shuffled(engine, files, pairs, skip_bad)
-        except LostWorkersError as error:
-            raise error.with_traceback(None) from None  # the frames of the engine tell the user nothing
+        except ClusterError as error:
+            if not job.keep_rows:
+                raise error.with_traceback(None) from None  # the frames of the engine tell the user nothing
+            problem = f"{error.problem}\n{_kept(job)}"
+            raise ClusterError(problem, remedies=[*error.remedies, RESUME], where=error.where) from None
         except KeyboardInterrupt:
             if not job.keep_rows:
                 raise
-            finished = len(list(job.work.glob("part-*.json")))
-            kept = f"{counted(finished, 'part')} {are(finished)} finished in {job.out}."
-            raise InterruptedRunError(kept, remedies=[RESUME]) from None
+            raise InterruptedRunError(_kept(job), remedies=[RESUME]) from None
         tidy(job, found.parts)
         totals = Totals(notes=dict.fromkeys(found.notes))
         totals.add(found.read)
@@ -191,6 +211,11 @@ def score_dataset(
         raise _blamed_on(found.bad, error, job.keep_rows) from None
     paired_by = "file" if isinstance(found.parts[0], FilePart) else "id"
     return DatasetScore(submission, len(found.parts), found.resumed, found.bad, paired_by)
+
+
+def _kept(job: Job) -> str:
+    finished = len(list(job.work.glob("part-*.json")))
+    return f"{counted(finished, 'part')} {are(finished)} finished in {job.out}."
 
 
 def known_rows(given: Paths) -> int | None:
@@ -271,7 +296,7 @@ def _have_repeats(engine: Engine, parts: Sequence[Part]) -> bool:
     checked = engine.job.work / "without_repeats"
     if checked.exists() and checked.read_text() == identity:  # by an earlier run
         return False
-    workers = max(1, len(engine.client.ncores()))
+    workers = max(1, engine.workers)
     shares = workers * (1 + engine.scored // (workers * _CHECKED_AT_ONCE))  # as many for each
     bounds = [(number << 64) // shares for number in range(shares + 1)]
     found: list[bool] = []

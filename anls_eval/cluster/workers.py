@@ -6,43 +6,70 @@ import asyncio
 import contextlib
 import logging
 import multiprocessing
+import os
 import signal
-import socket
 import sys
-import warnings
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing import resource_tracker
+from pathlib import Path
 from typing import Any
 
 import dask
+import psutil
 from dask.distributed import Client, LocalCluster
 from distributed.comm import get_address_host_port
+from distributed.core import rpc
+from distributed.security import Security
 
-from anls_eval.cluster.errors import LostWorkersError
+from anls_eval.cluster.errors import ClusterError
+from anls_eval.cluster.watch import Watch
 
 _FOR_SCHEDULER = 10  # seconds that the scheduler at an address has to answer
-_FOR_WORKERS = 30  # seconds that it has to get a worker
+_ATTEMPTS = 3  # to start workers
+_PAUSE = 0.02  # seconds
+_TO_END = 1  # second that workers have to end by themselves, which a frozen one does not
+_SILENT = logging.CRITICAL + 1
+_STARTING = "ANLS_EVAL_STARTING"  # in the environment of processes that start: the folder of this start
 
 
 @contextlib.contextmanager
-def local_client(workers: int | None = None, memory_limit: str | int = "auto") -> Iterator[Client]:
+def local_client(
+    workers: int | None = None, memory_limit: str | int = "auto", verbose: bool = False
+) -> Iterator[Client]:
     """Start workers on this machine, by default one per processor, with one thread each; end them at exit."""
     # Tasks hold no data that could be spilled, and a worker that pauses for lack of memory would wait forever.
     settings: dict[str, Any] = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
     if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker that imports the script again
+        _unguarded(os.environ[_STARTING]).touch()
         sys.exit(1)  # in silence: the first process says why
+    options = {
+        "n_workers": workers,
+        "threads_per_worker": 1,
+        "memory_limit": memory_limit,
+        "dashboard_address": "127.0.0.1:0",  # for this machine only, at a port that is free
+        # A worker that dies is replaced, and what matters is in our errors.
+        "silence_logs": logging.WARNING if verbose else logging.CRITICAL,
+    }
+    is_wanted = threading.Event()
+    is_wanted.set()
     with (
         dask.config.set(settings),
+        _start_folder() as folder,
         # In a thread, where Ctrl-C does not break off the start or the end, which would leave processes behind.
         ThreadPoolExecutor(1, initializer=_leave_interrupts_to_the_main_thread) as thread,
     ):
-        starting = thread.submit(_start_workers, workers, memory_limit)
+        starting = thread.submit(_start_workers, options, folder, is_wanted)
         try:
             yield starting.result()
         finally:
+            is_wanted.clear()
+            _await_or_kill(starting, folder)  # a start that Ctrl-C broke off fails once its processes are gone
             if starting.exception() is None:
-                thread.submit(_end_workers, starting.result()).result()
+                _await_or_kill(thread.submit(_end_workers, starting.result()), folder, _TO_END)
 
 
 def _leave_interrupts_to_the_main_thread() -> None:
@@ -52,21 +79,80 @@ def _leave_interrupts_to_the_main_thread() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
-def _start_workers(workers: int | None, memory_limit: str | int) -> Client:
+@contextlib.contextmanager
+def _start_folder() -> Iterator[str]:
+    """Create a folder whose name, in the environment, tells the processes of this start from any others."""
     try:
-        cluster = LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            memory_limit=memory_limit,
-            dashboard_address="127.0.0.1:0",  # for this machine only, at a port that is free
-            silence_logs=logging.CRITICAL,  # a worker that dies is replaced, and what matters is in our errors
+        folder = tempfile.TemporaryDirectory(prefix="anls-start-")
+    except OSError as error:
+        raise _not_started(error) from None
+    with folder as name:
+        os.environ[_STARTING] = name
+        try:
+            yield name
+        finally:
+            os.environ.pop(_STARTING, None)
+
+
+def _unguarded(folder: str) -> Path:
+    """Return the path of a file that a worker leaves that calls this again, as it imports the script."""
+    return Path(folder) / "unguarded"
+
+
+def _start_workers(options: Mapping[str, Any], folder: str, is_wanted: threading.Event) -> Client:
+    """Start the workers; try again if one of them dies."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return Client(LocalCluster(**options))
+        except (OSError, RuntimeError, AssertionError) as error:  # the last two, whatever went wrong in Dask
+            if _unguarded(folder).exists():
+                raise ClusterError(
+                    "The workers could not start. Each worker imports the script that called score_dataset: put the "
+                    'call under if __name__ == "__main__":.'
+                ) from None
+            cause = _first_cause(error)
+            if attempt == _ATTEMPTS or isinstance(cause, OSError) or not is_wanted.is_set():
+                raise _not_started(cause) from None
+    raise AssertionError
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
+    return error
+
+
+def _not_started(error: BaseException) -> ClusterError:
+    """Return the error of workers that did not start, from its first cause."""
+    if isinstance(error, OSError) and error.filename:
+        return ClusterError(
+            f"the workers could not start: {error.strerror}: {error.filename}. Make room there, or name another folder "
+            "for temporary files by the environment variable TMPDIR."
         )
-    except RuntimeError:
-        raise LostWorkersError(
-            "The workers could not start. Each worker imports the script that called score_dataset: put the call "
-            'under if __name__ == "__main__":.'
-        ) from None
-    return Client(cluster)
+    if isinstance(error, OSError):
+        return ClusterError(f"the workers could not start: {error.strerror}. Raise the limit, or start fewer workers.")
+    return ClusterError(
+        f"the workers could not start ({error}), though it was tried {_ATTEMPTS} times. Their processes die as they "
+        "start, usually for lack of memory or of open files (ulimit -n). Start fewer workers."
+    )
+
+
+def _await_or_kill(step: Future[Any], folder: str, seconds: float = 0) -> None:
+    """Wait for a start or an end; after some time, kill the workers that it waits for."""
+    kill_at = time.monotonic() + seconds
+    while not step.done():
+        time.sleep(_PAUSE)
+        if time.monotonic() > kill_at:
+            _kill_workers(folder)
+
+
+def _kill_workers(folder: str) -> None:
+    """Kill the workers of one start."""
+    for process in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):
+            is_worker = "multiprocessing.spawn" in " ".join(process.cmdline())  # and not Python's resource tracker
+            if is_worker and process.environ().get(_STARTING) == folder:
+                process.kill()
 
 
 def _end_workers(client: Client) -> None:
@@ -74,34 +160,59 @@ def _end_workers(client: Client) -> None:
         pass
 
 
-def connect(workers: int | None, cluster: Client | str | None, stack: contextlib.ExitStack) -> Client:
+def connect(
+    workers: int | None, cluster: Client | str | None, patience: float, verbose: bool, stack: contextlib.ExitStack
+) -> Watch:
     """Use a running cluster, by its client or the address of its scheduler, or start workers on this machine."""
-    if not isinstance(cluster, str):
-        return stack.enter_context(local_client(workers)) if cluster is None else cluster
-    client = stack.enter_context(_client_at(cluster))
-    _wait_for_workers(client, cluster)
-    return client
+    stack.enter_context(dask_log(verbose))
+    start_more = ""
+    if cluster is None:
+        client = stack.enter_context(local_client(workers, verbose=verbose))
+    elif isinstance(cluster, str):
+        client = stack.enter_context(_client_at(cluster))
+        start_more = f" at {cluster}: start some with `dask worker {cluster}`"
+    else:
+        client = cluster
+    watch = Watch(client, patience, start_more)
+    watch.until(lambda: bool(watch.workers))
+    return watch
 
 
 def _client_at(address: str) -> Client:
     expected = "expected the address that `dask scheduler` prints, such as tcp://HOST:8786"
     try:
-        where = get_address_host_port(address)
+        get_address_host_port(address)
     except ValueError:
         raise ValueError(f"{address!r} is not the address of a Dask scheduler; {expected}") from None
-    try:
-        # Dask itself would try again for as long where nothing listens.
-        socket.create_connection(where, timeout=_FOR_SCHEDULER).close()
-        return Client(address, timeout=_FOR_SCHEDULER)
-    except OSError as error:
-        raise ValueError(f"no Dask scheduler responds at {address} ({error}); {expected}") from None
+    with ThreadPoolExecutor(1) as thread:  # in which no event loop runs, unlike in a notebook
+        try:
+            kind = thread.submit(asyncio.run, _kind_of_server(address)).result()
+            if kind != "Scheduler":
+                raise ValueError(f"{address} is a {kind.lower()} of Dask, not its scheduler; {expected}")
+            return Client(address, timeout=_FOR_SCHEDULER)
+        except (OSError, asyncio.TimeoutError) as error:  # another one before Python 3.11
+            reason = str(error) or f"no answer within {_FOR_SCHEDULER} s"
+            raise ValueError(f"no Dask scheduler responds at {address} ({reason}); {expected}") from None
 
 
-def _wait_for_workers(client: Client, address: str) -> None:
-    if client.ncores():
-        return
-    warnings.warn(f"{address} has no workers: waiting {_FOR_WORKERS} s for one", UserWarning, stacklevel=2)
+async def _kind_of_server(address: str) -> str:
+    """Ask a server of Dask what it is; any other server does not answer, or not in Dask's protocol."""
+    connection = Security().get_connection_args("client")
+    async with rpc(address, timeout=_FOR_SCHEDULER, connection_args=connection) as server:
+        answer = await asyncio.wait_for(server.identity(), _FOR_SCHEDULER)
+    return str(answer["type"])
+
+
+@contextlib.contextmanager
+def dask_log(verbose: bool) -> Iterator[None]:
+    """Keep Dask's log off the screen, unless it is asked for: what users need to know is in our errors."""
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in ("distributed", "tornado")]
+    loggers = [] if verbose else list(map(logging.getLogger, names))
+    levels = [logger.level for logger in loggers]
     try:
-        client.wait_for_workers(1, timeout=_FOR_WORKERS)
-    except asyncio.TimeoutError:  # another one before Python 3.11
-        raise ChildProcessError(f"no workers at {address}: start some with `dask worker {address}`") from None
+        for logger in loggers:
+            logger.setLevel(_SILENT)
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

@@ -28,11 +28,12 @@ from typer.testing import CliRunner
 from anls_eval.cli import commands as cli
 from anls_eval.cli import common
 from anls_eval.cluster import pieces
-from anls_eval.cluster import workers as of_cluster
+from anls_eval.cluster.agreement import agreed
 from anls_eval.cluster.engine import Engine
 from anls_eval.cluster.errors import BadPartsError
 from anls_eval.cluster.parts import UnpairedError
 from anls_eval.cluster.run import DatasetScore, known_rows, part_paths, score_dataset
+from anls_eval.cluster.watch import Watch
 from anls_eval.cluster.workers import local_client
 from anls_eval.files import open_predictions, open_references
 from anls_eval.questions.stream import FINGERPRINTS
@@ -86,7 +87,7 @@ def shown(out: Path) -> list[str]:
 @contextlib.contextmanager
 def client_in_this_process(workers: int) -> Iterator[Client]:
     """Threads as workers, and not Dask's default."""
-    options: dict[str, Any] = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+    options: dict[str, Any] = {"processes": False, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with Client(n_workers=workers, set_as_default=False, **options) as own:
         yield own
 
@@ -136,8 +137,8 @@ class TestTheSameScore:
     def test_no_part_is_still_written_when_the_rows_are_brought_together(self, tmp_path: Path) -> None:
         with client_in_this_process(2) as own:
             job: Any = tmp_path
-            with pytest.raises(UnpairedError):
-                Engine(lambda: own, job).each(one_is_unpaired, [0, 1])
+            with agreed(tmp_path, []) as agreement, pytest.raises(UnpairedError):
+                Engine(lambda: (Watch(own, 30, ""), agreement), job).each(one_is_unpaired, [0, 1])
             assert (tmp_path / "ended").exists()
 
     def test_a_client_that_is_not_the_default(self, data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
@@ -424,16 +425,16 @@ class TestOptions:
         with pytest.raises(ValueError, match=message):  # and not that the folder is not empty
             scored(data, tmp_path / "out", client=address)
 
-    def test_a_scheduler_without_workers(self, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(of_cluster, "_FOR_WORKERS", 0.5)
+    def test_a_scheduler_without_workers(self, data: Path, tmp_path: Path) -> None:
         with (
-            LocalCluster(n_workers=0, dashboard_address=None) as cluster,
-            pytest.warns(UserWarning, match="has no workers: waiting 0.5 s for one"),
+            LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
+            pytest.warns(UserWarning, match="no workers: waiting 1 s for one"),
             pytest.raises(
-                ChildProcessError, match=f"^no workers at {cluster.scheduler_address}: start some with `dask"
+                ChildProcessError,
+                match=rf"(?s)^no workers for 1 s at {cluster.scheduler_address}: start some with `dask.*patience=10\.",
             ),
         ):
-            scored(data, tmp_path / "out", client=cluster.scheduler_address)
+            scored(data, tmp_path / "out", client=cluster.scheduler_address, patience=1)
 
     @pytest.mark.parametrize("workers", [0, -1, True, 1.5])
     def test_no_workers(self, workers: Any, data: Path) -> None:
@@ -519,7 +520,10 @@ def test_no_memory(data: Path, tmp_path: Path) -> None:
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         local_client(1, memory_limit="120MB") as own,
-        pytest.raises(ChildProcessError, match=r"Give each worker more memory.*To continue, pass resume=True"),
+        pytest.raises(
+            ChildProcessError,
+            match=r"(?s)part-0000\d\.parquet: workers died.*Give each worker more memory.*To continue, pass resume",
+        ),
     ):
         scored(data, tmp_path / "out", client=own)
 

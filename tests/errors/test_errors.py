@@ -9,7 +9,7 @@ import pytest
 
 from anls_eval.app.words import in_page_words
 from anls_eval.cli.words import in_options
-from anls_eval.cluster.errors import BadPartsError, InterruptedRunError, LostWorkersError
+from anls_eval.cluster.errors import BadPartsError, ClusterError, InterruptedRunError
 from anls_eval.errors import AnlsError, Explained, Remedy, check_choice, located
 from anls_eval.files import FormatError
 from anls_eval.files.errors import FilesError, without_path
@@ -29,7 +29,7 @@ ERRORS = [
     FilesError("no system could be scored", {"a.csv": without_path(FORMAT, "a.csv")}),
     located("run", FORMAT),
     threshold_error(lambda: 0),
-    LostWorkersError("lost.", remedies=[RESUME]),
+    ClusterError("lost.", remedies=[RESUME]),
     InterruptedRunError("3 parts are finished in out.", remedies=[RESUME]),
 ]
 

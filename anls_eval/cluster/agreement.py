@@ -1,0 +1,123 @@
+"""All workers must run the same code and see the same files as the process that starts a run: checked, not assumed."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import itertools
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from distributed.comm import CommClosedError
+
+from anls_eval.cluster.errors import ClusterError
+from anls_eval.cluster.watch import Watch
+from anls_eval.files.errors import SHOWN
+from anls_eval.version import __version__
+
+_INSTALL = "Install the same version of anls_eval everywhere, and restart the scheduler and the workers."
+_SHARE = "Every worker must see the files and the folder of the results under the same path."
+
+
+_DIED = CommClosedError, ConnectionError, TimeoutError  # a worker that died while it was asked
+
+
+class Agreement(NamedTuple):
+    """What every worker must find as the process did that started the run."""
+
+    version: str
+    code: str  # a checksum
+    mark: Path  # a file in the folder of the run
+    secret: str  # in its name and its text
+    files: tuple[tuple[str, int], ...]  # some of the input, with their sizes
+
+
+@functools.cache
+def code_checksum() -> str:
+    """Return a checksum of the code of this package, as it was when this process first asked."""
+    root = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(f"{path.relative_to(root).as_posix()}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def agreed(folder: Path, files: Iterable[str]) -> Iterator[Agreement]:
+    """Write the mark of a run into its folder; remove it, and those that workers wrote beside it, at exit."""
+    first_of_folders = {Path(path).parent: Path(path) for path in reversed(list(files)) if Path(path).exists()}
+    sizes = tuple((str(path), path.stat().st_size) for path in first_of_folders.values())
+    secret = uuid.uuid4().hex
+    mark = folder / f"seen-{secret}"
+    try:
+        for path in folder.glob("seen-*"):  # of a run that was killed
+            path.unlink(missing_ok=True)
+        mark.write_text(secret, encoding="utf-8")
+        yield Agreement(__version__, code_checksum(), mark, secret, sizes)
+    finally:
+        for path in folder.glob(f"{mark.name}*"):
+            path.unlink(missing_ok=True)
+
+
+def check_code(expected: Agreement) -> None:
+    """Raise a ClusterError that says which other code this process has."""
+    if __version__ != expected.version:
+        raise ClusterError(f"has anls_eval {__version__}, but the run was started by {expected.version}. {_INSTALL}")
+    if code_checksum() != expected.code:
+        where = Path(__file__).parents[1]
+        raise ClusterError(f"has other code in {where}, though its version is {__version__}, too. {_INSTALL}")
+
+
+@functools.cache
+def check_agreement(expected: Agreement) -> None:
+    """Raise a ClusterError that says what this process has or sees otherwise; one that agrees is not asked again."""
+    check_code(expected)
+    for path, size in [(str(expected.mark), len(expected.secret)), *expected.files]:
+        try:
+            found = f"has {Path(path).stat().st_size} bytes there"
+        except OSError as error:
+            found = f"{error.strerror} there"
+        if found != f"has {size} bytes there":
+            raise ClusterError(f"does not see {path} as it is here, with {size} bytes ({found}). {_SHARE}")
+
+
+def check_cluster(watch: Watch, expected: Agreement) -> None:
+    """Ask the scheduler, which reads the tasks, and every worker, and check that files that workers write are seen."""
+    error = watch.on_scheduler(check_code, expected)
+    if error is not None and not isinstance(error, _DIED):
+        raise ClusterError(f"the scheduler {_problem(error)}")
+    answers = watch.on_workers(_visit, expected)
+    problems = {
+        worker: _problem(answer)
+        for worker, answer in answers.items()
+        if isinstance(answer, BaseException) and not isinstance(answer, _DIED)
+    }
+    for worker, name in answers.items():
+        if isinstance(name, str) and not expected.mark.with_name(name).exists():
+            problems[worker] = f"writes to another {expected.mark.parent} than this process. {_SHARE}"
+    if problems:
+        raise ClusterError(_told(problems))
+
+
+def _visit(expected: Agreement) -> str:
+    check_agreement(expected)
+    path = expected.mark.with_name(f"{expected.mark.name}-{uuid.uuid4().hex}")
+    path.touch()
+    return path.name
+
+
+def _problem(error: BaseException) -> str:
+    if isinstance(error, ClusterError):
+        return error.problem
+    if "No module named 'anls_eval'" in str(error):  # an error that Dask passes on as a text
+        return f"has no anls_eval. {_INSTALL}"
+    return f"has another version of anls_eval, or not all that it needs ({error}). {_INSTALL}"
+
+
+def _told(problems: Mapping[str, str]) -> str:
+    shown = [f"  worker {worker} {problem}" for worker, problem in itertools.islice(problems.items(), SHOWN)]
+    more = [f"  and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
+    return "\n".join(["not all workers can take part:", *shown, *more])

@@ -1,0 +1,512 @@
+"""Processes of a cluster that die, freeze or differ: the right score, or words and an end within the stated time."""
+
+import contextlib
+import http.server
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+from dask.distributed import Client
+from places import ROOT
+
+from anls_eval.cluster import workers as workers_module
+from anls_eval.cluster.run import score_dataset
+from anls_eval.files import open_predictions, open_references
+from anls_eval.submission.score import SubmissionScore, score_submission
+from anls_eval.version import __version__
+from benchmarks.generate import write_dataset
+
+ROWS, FILES = 6_000, 6
+PATIENCE = 3
+
+# What workers load: each says that it has begun a part, and goes on when it may.
+HOLD = """
+import os, time
+from pathlib import Path
+from anls_eval.cluster.parts import FilePart
+
+def held(part, job, sides=FilePart.sides):  # Dask loads this twice
+    (Path({folder!r}) / f"begun-{{os.getpid()}}").touch()
+    while not (Path({folder!r}) / "go").exists():
+        time.sleep(0.02)
+    return sides(part, job)
+
+FilePart.sides = held
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    write_dataset(folder, ROWS, FILES)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(data: Path) -> SubmissionScore:
+    sides = open_predictions(data / "predictions"), open_references(data / "references")
+    return score_submission(*sides)
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, condition
+        time.sleep(0.02)
+
+
+def of_session(number: int) -> Iterator[psutil.Process]:
+    for process in psutil.process_iter():
+        with contextlib.suppress(ProcessLookupError):
+            if os.getsid(process.pid) == number:
+                yield process
+
+
+def split(told: list[str], lines: int) -> tuple[list[str], list[str]]:
+    """Return the notes and the error, of so many lines, that a command ended with: nothing else may be told."""
+    notes, error = told[:-lines], told[-lines:]
+    assert all(line.startswith("note: ") for line in notes)
+    return notes, error
+
+
+class Run:
+    """The command line in a process of its own."""
+
+    def __init__(
+        self, data: Path, *options: str, program: Sequence[str] = ("-m", "anls_eval"), **environment: str
+    ) -> None:
+        sides = [str(data / "predictions"), "-r", str(data / "references")]
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(
+            [sys.executable, *program, "score", *sides, "--json", *options],
+            cwd=ROOT,
+            env={**os.environ, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C reaches all processes of a terminal
+        )
+
+    def wait_until(self, condition: Callable[[], object]) -> None:
+        """Wait in the middle of the run."""
+        wait_until(lambda: condition() or self.process.poll() is not None)
+        assert self.process.poll() is None, self.wait()
+
+    def wait(self) -> tuple[int, str, list[str]]:
+        """Return the status, what was printed, and the lines of stderr; check that nothing is left running."""
+        printed, told = self.process.communicate(timeout=120)
+        _, left = psutil.wait_procs(list(of_session(self.process.pid)), timeout=10)
+        assert not left
+        return self.process.returncode, printed, told.splitlines()
+
+    def end(self) -> None:
+        """End the process if a test failed before."""
+        self.process.kill()
+        self.process.communicate()
+
+
+class Cluster:
+    """A scheduler and workers as somebody else starts them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "hold.py").write_text(HOLD.format(folder=str(folder)), encoding="utf-8")
+        self.held = {"DASK_DISTRIBUTED__WORKER__PRELOAD": repr([str(folder / "hold.py")])}
+        self.processes: list[psutil.Popen] = []
+        self.runs: list[Run] = []
+        self.addresses: list[str] = []  # of the workers
+        contact = folder / "scheduler.json"
+        self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(contact))
+        wait_until(lambda: contact.exists() and contact.read_text())
+        self.address = json.loads(contact.read_text())["address"]
+
+    def _start(self, *arguments: str, before: Sequence[str] = (), **environment: str) -> psutil.Popen:
+        command = [*before, sys.executable, "-m", "dask", *arguments]
+        with (self.folder / "log.txt").open("a") as log:
+            process = psutil.Popen(command, cwd=self.folder, stdout=log, stderr=log, env={**os.environ, **environment})
+        self.processes.append(process)
+        return process
+
+    def worker(self, *options: str, before: Sequence[str] = (), **environment: str) -> psutil.Popen:
+        """Start a worker and wait until the scheduler knows it; without a nanny, its process is the one returned."""
+        nanny = [] if "--nanny" in options else ["--no-nanny"]
+        environment = self.held | environment
+        common = ("--nthreads", "1", "--no-dashboard")
+        with Client(self.address, set_as_default=False) as client:
+            process = self._start("worker", self.address, *common, *nanny, *options, before=before, **environment)
+            client.wait_for_workers(len(self.addresses) + 1, timeout=120)
+            self.addresses += set(client.ncores()) - set(self.addresses)
+        return process
+
+    def begun(self) -> set[int]:
+        """The workers that have begun a part."""
+        return {int(path.name.partition("-")[2]) for path in self.folder.glob("begun-*")}
+
+    def go(self) -> None:
+        """Let the workers go on."""
+        (self.folder / "go").touch()
+
+    def run(self, data: Path, out: Path, *options: str) -> Run:
+        """Start a run on this cluster."""
+        asked = ["--scheduler", self.address, "--out", str(out), "--patience", str(PATIENCE), "--quiet"]
+        self.runs.append(Run(data, *asked, *options))
+        return self.runs[-1]
+
+    def end(self) -> None:
+        for run in self.runs:
+            run.end()
+        for process in self.processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                for own in [process, *process.children(recursive=True)]:
+                    own.kill()
+        psutil.wait_procs(self.processes)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    (tmp_path / "cluster").mkdir()
+    own = Cluster(tmp_path / "cluster")
+    yield own
+    own.end()
+
+
+def test_all_workers_are_killed(cluster: Cluster, data: Path, tmp_path: Path) -> None:
+    workers = [cluster.worker() for _ in range(2)]
+    run = cluster.run(data, tmp_path / "out")
+    run.wait_until(lambda: len(cluster.begun()) == 2)
+    for worker in workers:
+        worker.kill()
+    status, printed, told = run.wait()
+    notes, error = split(told, 2)
+    assert (status, printed) == (2, "")
+    assert f"note: there are no workers: waiting {PATIENCE} s for one" in notes
+    kept = f"0 parts are finished in {tmp_path / 'out'}."
+    assert error == [
+        f"error: no workers for {PATIENCE} s at {cluster.address}: start some with `dask worker {cluster.address}`.",
+        f"{kept} To wait longer, pass --patience {10 * PATIENCE}. To continue, pass --resume.",
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("nanny", [False, True])
+def test_a_frozen_worker(nanny: bool, cluster: Cluster, data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
+    for _ in range(2):
+        cluster.worker(*(["--nanny"] if nanny else []))
+    run = cluster.run(data, tmp_path / "out")
+    run.wait_until(lambda: len(cluster.begun()) == 2)
+    os.kill(min(cluster.begun()), signal.SIGSTOP)
+    cluster.go()
+    check_replaced(run, expected)
+
+
+@pytest.mark.long
+def test_a_frozen_worker_on_this_machine(
+    cluster: Cluster, data: Path, expected: SubmissionScore, tmp_path: Path
+) -> None:
+    run = Run(data, "--workers", "2", "--patience", str(PATIENCE), "--quiet", **cluster.held)
+    run.wait_until(lambda: len(cluster.begun()) == 2)
+    os.kill(min(cluster.begun()), signal.SIGSTOP)
+    cluster.go()
+    check_replaced(run, expected)
+
+
+def check_replaced(run: Run, expected: SubmissionScore) -> None:
+    """Another worker did the work of the silent one, and a note said so before."""
+    status, printed, told = run.wait()
+    assert status == 0, told
+    assert json.loads(printed)[expected.metric] == expected.score
+    notes, _ = split(told, 1)
+    first, second = (f"note: no sign of life for {times * PATIENCE} s from tcp://" for times in (1, 4))
+    assert any(
+        note.startswith(first) and note.endswith(f"after {4 * PATIENCE} s, others do the work") for note in notes
+    )
+    assert any(note.startswith(second) and note.endswith(": others do the work") for note in notes)
+
+
+@pytest.mark.long
+def test_a_frozen_scheduler(cluster: Cluster, data: Path, tmp_path: Path) -> None:
+    cluster.worker()
+    run = cluster.run(data, tmp_path / "out")
+    run.wait_until(cluster.begun)
+    cluster.scheduler.suspend()
+    status, printed, told = run.wait()
+    notes, error = split(told, 2)
+    assert (status, printed) == (2, "")
+    assert f"note: the scheduler has not answered for {PATIENCE} s; after {4 * PATIENCE} s, the run ends" in notes
+    assert error == [
+        f"error: the scheduler has not answered for {4 * PATIENCE} s.",
+        f"0 parts are finished in {tmp_path / 'out'}. To continue, pass --resume.",
+    ]
+
+
+def test_a_killed_scheduler(cluster: Cluster, data: Path, tmp_path: Path) -> None:
+    cluster.worker()
+    run = cluster.run(data, tmp_path / "out")
+    run.wait_until(cluster.begun)
+    cluster.scheduler.kill()
+    status, printed, told = run.wait()
+    assert (status, printed) == (2, "")
+    assert split(told, 2)[1] == [
+        "error: the connection to the scheduler was lost.",
+        f"0 parts are finished in {tmp_path / 'out'}. To continue, pass --resume.",
+    ]
+
+
+def test_a_long_part_is_told(cluster: Cluster, data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
+    cluster.worker()
+    run = cluster.run(data, tmp_path / "out")
+    assert run.process.stderr
+    while run.process.stderr.readline() != f"note: nothing has been finished for {PATIENCE} s; 1 worker responds\n":
+        assert run.process.poll() is None
+    cluster.go()
+    status, printed, _ = run.wait()
+    assert (status, json.loads(printed)[expected.metric]) == (0, expected.score)
+
+
+def code_in(folder: Path, **changes: str) -> str:
+    """Copy the package into a folder and change what is in some of its modules; return the folder."""
+    shutil.copytree(ROOT / "anls_eval", folder / "anls_eval", ignore=shutil.ignore_patterns("__pycache__"))
+    for name, code in changes.items():
+        with (folder / "anls_eval" / f"{name}.py").open("a") as module:
+            module.write(code)
+    return str(folder)
+
+
+# What Python loads first: a machine without the package.
+WITHOUT = """
+import sys
+
+class Without:
+    def find_spec(self, name, *_):
+        if name == "anls_eval":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Without())
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"version": "__version__ = '0.0.7'\n"}, f"has anls_eval 0.0.7, but the run was started by {__version__}."),
+        ({"notes": "# another line\n"}, f"though its version is {__version__}, too."),
+        (None, "has no anls_eval."),
+    ],
+    ids=["another version", "other code", "no package"],
+)
+def test_a_worker_with_other_code(
+    changes: dict[str, str] | None, told: str, cluster: Cluster, data: Path, tmp_path: Path
+) -> None:
+    cluster.worker()
+    other = tmp_path / "other"
+    other.mkdir()
+    if changes is None:
+        (other / "sitecustomize.py").write_text(WITHOUT, encoding="utf-8")
+        path = os.pathsep.join([str(other), os.environ.get("PYTHONPATH", "")])
+    else:
+        path = code_in(other, **changes)
+    cluster.worker(PYTHONPATH=path, DASK_DISTRIBUTED__WORKER__PRELOAD="[]")
+    status, printed, lines = cluster.run(data, tmp_path / "out", "--skip-bad").wait()
+    first, second, _ = split(lines, 3)[1]
+    assert (status, printed, first) == (2, "", "error: not all workers can take part:")
+    assert second.startswith(f"  worker {cluster.addresses[1]} has ")
+    assert told in second
+
+
+@pytest.mark.long
+def test_a_scheduler_without_the_package(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT, encoding="utf-8")
+    with monkeypatch.context() as patched:
+        patched.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+        cluster = Cluster(tmp_path)
+    try:
+        cluster.worker()
+        status, printed, told = cluster.run(data, tmp_path / "out").wait()
+    finally:
+        cluster.end()
+    assert (status, printed) == (2, "")
+    assert split(told, 2)[1][0].startswith("error: the scheduler has no anls_eval. Install the same version")
+
+
+@pytest.mark.long
+def test_a_worker_that_joins_later_with_other_code(cluster: Cluster, data: Path, tmp_path: Path) -> None:
+    cluster.worker()
+    run = cluster.run(data, tmp_path / "out")
+    run.wait_until(cluster.begun)
+    cluster.worker(PYTHONPATH=code_in(tmp_path / "other", notes="# another line\n"))
+    status, printed, told = run.wait()
+    assert (status, printed) == (2, "")
+    first, second = split(told, 2)[1]
+    assert first.startswith(f"error: worker {cluster.addresses[1]} has other code in {tmp_path / 'other'}")
+    assert second == f"0 parts are finished in {tmp_path / 'out'}. To continue, pass --resume."
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("shared", ["out", "data"])
+def test_a_worker_that_does_not_see_a_shared_folder(shared: str, cluster: Cluster, data: Path, tmp_path: Path) -> None:
+    """Its own mount table shows it an empty folder there, as another machine would."""
+    places = {"out": tmp_path / "out", "data": shutil.copytree(data, tmp_path / "data")}
+    places["out"].mkdir()
+    (tmp_path / "empty").mkdir()
+    without = [
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        f'mount --bind {tmp_path / "empty"} {places[shared]} && exec "$@"',
+        "sh",
+    ]
+    if subprocess.run([*without, "true"], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("no file system can be mounted here")
+    cluster.worker()
+    cluster.worker(before=without)
+    status, printed, told = cluster.run(places["data"], places["out"], "--skip-bad").wait()
+    first, second, third = split(told, 3)[1]
+    assert (status, printed, first) == (2, "", "error: not all workers can take part:")
+    assert second.startswith(f"  worker {cluster.addresses[1]} does not see {places[shared]}/")
+    assert second.endswith("Every worker must see the files and the folder of the results under the same path.")
+    assert third == f"0 parts are finished in {places['out']}. To continue, pass --resume."
+    assert not list((places["out"] / "_work").iterdir())
+
+
+@contextlib.contextmanager
+def http_server() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"tcp://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@contextlib.contextmanager
+def silent_port() -> Iterator[str]:
+    """A program that is stopped: the system takes connections for it."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("server", [http_server, silent_port])
+def test_an_address_of_another_server(
+    server: Callable[[], contextlib.AbstractContextManager[str]],
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workers_module, "_FOR_SCHEDULER", 2)
+    with server() as address:
+        started = time.monotonic()
+        with pytest.raises(
+            ValueError, match=f"^no Dask scheduler responds at {address} .*; expected .*tcp://HOST:8786"
+        ):
+            score_dataset(data / "predictions", data / "references", out=tmp_path / "out", client=address)
+        assert time.monotonic() - started < 10
+
+
+def test_an_address_of_a_worker(cluster: Cluster, data: Path, tmp_path: Path) -> None:
+    cluster.worker()
+    [address] = cluster.addresses
+    with pytest.raises(ValueError, match=f"^{address} is a worker of Dask, not its scheduler; expected .*tcp://HOST"):
+        score_dataset(data / "predictions", data / "references", out=tmp_path / "out", client=address)
+
+
+def test_the_log_of_dask(cluster: Cluster, data: Path, tmp_path: Path) -> None:
+    cluster.worker()
+    run = cluster.run(data, tmp_path / "out", "--verbose")
+    run.wait_until(cluster.begun)
+    cluster.scheduler.kill()
+    status, _, told = run.wait()
+    assert status == 2
+    assert any("distributed.client - ERROR" in line for line in told)
+
+
+# ---------------------------------------------------------------------------------------------------
+# Workers on this machine that do not start
+# ---------------------------------------------------------------------------------------------------
+
+# What Python loads first: {how} is done as a worker starts, {times} times.
+AS_IT_STARTS = """
+import os, signal, sys
+from pathlib import Path
+
+folder = Path({folder!r})
+if any("spawn_main" in argument for argument in sys.orig_argv) and len(list(folder.glob("start-*"))) < {times}:
+    (folder / f"start-{{os.getpid()}}").touch()
+    {how}
+"""
+
+
+def starting(data: Path, tmp_path: Path, how: str, times: int = 1000) -> Run:
+    """Start a run whose workers do something as they start."""
+    (tmp_path / "site").mkdir()
+    code = AS_IT_STARTS.format(folder=str(tmp_path), how=how, times=times)
+    (tmp_path / "site" / "sitecustomize.py").write_text(code, encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")])
+    return Run(data, "--workers", "2", "--quiet", PYTHONPATH=path)
+
+
+def test_a_worker_that_dies_while_it_starts(data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
+    status, printed, told = starting(data, tmp_path, "os.kill(os.getpid(), signal.SIGKILL)", times=1).wait()
+    assert (status, split(told, 1)[0]) == (0, [])
+    assert json.loads(printed)[expected.metric] == expected.score
+
+
+def test_workers_that_always_die_while_they_start(data: Path, tmp_path: Path) -> None:
+    status, printed, told = starting(data, tmp_path, "os.kill(os.getpid(), signal.SIGKILL)").wait()
+    assert (status, printed) == (2, "")
+    assert told == [
+        "error: the workers could not start (Nanny failed to start worker process), though it was tried 3 times. Their "
+        "processes die as they start, usually for lack of memory or of open files (ulimit -n). Start fewer workers."
+    ]
+
+
+def test_few_open_files(data: Path, tmp_path: Path) -> None:
+    limited = tmp_path / "limited.py"
+    limited.write_text(
+        "import resource, runpy\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))\n"
+        "runpy.run_module('anls_eval', run_name='__main__')\n"
+    )
+    run = Run(data, "--workers", "2", "--quiet", program=[str(limited)])
+    status, printed, told = run.wait()
+    assert (status, printed) == (2, "")
+    assert told == ["error: the workers could not start: Too many open files. Raise the limit, or start fewer workers."]
+
+
+def test_no_room_for_temporary_files(data: Path, tmp_path: Path) -> None:
+    """A file system with room for the first folders only."""
+    command = [shutil.which("mount") or "mount", *["-t", "tmpfs", "-o", "size=64k,nr_inodes=4", "none"], str(tmp_path)]
+    if subprocess.run(command, stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        status, printed, told = Run(data, "--workers", "2", "--quiet", TMPDIR=str(tmp_path)).wait()
+    finally:
+        subprocess.run([shutil.which("umount") or "umount", str(tmp_path)], check=True)
+    assert (status, printed) == (2, "")
+    [line] = told
+    assert line.startswith(f"error: the workers could not start: No space left on device: {tmp_path}/")
+    assert line.endswith("name another folder for temporary files by the environment variable TMPDIR.")
+
+
+def test_ctrl_c_while_workers_start(data: Path, tmp_path: Path) -> None:
+    """They hang as they start, so that this can only end if they are killed."""
+    run = starting(data, tmp_path, "import time; time.sleep(1000)")
+    run.wait_until(lambda: list(tmp_path.glob("start-*")))
+    os.killpg(run.process.pid, signal.SIGINT)
+    started = time.monotonic()
+    status, printed, told = run.wait()
+    assert (status, printed, told) == (130, "", ["interrupted"])
+    assert time.monotonic() - started < 2
+    for path in tmp_path.glob("start-*"):
+        assert not psutil.pid_exists(int(path.name.partition("-")[2]))

@@ -1,0 +1,177 @@
+"""examples/clusters: the job of SLURM and the manifest of Kubernetes, read by their own libraries, and run here.
+
+Neither system is at hand: a script in place of sbatch runs the job, and the commands of the pods run as processes.
+"""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import yaml
+from dask_kubernetes.operator.controller.controller import (
+    build_job_pod_spec,
+    build_scheduler_deployment_spec,
+    build_scheduler_service_spec,
+    build_worker_deployment_spec,
+)
+from distributed.cli import dask_scheduler, dask_worker
+from kubernetes.client import ApiClient
+from places import EXAMPLES, ROOT
+
+from anls_eval import score_submission
+from benchmarks.generate import write_dataset
+
+CLUSTERS = EXAMPLES / "clusters"
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder as the manifest names it."""
+    write_dataset(tmp_path / "data", 6_000, 3)
+    (tmp_path / "data" / "predictions").rename(tmp_path / "data" / "runs")
+    return tmp_path / "data"
+
+
+def check_score(printed: str, data: Path) -> None:
+    expected = score_submission(data / "runs", data / "references")
+    found = json.loads(printed)
+    assert (found[expected.metric], found["parts"]) == (expected.score, 3)
+
+
+def options_of(command: list[str], main: Any) -> dict[str, Any]:
+    """The options of a command of Dask, as Dask reads them."""
+    found: dict[str, Any] = main.make_context("dask", command).params
+    return found
+
+
+SBATCH = """#!/bin/sh
+cp "$1" {folder}/job.sh
+setsid sh {folder}/job.sh > {folder}/log.txt 2>&1 &
+echo "Submitted batch job $!"
+"""
+SCANCEL = """#!/bin/sh
+kill -- "-$1"
+touch {folder}/cancelled
+"""
+
+
+def test_slurm(data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name, script in (("sbatch", SBATCH), ("scancel", SCANCEL)):
+        (folder / name).write_text(script.format(folder=folder), encoding="utf-8")
+        (folder / name).chmod(0o755)
+    settings = {"QUEUE": "cpu", "CORES": "2", "MEMORY": "4GB", "WALLTIME": "01:00:00"}
+    environment = ENVIRONMENT | {f"DASK_JOBQUEUE__SLURM__{name}": value for name, value in settings.items()}
+    environment["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    sides = [str(data / "runs"), "-r", str(data / "references")]
+    command = [sys.executable, str(CLUSTERS / "slurm.py"), "1", *sides]
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path / "out"), "--json", "--quiet"],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    check_score(done.stdout, data)
+    assert (folder / "cancelled").exists()
+    script = (folder / "job.sh").read_text(encoding="utf-8")
+    assert re.findall(r"(?m)^#SBATCH (.*)$", script)[1:] == [
+        "-p cpu",
+        "-n 1",
+        "--cpus-per-task=2",
+        "--mem=4G",
+        "-t 01:00:00",
+    ]
+    [worker] = (shlex.split(line) for line in script.splitlines() if "dask_worker" in line)
+    options = options_of(worker[worker.index("distributed.cli.dask_worker") + 1 :], dask_worker.main)
+    assert (int(options["n_workers"]), options["nthreads"]) == (2, 1)
+
+
+@pytest.fixture
+def manifest() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((CLUSTERS / "kubernetes.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+def read_by_kubernetes(value: Any, kind: str) -> Any:
+    """Read an object as the client of Kubernetes does, which refuses one without what is required."""
+    return ApiClient().deserialize(json.dumps(value), kind, "application/json")
+
+
+def test_kubernetes(data: Path, tmp_path: Path, manifest: dict[str, Any], processes: list[psutil.Popen]) -> None:
+    cluster = manifest["spec"]["cluster"]["spec"]
+    common: dict[str, Any] = {"namespace": "default", "cluster_name": "anls", "annotations": {}, "labels": {}}
+    job = read_by_kubernetes(
+        build_job_pod_spec(job_name="anls", spec=manifest["spec"]["job"]["spec"], **common), "V1Pod"
+    )
+    worker_spec = build_worker_deployment_spec(
+        worker_group_name="anls-default", uuid="1", pod_spec=cluster["worker"]["spec"], **common
+    )
+    worker = read_by_kubernetes(worker_spec, "V1Deployment").spec.template
+    for pod in (job, worker):
+        assert pod.spec.volumes[0].persistent_volume_claim.claim_name == "data"
+        assert pod.spec.containers[0].volume_mounts[0].mount_path == "/data"
+    scheduler_spec, service_spec = (
+        build(cluster_name="anls", annotations={}, labels={}, **cluster_spec)
+        for build, cluster_spec in (
+            (build_scheduler_deployment_spec, {"pod_spec": cluster["scheduler"]["spec"]}),
+            (build_scheduler_service_spec, {"spec": cluster["scheduler"]["service"]}),
+        )
+    )
+    assert read_by_kubernetes(service_spec, "V1Service").spec.ports[0].port == 8786
+    scheduler = read_by_kubernetes(scheduler_spec, "V1Deployment").spec.template.spec.containers[0]
+    options_of(scheduler.args[2:], dask_scheduler.main)
+    assert options_of(worker.spec.containers[0].args[2:], dask_worker.main)["nthreads"] == 1
+
+    contact = tmp_path / "scheduler.json"
+    start = [sys.executable, "-m", *scheduler.args, "--port", "0", "--no-dashboard", "--scheduler-file", str(contact)]
+    processes.append(psutil.Popen(start, env=ENVIRONMENT))
+    wait_until(lambda: contact.exists() and contact.read_text())
+    address = json.loads(contact.read_text())["address"]
+    command, environment = started(worker.spec.containers[0], address, data)
+    processes.append(psutil.Popen(command, env=environment))
+    command, environment = started(job.spec.containers[0], address, data)
+    done = subprocess.run(
+        [*command, "--json", "--quiet"], env=environment, capture_output=True, text=True, check=True, timeout=300
+    )
+    check_score(done.stdout, data)
+    assert len(list((data / "scored").glob("*.parquet"))) == 3
+
+
+def started(container: Any, address: str, data: Path) -> tuple[list[str], dict[str, str]]:
+    """The command and environment of a container, with this machine's address of the scheduler and folder of data."""
+    own = {variable.name: variable.value for variable in container.env} | {"DASK_SCHEDULER_ADDRESS": address}
+    arguments = [re.sub(r"\$\((\w+)\)", lambda name: own[name[1]], text) for text in container.args]
+    modules = {"anls": "anls_eval"}
+    command = [sys.executable, "-m", modules.get(arguments[0], arguments[0]), *arguments[1:]]
+    return [text.replace("/data", str(data)) for text in command], ENVIRONMENT | own
+
+
+@pytest.fixture
+def processes() -> Iterator[list[psutil.Popen]]:
+    own: list[psutil.Popen] = []
+    yield own
+    for process in own:
+        for each in [*process.children(recursive=True), process]:
+            each.kill()
+    psutil.wait_procs(own)
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
