@@ -44,7 +44,7 @@ from anls_eval.files.errors import SHOWN
 from anls_eval.files.files import How
 from anls_eval.files.many import Paths, are_documents, file_paths
 from anls_eval.files.write import whole_file
-from anls_eval.submission.passes import SIDES, Options, OptionWords, check_file_counts, counted
+from anls_eval.submission.passes import SIDES, Options, OptionWords, check_pairs, counted
 from anls_eval.submission.score import SubmissionScore, sides_with, sum_up
 from anls_eval.submission.totals import Totals
 
@@ -167,7 +167,8 @@ def score_dataset(
     with contextlib.ExitStack() as folder:
         job = Job(Path(), out is not None, asked, format, (of_predictions, of_references), how)
         job, has_ids = _looked_at(job, files, (predictions, references))
-        check_file_counts(len(files[0]), len(files[1]), without_ids=not has_ids)
+        if not has_ids:
+            check_pairs(*files)
         job = dataclasses.replace(job, out=results_folder(out, client, folder))
         prepare(job, resume)
         pairs = paired_pieces(job, files)
