@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -14,8 +15,12 @@ from typing import Any
 
 from dask.distributed import Client
 
+from anls_eval.cluster.lock import NAME as LOCK
+from anls_eval.cluster.lock import check_free, locked
 from anls_eval.cluster.parts import Job, Part, Piece
+from anls_eval.cluster.records import checksum
 from anls_eval.errors import AnlsError, Remedy
+from anls_eval.files.watch import State, file_state
 from anls_eval.questions.stream import FINGERPRINTS
 
 
@@ -29,21 +34,28 @@ def results_folder(
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".anls-", dir=where)))
 
 
-def prepare(job: Job, resume: bool) -> None:
-    """Create the folder, or check that it is empty or, to resume, holds an earlier run."""
+def prepare(job: Job, resume: bool, stack: contextlib.ExitStack) -> None:
+    """Create and lock the folder, or check that it is empty or, to resume, holds an earlier run."""
     try:
         job.out.mkdir(parents=True, exist_ok=True)
-        is_new = set(job.out.iterdir()) <= {job.work} and not any(job.out.glob("_work/*"))
-        if not is_new and not (resume and job.work.exists()):
-            expected = "the results of an earlier run" if resume else "a new or empty folder"
-            remedies = [] if resume else [Remedy("resume", True, "continue an earlier run")]
-            raise AnlsError(f"{job.out} is not empty; expected {expected}.", remedies=remedies)
+        check_free(job.work)
+        _check_contents(job, resume)
         job.work.mkdir(exist_ok=True)
+        stack.enter_context(locked(job.work, job.run))
+        _check_contents(job, resume)  # a run may have ended in the meantime
     except OSError as error:
         reason = "it is a file" if job.out.is_file() else error.strerror
         raise ValueError(
             f"{job.out} cannot hold the results ({reason}); expected a writable folder or the name of a new one"
         ) from None
+
+
+def _check_contents(job: Job, resume: bool) -> None:
+    is_new = set(job.out.iterdir()) <= {job.work} and {path.name for path in job.out.glob("_work/*")} <= {LOCK}
+    if not is_new and not (resume and job.work.exists()):
+        expected = "the results of an earlier run" if resume else "a new or empty folder"
+        remedies = [] if resume else [Remedy("resume", True, "continue an earlier run")]
+        raise AnlsError(f"{job.out} is not empty; expected {expected}.", remedies=remedies)
 
 
 def tidy(job: Job, parts: Sequence[Part]) -> None:
@@ -60,8 +72,9 @@ def identity_of(job: Job, pieces: Sequence[Piece], buckets: int = 0) -> str:
     rules = job.options.scorer().signature(0, "error")
     choices = [FINGERPRINTS, rules, job.options.by, job.read_by, job.format, job.columns, buckets]
     choices += [dataclasses.astuple(job.how), job.options.parse]
-    states = [(piece.rows, list(map(_state, piece.paths))) for piece in pieces]
-    return hash_of([choices, job.keep_rows, job.documents, states])
+    state = _content_state if job.by_content else file_state
+    states = [(piece.rows, [(path, state(path)) for path in piece.paths]) for piece in pieces]
+    return hash_of([choices, job.keep_rows, job.documents, job.by_content, states])
 
 
 def hash_of(value: Any) -> str:
@@ -69,9 +82,16 @@ def hash_of(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()
 
 
-def _state(path: str) -> tuple[str, int, int] | tuple[str]:
+def _content_state(path: str) -> tuple[int, int] | None:
+    """Return the size and checksum of a file, or None if it cannot be read."""
+    state = file_state(path)
     try:
-        own = Path(path).stat()
+        return None if state is None else (state[0], _checksum_of(path, state))
     except OSError:
-        return (path,)
-    return path, own.st_size, own.st_mtime_ns
+        return None
+
+
+@functools.cache
+def _checksum_of(path: str, state: State) -> int:
+    """Return the checksum of a file in this state; the parts of a large file ask for it one by one."""
+    return checksum(path)
