@@ -26,6 +26,9 @@ _SILENT = 120  # seconds without that, after which a run on another machine has 
 _WRITTEN = 0.5  # seconds in which a lock file that was just created gets its content
 
 
+_of_this_process: set[str] = set()  # the runs that have not ended
+
+
 @dataclasses.dataclass(frozen=True)
 class Holder:
     """The process that holds a lock."""
@@ -46,16 +49,18 @@ class Holder:
 @contextlib.contextmanager
 def locked(folder: Path, run: str) -> Iterator[None]:
     """Hold the lock of a folder; raise AnlsError if another run holds it."""
-    path = folder / NAME
-    _acquire(path, _this_process(run))
-    ended = threading.Event()
+    path, ended = folder / NAME, threading.Event()
     thread = threading.Thread(target=_beat, args=(path, run, ended), daemon=True)
-    thread.start()
+    _of_this_process.add(run)
     try:
+        _acquire(path, _this_process(run))
+        thread.start()
         yield
     finally:
+        _of_this_process.remove(run)
         ended.set()
-        thread.join()
+        if thread.is_alive():
+            thread.join()
         if _is_held_by(path, run):
             with contextlib.suppress(OSError):
                 path.unlink()
@@ -78,10 +83,11 @@ def check_held(folder: Path, run: str) -> None:
 def _this_process(run: str) -> Holder:
     own = psutil.Process()
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
-    return Holder(run, socket.gethostname(), _space(), own.pid, own.create_time(), now)
+    return Holder(run, socket.gethostname(), space(), own.pid, own.create_time(), now)
 
 
-def _space() -> str:
+def space() -> str:
+    """Return the name of the space of process numbers, which a container has for itself."""
     try:
         return str(Path("/proc/self/ns/pid").readlink())
     except OSError:  # not Linux
@@ -135,7 +141,9 @@ def _check_ended(path: Path, content: str | None) -> None:
 
 
 def _is_running(path: Path, other: Holder) -> bool:
-    if (other.host, other.space) == (socket.gethostname(), _space()):
+    if (other.host, other.space) == (socket.gethostname(), space()):
+        if other.process == os.getpid():
+            return other.run in _of_this_process
         try:
             process = psutil.Process(other.process)
             return bool(process.create_time() == other.created and process.status() != psutil.STATUS_ZOMBIE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -212,8 +213,10 @@ def score_part(part: Part, job: Job) -> int:
     is_unpaired = run.totals.counts["missing"] or run.totals.counts["unknown"]
     if isinstance(part, FilePart) and not part.alone and is_unpaired:  # the other side may be in another part
         raise UnpairedError(part.label)
-    with whole_file(fingerprints) as path, path.open("wb") as stream:
-        np.save(stream, run.fingerprints)
+    held = io.BytesIO()  # to a file itself, NumPy does not say why it cannot write
+    np.save(held, run.fingerprints)
+    with whole_file(fingerprints) as path:
+        path.write_bytes(held.getbuffer())
     _finish(part, job, run.totals, [results, fingerprints] if job.keep_rows else [fingerprints])
     return run.totals.n
 
