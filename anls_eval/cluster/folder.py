@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,31 +66,28 @@ def tidy(job: Job, parts: Sequence[Part]) -> None:
                 path.unlink()
 
 
-def identity_of(job: Job, pieces: Sequence[Piece], buckets: int = 0) -> str:
-    """Return a hash of the options and of the state of the files, which changes if either does."""
+def states_of(paths: Iterable[str], by_content: bool) -> dict[str, State]:
+    """Return the state of each file: its size, and the time of its last change or, by content, its checksum."""
+    return {path: _content_state(path) if by_content else file_state(path) for path in paths}
+
+
+def _content_state(path: str) -> State:
+    state = file_state(path)
+    try:
+        return None if state is None else (state[0], checksum(path))
+    except OSError:  # such as a folder of datasets
+        return state
+
+
+def identity_of(job: Job, states: Mapping[str, State], pieces: Sequence[Piece], buckets: int = 0) -> str:
+    """Return a hash of the options and of the states of the files, which changes if either does."""
     rules = job.options.scorer().signature(0, "error")
     choices = [FINGERPRINTS, rules, job.options.by, job.read_by, job.format, job.columns, buckets]
     choices += [dataclasses.astuple(job.how), job.options.parse]
-    state = _content_state if job.by_content else file_state
-    states = [(piece.rows, [(path, state(path)) for path in piece.paths]) for piece in pieces]
-    return hash_of([choices, job.keep_rows, job.documents, job.by_content, states])
+    read = [(piece.rows, [(path, states[path]) for path in piece.paths]) for piece in pieces]
+    return hash_of([choices, job.keep_rows, job.documents, job.by_content, read])
 
 
 def hash_of(value: Any) -> str:
     """Return a hash of plain JSON values."""
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()
-
-
-def _content_state(path: str) -> tuple[int, int] | None:
-    """Return the size and checksum of a file, or None if it cannot be read."""
-    state = file_state(path)
-    try:
-        return None if state is None else (state[0], _checksum_of(path, state))
-    except OSError:
-        return None
-
-
-@functools.cache
-def _checksum_of(path: str, state: State) -> int:
-    """Return the checksum of a file in this state; the parts of a large file ask for it one by one."""
-    return checksum(path)

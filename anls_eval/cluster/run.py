@@ -21,7 +21,7 @@ from dask.distributed import Client
 from anls_eval.cluster.agreement import Agreement, agreed, check_cluster
 from anls_eval.cluster.engine import Engine, warn_of_faults
 from anls_eval.cluster.errors import RESUME, BadPartsError, ClusterError, InterruptedRunError, are
-from anls_eval.cluster.folder import hash_of, identity_of, prepare, results_folder, tidy
+from anls_eval.cluster.folder import hash_of, identity_of, prepare, results_folder, states_of, tidy
 from anls_eval.cluster.lock import check_held
 from anls_eval.cluster.parts import (
     CHANGED,
@@ -50,7 +50,7 @@ from anls_eval.files import FormatError, Reader
 from anls_eval.files.errors import SHOWN, NoRowsError, OutputError
 from anls_eval.files.files import How
 from anls_eval.files.many import Paths, are_documents, file_paths, paths_label
-from anls_eval.files.watch import check_unchanged, file_state
+from anls_eval.files.watch import State, check_unchanged, file_state
 from anls_eval.files.write import whole_file
 from anls_eval.submission.passes import SIDES, Options, OptionWords, check_pairs, counted
 from anls_eval.submission.score import SubmissionScore, sides_with, sum_up
@@ -185,7 +185,9 @@ def score_dataset(
             check_pairs(*files)
         job = dataclasses.replace(job, out=results_folder(out, client, folder))
         prepare(job, resume, folder)
-        states = {path: file_state(path) for path in {*files[0], *files[1]}}
+        paths = {*files[0], *files[1]}
+        before = states_of(paths, by_content=False)
+        states = states_of(paths, by_content=True) if checksums else before
         pairs = paired_pieces(job, files)
 
         def start() -> tuple[Watch, Agreement]:
@@ -198,8 +200,10 @@ def score_dataset(
         try:
             with contextlib.ExitStack() as stack:
                 engine = Engine(start, job, on_progress)
-                found = None if job.rows.exists() or pairs is None else _paired(engine, pairs, has_ids, skip_bad)
-                found = found or _shuffled(engine, files, pairs, skip_bad)
+                found = None
+                if pairs is not None and not job.rows.exists():
+                    found = _paired(engine, pairs, states, has_ids, skip_bad)
+                found = found or _shuffled(engine, files, pairs, states, skip_bad)
         except OutputError as error:
             raise _unwritable(error, job) from None
         except ClusterError as error:
@@ -212,7 +216,7 @@ def score_dataset(
                 raise
             raise InterruptedRunError(_kept(job), remedies=[RESUME]) from None
         check_held(job.work, job.run)
-        for path, state in states.items():
+        for path, state in before.items():
             if file_state(path) is not None:  # read to its end, or bad
                 check_unchanged(path, state)
         tidy(job, found.parts)
@@ -296,11 +300,13 @@ class _Found(NamedTuple):
     read: Totals = Totals()  # what reading the files counted, where the parts did not
 
 
-def _paired(engine: Engine, pairs: Sequence[Pair], has_ids: bool, skip_bad: bool) -> _Found | None:
+def _paired(
+    engine: Engine, pairs: Sequence[Pair], states: Mapping[str, State], has_ids: bool, skip_bad: bool
+) -> _Found | None:
     """Score each piece of predictions with its piece of references; None if their ids do not match one to one."""
     is_only = len(pairs) == 1
     parts = [
-        FilePart(number, identity_of(engine.job, pair), *pair, not has_ids or is_only, is_only)
+        FilePart(number, identity_of(engine.job, states, pair), *pair, not has_ids or is_only, is_only)
         for number, pair in enumerate(pairs)
     ]
     try:
@@ -335,7 +341,9 @@ def _have_repeats(engine: Engine, parts: Sequence[Part]) -> bool:
     return any(found)
 
 
-def _shuffled(engine: Engine, files: Files, pairs: Sequence[Pair] | None, skip_bad: bool) -> _Found:
+def _shuffled(
+    engine: Engine, files: Files, pairs: Sequence[Pair] | None, states: Mapping[str, State], skip_bad: bool
+) -> _Found:
     """Match the rows of all files by id, and score them."""
     job = engine.job
     if not job.rows.exists():
@@ -349,7 +357,7 @@ def _shuffled(engine: Engine, files: Files, pairs: Sequence[Pair] | None, skip_b
     size = sum(Path(path).stat().st_size for path in {*files[0], *files[1]} if Path(path).exists())
     buckets = max(len(pieces[0]), len(pieces[1]), 1 + size // _BUCKET_BYTES)
     all_files = [
-        ShuffledPiece(side, number, piece, buckets, identity_of(job, [piece], buckets))
+        ShuffledPiece(side, number, piece, buckets, identity_of(job, states, [piece], buckets))
         for side, own in zip(SIDES, pieces, strict=True)
         for number, piece in enumerate(own)
     ]
