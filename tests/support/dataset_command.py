@@ -1,5 +1,6 @@
 """The command line that scores a data set, in a process of its own, with all processes that it starts."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -55,6 +56,13 @@ class DatasetCommand:
         out, err = self.process.communicate(timeout=timeout)
         self._watcher.join()
         return self.process.returncode, out, err
+
+    def kill(self) -> None:
+        """End everything at once."""
+        for process in {self.process, *self.others}:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        self.wait()
 
     def left(self, timeout: float | None = None) -> list[psutil.Process]:
         """The processes that have not ended."""
