@@ -148,8 +148,11 @@ class Cluster:
 
 
 def damage(generator: random.Random, out: Path) -> str:
-    """Damage one file in the output folder in one way."""
-    path = generator.choice(sorted(path for path in out.rglob("*") if path.is_file()))
+    """Damage one file in the output folder in one way, and return which and how."""
+    paths = sorted(path for path in out.rglob("*") if path.is_file())
+    if not paths:
+        return "nothing to damage"
+    path = generator.choice(paths)
     content = path.read_bytes()
     how = generator.choice(["removed", "emptied", "cut off", "altered"])
     if how == "removed":
