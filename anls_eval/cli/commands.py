@@ -90,7 +90,7 @@ def main() -> None:
         raise
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]
-        extra = "dask" if name in ("dask", "distributed") else "eval"
+        extra = "dask" if name in ("dask", "distributed", "psutil") else "eval"
         say(f"error: this needs {name}: pip install '.[{extra}]' in the folder of anls", err)
         raise SystemExit(2) from None
     except (ValueError, TypeError, OSError) as error:

@@ -58,7 +58,10 @@ def _check_contents(job: Job, resume: bool) -> None:
 
 
 def tidy(job: Job, parts: Sequence[Part]) -> None:
-    """Remove files of parts that no longer exist, and unfinished files of workers that died."""
+    """Remove files of parts that no longer exist, and what processes that died left: unfinished files and marks."""
+    for pattern in ("seen-*", ".seen-*", ".without_repeats.*"):
+        for path in job.work.glob(pattern):
+            path.unlink(missing_ok=True)
     names = {part.name for part in parts}
     for folder in (job.out, job.work):
         for path in (*folder.glob("part-*"), *folder.glob(".part-*")):
