@@ -204,7 +204,8 @@ def score_part(part: Part, job: Job) -> int:
         run = Pass(sides, options, whole)
         blocks = run.rows(False)
         if job.keep_rows:
-            write_rows(results, chain([next(blocks, _no_rows(job))], blocks))
+            first = next(blocks, None)
+            write_rows(results, chain([_no_rows(job) if first is None else first], blocks))
         for _ in blocks:
             pass
         return run
@@ -225,7 +226,7 @@ def _no_rows(job: Job) -> pa.RecordBatch:
     """Return the columns of the results of a part without questions."""
     columns = {"question_id": TEXTS, "score": pa.float64()}
     columns |= {BY + name if name in columns else name: TEXTS for name in job.options.by}
-    return pa.RecordBatch.from_pylist([], pa.schema(columns.items()))
+    return pa.record_batch({name: pa.nulls(0, kind) for name, kind in columns.items()})
 
 
 def _finish(task: Part | ShuffledPiece, job: Job, totals: Totals, files: Sequence[Path]) -> None:

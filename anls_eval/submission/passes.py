@@ -305,7 +305,7 @@ class FileSide(Side):
     def _no_rows(self) -> pa.Table:
         names = [BY + name for name in self._names if name in self._parts[0].names]
         columns = {"question_id": BYTES, "value": BYTES} | dict.fromkeys(names, pa.large_list(pa.large_string()))
-        return pa.schema(columns.items()).empty_table()
+        return pa.table({name: pa.nulls(0, kind) for name, kind in columns.items()})
 
     def printed(self) -> Totals:
         """Return what the rows that have been read hold of printed lists and dicts."""
