@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-all test-long test-harness test-lowest prove golden lint peers app space docs bench bench-torchmetrics fuzz clean anls.py
+.PHONY: help demo test test-all test-long test-harness test-lowest prove golden lint peers app space docs bench bench-torchmetrics fuzz soak clean anls.py
 
 help:
 	@echo "make demo               score a real DocVQA submission"
@@ -20,6 +20,7 @@ help:
 	@echo "make space              build the folder of the Space; TO=ORG/anls uploads it, PR=1 as a pull request"
 	@echo "make docs               build the documentation site in build/docs and check its links"
 	@echo "make fuzz               try hostile inputs; MINUTES=10 of processor time, SEED=1"
+	@echo "make soak               score data sets while processes die and disks are full; MINUTES=30, ROWS=600000, SEED=1"
 	@echo "make bench              compare speed with other implementations: benchmarks/RESULTS.md"
 	@echo "make bench-torchmetrics compare speed with torchmetrics"
 	@echo "make clean              remove what these commands installed and wrote"
@@ -133,6 +134,12 @@ peers: .peers/.installed
 MINUTES ?= 10
 fuzz: $(VENV)/.test
 	PYTHONPATH=.:tests/support $(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+# The seed of each run is printed; SEED is that of the first.
+ROWS ?= 600000
+soak: MINUTES := $(if $(filter file,$(origin MINUTES)),30,$(MINUTES))
+soak: $(VENV)/.test
+	PYTHONPATH=.:tests/support $(BIN)/python -m soak --minutes $(MINUTES) --rows $(ROWS) $(if $(SEED),--seed $(SEED))
 
 bench: $(VENV)/.test peers
 	$(BIN)/python -m benchmarks.report

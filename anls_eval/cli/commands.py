@@ -90,7 +90,7 @@ def main() -> None:
         raise
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]
-        extra = "dask" if name in ("dask", "distributed") else "eval"
+        extra = "dask" if name in ("dask", "distributed", "psutil") else "eval"
         say(f"error: this needs {name}: pip install '.[{extra}]' in the folder of anls", err)
         raise SystemExit(2) from None
     except (ValueError, TypeError, OSError) as error:
@@ -252,6 +252,14 @@ def score(
         Path | None, typer.Option("--out", help="With Dask: write the score of each question to this folder, in parts.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="With --out: keep what an earlier run finished.")] = False,
+    checksums: Annotated[
+        bool,
+        typer.Option(
+            "--checksums",
+            help="With --out, in the first run and with --resume: tell changed files by their content, not by size "
+            "and time.",
+        ),
+    ] = False,
     skip_bad: Annotated[
         bool,
         typer.Option(
@@ -306,6 +314,8 @@ def score(
         )
     if resume and out_folder is None:
         raise ValueError("--resume needs --out, the folder of the earlier run")
+    if checksums and out_folder is None:
+        raise ValueError("--checksums needs --out, since they are for a later run with --resume")
     if with_dask and (per_question is not None or cluster_by is not None or report is not None):
         raise ValueError(
             "--workers and --scheduler cannot be combined with --per-question, --cluster-by or --report; use --out "
@@ -330,7 +340,7 @@ def score(
                 result = system.scored.submission
     else:
         asked |= {"format": format_name, "columns": column_roles(columns), **how}
-        asked |= {"out": out_folder, "resume": resume, "skip_bad": skip_bad}
+        asked |= {"out": out_folder, "resume": resume, "checksums": checksums, "skip_bad": skip_bad}
         asked |= {"workers": workers, "client": scheduler, "verbose": verbose}
         asked |= {} if patience is None else {"patience": patience}
         found = _score_dataset(predictions, references, quiet, asked)

@@ -16,6 +16,7 @@ from distributed.comm import CommClosedError
 from anls_eval.cluster.errors import ClusterError
 from anls_eval.cluster.watch import Watch
 from anls_eval.files.errors import SHOWN
+from anls_eval.files.write import whole_file
 from anls_eval.version import __version__
 
 _INSTALL = "Install the same version of anls_eval everywhere, and restart the scheduler and the workers."
@@ -53,9 +54,8 @@ def agreed(folder: Path, files: Iterable[str]) -> Iterator[Agreement]:
     secret = uuid.uuid4().hex
     mark = folder / f"seen-{secret}"
     try:
-        for path in folder.glob("seen-*"):  # of a run that was killed
-            path.unlink(missing_ok=True)
-        mark.write_text(secret, encoding="utf-8")
+        with whole_file(mark) as unfinished:
+            unfinished.write_text(secret, encoding="utf-8")
         yield Agreement(__version__, code_checksum(), mark, secret, sizes)
     finally:
         for path in folder.glob(f"{mark.name}*"):

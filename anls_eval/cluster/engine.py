@@ -15,8 +15,9 @@ from distributed.scheduler import KilledWorker
 
 from anls_eval.cluster.agreement import Agreement, check_agreement
 from anls_eval.cluster.errors import LOST, ClusterError, are
-from anls_eval.cluster.parts import Job, Part, UnpairedError, score_part, totals_of
+from anls_eval.cluster.parts import CHANGED, Job, Part, UnpairedError, kept_of, score_part
 from anls_eval.cluster.watch import Watch
+from anls_eval.files.errors import SHOWN, OutputError
 from anls_eval.submission.passes import counted
 
 _Item = TypeVar("_Item")
@@ -46,18 +47,18 @@ class Engine:
 
     def score(self, parts: Sequence[Part]) -> tuple[int, dict[Part, Exception]]:
         """Score the unfinished parts; return the number of parts finished before, and the errors of bad parts."""
-        finished = {part: own.n for part in parts if (own := totals_of(part, self.job)) is not None}
+        finished: dict[Part, int] = {}
+        faults: list[str] = []
+        for part in parts:
+            kept = kept_of(part, self.job)
+            if kept.totals is not None:
+                finished[part] = kept.totals.n
+            elif kept.fault:
+                faults.append(kept.fault)
         self.scored = 0
         self._advance(sum(finished.values()))
-        unfinished = [part for part in parts if part not in finished]
-        outdated = sum(part.record(self.job).exists() for part in unfinished)
-        if outdated:
-            note = (
-                f"{counted(outdated, 'part')} that an earlier run finished {are(outdated)} scored again, because the "
-                "files or the options have changed since"
-            )
-            warnings.warn(note, UserWarning, stacklevel=2)
-        errors = self.each(score_part, unfinished, self._advance)
+        warn_of_faults("part", "scored", faults)
+        errors = self.each(score_part, [part for part in parts if part not in finished], self._advance)
         return len(finished), errors
 
     def each(
@@ -83,7 +84,7 @@ class Engine:
                 error = _error_of(future, result)
                 if error is None:
                     on_value(result)
-                elif isinstance(error, (ValueError, TypeError)):
+                elif isinstance(error, (ValueError, TypeError)) and not isinstance(error, OutputError):
                     errors[futures[future]] = error
                 else:
                     raise error
@@ -129,6 +130,16 @@ def _error_of(future: Future, result: Any) -> BaseException | None:
         return None
     error: BaseException = result[1] if isinstance(result, tuple) else result
     return error
+
+
+def warn_of_faults(noun: str, done: str, faults: Sequence[str]) -> None:
+    """Say which tasks that an earlier run finished are done again, and why."""
+    damaged = [fault for fault in faults if fault != CHANGED]
+    named = ", ".join(damaged[:SHOWN]) + (", ..." if len(damaged) > SHOWN else "")
+    for count, reason in ((len(faults) - len(damaged), CHANGED), (len(damaged), named)):
+        if count:
+            note = f"{counted(count, noun)} that an earlier run finished {are(count)} {done} again, because {reason}"
+            warnings.warn(note, UserWarning, stacklevel=2)
 
 
 def _is_busy(keys: set[str], dask_worker: Worker) -> bool:

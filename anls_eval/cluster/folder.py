@@ -8,14 +8,18 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dask.distributed import Client
 
+from anls_eval.cluster.lock import NAME as LOCK
+from anls_eval.cluster.lock import check_free, locked
 from anls_eval.cluster.parts import Job, Part, Piece
+from anls_eval.cluster.records import checksum
 from anls_eval.errors import AnlsError, Remedy
+from anls_eval.files.watch import State, file_state
 from anls_eval.questions.stream import FINGERPRINTS
 
 
@@ -29,16 +33,15 @@ def results_folder(
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".anls-", dir=where)))
 
 
-def prepare(job: Job, resume: bool) -> None:
-    """Create the folder, or check that it is empty or, to resume, holds an earlier run."""
+def prepare(job: Job, resume: bool, stack: contextlib.ExitStack) -> None:
+    """Create and lock the folder, or check that it is empty or, to resume, holds an earlier run."""
     try:
         job.out.mkdir(parents=True, exist_ok=True)
-        is_new = set(job.out.iterdir()) <= {job.work} and not any(job.out.glob("_work/*"))
-        if not is_new and not (resume and job.work.exists()):
-            expected = "the results of an earlier run" if resume else "a new or empty folder"
-            remedies = [] if resume else [Remedy("resume", True, "continue an earlier run")]
-            raise AnlsError(f"{job.out} is not empty; expected {expected}.", remedies=remedies)
+        check_free(job.work)
+        _check_contents(job, resume)
         job.work.mkdir(exist_ok=True)
+        stack.enter_context(locked(job.work, job.run))
+        _check_contents(job, resume)  # a run may have ended in the meantime
     except OSError as error:
         reason = "it is a file" if job.out.is_file() else error.strerror
         raise ValueError(
@@ -46,8 +49,19 @@ def prepare(job: Job, resume: bool) -> None:
         ) from None
 
 
+def _check_contents(job: Job, resume: bool) -> None:
+    is_new = set(job.out.iterdir()) <= {job.work} and {path.name for path in job.out.glob("_work/*")} <= {LOCK}
+    if not is_new and not (resume and job.work.exists()):
+        expected = "the results of an earlier run" if resume else "a new or empty folder"
+        remedies = [] if resume else [Remedy("resume", True, "continue an earlier run")]
+        raise AnlsError(f"{job.out} is not empty; expected {expected}.", remedies=remedies)
+
+
 def tidy(job: Job, parts: Sequence[Part]) -> None:
-    """Remove files of parts that no longer exist, and unfinished files of workers that died."""
+    """Remove files of parts that no longer exist, and what processes that died left: unfinished files and marks."""
+    for pattern in ("seen-*", ".seen-*", ".without_repeats.*"):
+        for path in job.work.glob(pattern):
+            path.unlink(missing_ok=True)
     names = {part.name for part in parts}
     for folder in (job.out, job.work):
         for path in (*folder.glob("part-*"), *folder.glob(".part-*")):
@@ -55,23 +69,28 @@ def tidy(job: Job, parts: Sequence[Part]) -> None:
                 path.unlink()
 
 
-def identity_of(job: Job, pieces: Sequence[Piece], buckets: int = 0) -> str:
-    """Return a hash of the options and of the state of the files, which changes if either does."""
+def states_of(paths: Iterable[str], by_content: bool) -> dict[str, State]:
+    """Return the state of each file: its size, and the time of its last change or, by content, its checksum."""
+    return {path: _content_state(path) if by_content else file_state(path) for path in paths}
+
+
+def _content_state(path: str) -> State:
+    state = file_state(path)
+    try:
+        return None if state is None else (state[0], checksum(path))
+    except OSError:  # such as a folder of datasets
+        return state
+
+
+def identity_of(job: Job, states: Mapping[str, State], pieces: Sequence[Piece], buckets: int = 0) -> str:
+    """Return a hash of the options and of the states of the files, which changes if either does."""
     rules = job.options.scorer().signature(0, "error")
     choices = [FINGERPRINTS, rules, job.options.by, job.read_by, job.format, job.columns, buckets]
     choices += [dataclasses.astuple(job.how), job.options.parse]
-    states = [(piece.rows, list(map(_state, piece.paths))) for piece in pieces]
-    return hash_of([choices, job.keep_rows, job.documents, states])
+    read = [(piece.rows, [(path, states[path]) for path in piece.paths]) for piece in pieces]
+    return hash_of([choices, job.keep_rows, job.documents, job.by_content, read])
 
 
 def hash_of(value: Any) -> str:
     """Return a hash of plain JSON values."""
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()
-
-
-def _state(path: str) -> tuple[str, int, int] | tuple[str]:
-    try:
-        own = Path(path).stat()
-    except OSError:
-        return (path,)
-    return path, own.st_size, own.st_mtime_ns

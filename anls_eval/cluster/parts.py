@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-import json
+import io
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from anls_eval.arrow import TEXTS
 from anls_eval.cluster.buckets import BucketSide, write_buckets
+from anls_eval.cluster.lock import check_held
+from anls_eval.cluster.records import DamagedRecordError, read_record, write_record
 from anls_eval.files import Detected, Reader, open_predictions, open_references, write_rows
+from anls_eval.files.errors import NoRowsError, OutputError
 from anls_eval.files.files import DETECTED, How
 from anls_eval.files.many import check_roles, open_documents
 from anls_eval.files.write import whole_file
 from anls_eval.questions.stream import come_twice
-from anls_eval.submission.passes import SIDES, Options, Pass, Sides, printed_totals, sides_of
+from anls_eval.submission.passes import BY, SIDES, Options, Pass, Sides, printed_totals, sides_of
 from anls_eval.submission.score import in_a_stream_or_whole
 from anls_eval.submission.totals import Totals
 
@@ -35,6 +41,8 @@ class Job:
     format: str | None  # of all files; None to detect it
     columns: tuple[Mapping[str, str], Mapping[str, str]]  # by role
     how: How = DETECTED
+    by_content: bool = False  # whether a changed file is recognised by its checksum, not by its time
+    run: str = ""  # the name of the run, which is in the lock of the folder
     documents: tuple[bool, bool] = (False, False)  # whether the files hold one document each
     read_by: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # the columns to group by
     first: tuple[Detected, Detected] | None = None  # of each side, the first file, whose roles the others must have
@@ -56,13 +64,23 @@ class Job:
         if self.documents[number]:
             reader = open_documents(piece.paths, VALUES[number], columns=columns, by=by, how=self.how)
         else:
-            opener = (open_predictions, open_references)[number]
-            reader = opener(piece.paths[0], format=self.format, columns=columns, by=by, **dataclasses.asdict(self.how))
+            reader = self._open_file(number, piece.paths[0])
         if self.first is not None:
             check_roles(self.first[number], reader.detected)
         if piece.rows is not None:
             reader = reader.within(*piece.rows)
         return self.options.opened(reader, side)
+
+    def _open_file(self, number: int, path: str) -> Reader:
+        """Open a file of one side; an empty one has the columns of the first."""
+        opener = (open_predictions, open_references)[number]
+        columns, by, how = self.columns[number], self.read_by[number], dataclasses.asdict(self.how)
+        try:
+            return opener(path, format=self.format, columns=columns, by=by, **how)
+        except NoRowsError:
+            if self.first is None:
+                raise
+            return self._open_file(number, self.first[number].path).without_rows(path)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,6 +135,7 @@ class FilePart(Part):
     predictions: Piece
     references: Piece
     alone: bool
+    is_only: bool = False  # whether there is no other part
 
     @property
     def label(self) -> str:
@@ -125,23 +144,23 @@ class FilePart(Part):
 
     def sides(self, job: Job) -> Sides:
         """Open both files."""
-        return sides_of((job.open(SIDES[0], self.predictions), job.open(SIDES[1], self.references)), job.options)
+        readers = job.open(SIDES[0], self.predictions), job.open(SIDES[1], self.references)
+        return sides_of(readers, job.options, may_be_empty=not self.is_only)
 
 
 @dataclasses.dataclass(frozen=True)
 class BucketPart(Part):
-    """The rows of all files whose ids fall into one of `buckets`; `pieces` is the number of pieces of each side."""
+    """The rows of all files whose ids fall into one of `buckets`; `pieces` are the numbers of those of each side."""
 
     buckets: int
-    pieces: tuple[int, int]
+    pieces: tuple[tuple[int, ...], tuple[int, ...]]  # without those that are empty or left out
 
     def sides(self, job: Job) -> Sides:
-        """Open the rows of the bucket in all files that could be read."""
-        paths = (
-            [path for number in range(pieces) if (path := rows_path(job, side, number)).exists()]
-            for side, pieces in zip(SIDES, self.pieces, strict=True)
+        """Open the rows of the bucket in all files."""
+        predictions, references = (
+            BucketSide([rows_path(job, side, number) for number in numbers], self.number, self.buckets)
+            for side, numbers in zip(SIDES, self.pieces, strict=True)
         )
-        predictions, references = (BucketSide(own, self.number, self.buckets) for own in paths)
         return predictions, references
 
 
@@ -175,16 +194,18 @@ def score_part(part: Part, job: Job) -> int:
     done = totals_of(part, job)
     if done is not None:
         return done.n
+    check_held(job.work, job.run)
     sides = part.sides(job)
     # Which ids are missing or unknown is known when all parts are scored.
     options = dataclasses.replace(job.options, missing="zero", unknown="ignore")
+    results, fingerprints = job.out / f"{part.name}.parquet", job.work / f"{part.name}.npy"
 
     def score(whole: bool) -> Pass:
         run = Pass(sides, options, whole)
         blocks = run.rows(False)
-        first = next(blocks, None) if job.keep_rows else None
-        if first is not None:
-            write_rows(job.out / f"{part.name}.parquet", chain([first], blocks))
+        if job.keep_rows:
+            first = next(blocks, None)
+            write_rows(results, chain([_no_rows(job) if first is None else first], blocks))
         for _ in blocks:
             pass
         return run
@@ -193,41 +214,97 @@ def score_part(part: Part, job: Job) -> int:
     is_unpaired = run.totals.counts["missing"] or run.totals.counts["unknown"]
     if isinstance(part, FilePart) and not part.alone and is_unpaired:  # the other side may be in another part
         raise UnpairedError(part.label)
-    with whole_file(job.work / f"{part.name}.npy") as path, path.open("wb") as stream:
-        np.save(stream, run.fingerprints)
-    _finish(part, job, run.totals)
+    held = io.BytesIO()  # to a file itself, NumPy does not say why it cannot write
+    np.save(held, run.fingerprints)
+    with whole_file(fingerprints) as path:
+        path.write_bytes(held.getbuffer())
+    _finish(part, job, run.totals, [results, fingerprints] if job.keep_rows else [fingerprints])
     return run.totals.n
 
 
-def _finish(task: Part | ShuffledPiece, job: Job, totals: Totals) -> None:
-    with whole_file(task.record(job)) as unfinished:
-        unfinished.write_text(json.dumps({"identity": task.identity, "totals": totals.to_json()}), encoding="utf-8")
+def _no_rows(job: Job) -> pa.RecordBatch:
+    """Return the columns of the results of a part without questions."""
+    columns = {"question_id": TEXTS, "score": pa.float64()}
+    columns |= {BY + name if name in columns else name: TEXTS for name in job.options.by}
+    return pa.record_batch({name: pa.nulls(0, kind) for name, kind in columns.items()})
+
+
+def _finish(task: Part | ShuffledPiece, job: Job, totals: Totals, files: Sequence[Path]) -> None:
+    check_held(job.work, job.run)
+    write_record(task.record(job), task.identity, totals.to_json(), job.out, files)
+
+
+class Kept(NamedTuple):
+    """What an earlier run left of a task: its totals, or why they do not count, or nothing at all."""
+
+    totals: Totals | None
+    fault: str = ""
+
+
+CHANGED = "the files or the options have changed since"
+
+
+def kept_of(task: Part | ShuffledPiece, job: Job) -> Kept:
+    """Return what is left of a part or shuffled piece; it is finished if there are totals."""
+    path = task.record(job)
+    try:
+        record = read_record(path)
+    except DamagedRecordError:
+        return Kept(None, f"{path.relative_to(job.out)} is damaged")
+    if record is None:
+        return Kept(None)
+    if record.identity != task.identity:
+        return Kept(None, CHANGED)
+    fault = record.fault(job.out) if isinstance(task, Part) else ""  # shuffled rows are removed once scored
+    return Kept(None, fault) if fault else Kept(Totals.from_json(record.totals))
 
 
 def totals_of(task: Part | ShuffledPiece, job: Job) -> Totals | None:
     """Return the totals of a part or shuffled piece, or None if it is not finished."""
-    try:
-        own = json.loads(task.record(job).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    return Totals.from_json(own["totals"]) if own["identity"] == task.identity else None
+    return kept_of(task, job).totals
+
+
+def has_rows(file: ShuffledPiece, job: Job) -> bool:
+    """Return whether a shuffled piece, which is finished, has any rows."""
+    record = read_record(file.record(job))
+    return record is not None and bool(record.files)
+
+
+def lost_rows(file: ShuffledPiece, job: Job) -> str:
+    """Return what is wrong with the rows of a shuffled piece, which is finished; empty if they are there and whole."""
+    record = read_record(file.record(job))
+    return "" if record is None else record.fault(job.out)
 
 
 def shuffle_piece(file: ShuffledPiece, job: Job) -> None:
     """Put the rows of a piece into buckets by their ids, unless that is done."""
+    if totals_of(file, job) is not None and not lost_rows(file, job):
+        return
+    check_held(job.work, job.run)
     path = rows_path(job, file.side, file.number)
-    if not (path.exists() and totals_of(file, job)):
-        reader = job.open(file.side, file.piece)
+    reader = job.open(file.side, file.piece)
+    files = [path]
+    try:
         write_buckets(path, reader, file.side, job.options.scorer(), job.options.by, file.buckets)
-        totals = Totals(notes=dict.fromkeys(reader.detected.notes))
-        totals.add(printed_totals(reader, file.side))
-        _finish(file, job, totals)
+    except NoRowsError:
+        files = []
+    totals = Totals(notes=dict.fromkeys(reader.detected.notes))
+    totals.add(printed_totals(reader, file.side))
+    _finish(file, job, totals, files)
 
 
 def has_repeats(names: Sequence[str], share: tuple[int, int], job: Job) -> bool:
     """Return whether two parts seem to share a question_id with a fingerprint from `share[0]` up to `share[1]`."""
-    every = [np.load(job.work / f"{name}.npy", mmap_mode="r") for name in names]
+    every = [_fingerprints(job.work / f"{name}.npy") for name in names]
     return come_twice([own[_below(own, share[0]) : _below(own, share[1])] for own in every])
+
+
+def _fingerprints(path: Path) -> npt.NDArray[np.uint64]:
+    try:
+        found: npt.NDArray[np.uint64] = np.load(path, mmap_mode="r")
+    except (OSError, ValueError, EOFError) as error:
+        raise OutputError(str(path), f"cannot be read back: {error}.") from None
+    return found
 
 
 def _below(ordered: npt.NDArray[np.uint64], bound: int) -> int:

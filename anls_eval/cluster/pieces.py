@@ -13,7 +13,9 @@ from anls_eval.submission.passes import SIDES
 Files = tuple[list[str], list[str]]
 Pair = tuple[Piece, Piece]
 
-_LARGE_BYTES = 32 << 20  # of a file that is divided, if its format allows
+_FEW = 64  # files of a side, each of which is opened to see whether it can be divided
+_LARGE_BYTES = 32 << 20  # of a file that is opened for that where there are more
+_PARQUET = b"PAR1"
 _PIECE_ROWS = 1 << 18  # at least, of the parts of such a file
 _DOCUMENTS = 64  # files of one document each that are one part
 
@@ -25,14 +27,17 @@ def paired_pieces(job: Job, files: Files) -> list[Pair] | None:
         return list(zip(predictions, references, strict=True)) if len(predictions) == len(references) else None
     if len(files[0]) != len(files[1]):
         return None
-    return [pair for paths in zip(*files, strict=True) for pair in _divided(job, paths)]
+    return [pair for paths in zip(*files, strict=True) for pair in _divided(job, paths, len(files[0]))]
 
 
-def _divided(job: Job, paths: tuple[str, str]) -> list[Pair]:
+def _divided(job: Job, paths: tuple[str, str], files: int) -> list[Pair]:
     """Pair two files piece by piece, divided at the row groups of the one with the larger ones."""
+    whole = [(Piece((paths[0],)), Piece((paths[1],)))]
+    if not any(_can_be_large(path, files) for path in paths):
+        return whole
     cuts = [_cuts(job, side, path) for side, path in zip(SIDES, paths, strict=True)]
     if not all(cuts) or cuts[0][-1] != cuts[1][-1]:
-        return [(Piece((paths[0],)), Piece((paths[1],)))]
+        return whole
     rows = _stretches(min(cuts, key=len))
     return [(Piece((paths[0],), own), Piece((paths[1],), own)) for own in rows]
 
@@ -42,15 +47,29 @@ def pieces_of(job: Job, side: str, paths: Sequence[str]) -> list[Piece]:
     if job.documents[SIDES.index(side)]:
         ordered = sorted(paths, key=document_id)
         return [Piece(tuple(ordered[start : start + _DOCUMENTS])) for start in range(0, len(paths), _DOCUMENTS)]
-    return [Piece((path,), own) for path in paths for own in _stretches(_cuts(job, side, path))]
+    return [
+        Piece((path,), own)
+        for path in paths
+        for own in _stretches(_cuts(job, side, path) if _can_be_large(path, len(paths)) else ())
+    ]
 
 
 def _cuts(job: Job, side: str, path: str) -> tuple[int, ...]:
-    """Return the rows at which a large file can be divided; empty if it cannot be divided or read."""
+    """Return the rows at which a Parquet file can be divided; empty if it cannot be divided or read."""
     try:
-        return job.open(side, Piece((path,))).cuts if Path(path).stat().st_size >= _LARGE_BYTES else ()
+        with Path(path).open("rb") as stream:
+            is_parquet = stream.read(len(_PARQUET)) == _PARQUET
+        return job.open(side, Piece((path,))).cuts if is_parquet else ()
     except (OSError, ValueError):
         return ()
+
+
+def _can_be_large(path: str, files: int) -> bool:
+    """Return whether it is worth opening one of so many files to divide it."""
+    try:
+        return files <= _FEW or Path(path).stat().st_size >= _LARGE_BYTES
+    except OSError:
+        return False
 
 
 def _stretches(cuts: Sequence[int]) -> list[tuple[int, int] | None]:

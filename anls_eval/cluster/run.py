@@ -12,16 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from dask.distributed import Client
 
 from anls_eval.cluster.agreement import Agreement, agreed, check_cluster
-from anls_eval.cluster.engine import Engine
+from anls_eval.cluster.engine import Engine, warn_of_faults
 from anls_eval.cluster.errors import RESUME, BadPartsError, ClusterError, InterruptedRunError, are
-from anls_eval.cluster.folder import hash_of, identity_of, prepare, results_folder, tidy
+from anls_eval.cluster.folder import hash_of, identity_of, prepare, results_folder, states_of, tidy
+from anls_eval.cluster.lock import check_held
 from anls_eval.cluster.parts import (
+    CHANGED,
     VALUES,
     BucketPart,
     FilePart,
@@ -31,20 +34,25 @@ from anls_eval.cluster.parts import (
     ShuffledPiece,
     UnpairedError,
     has_repeats,
+    has_rows,
+    kept_of,
+    lost_rows,
     rows_path,
     shuffle_piece,
     totals_of,
 )
 from anls_eval.cluster.pieces import Files, Pair, paired_pieces, pieces_of
+from anls_eval.cluster.records import DAMAGED
 from anls_eval.cluster.watch import Watch
 from anls_eval.cluster.workers import connect
 from anls_eval.errors import AnlsError, Remedy, located
 from anls_eval.files import FormatError, Reader
-from anls_eval.files.errors import SHOWN
+from anls_eval.files.errors import SHOWN, NoRowsError, OutputError
 from anls_eval.files.files import How
-from anls_eval.files.many import Paths, are_documents, file_paths
+from anls_eval.files.many import Paths, are_documents, file_paths, paths_label
+from anls_eval.files.watch import State, check_unchanged, file_state
 from anls_eval.files.write import whole_file
-from anls_eval.submission.passes import SIDES, Options, OptionWords, check_file_counts, counted
+from anls_eval.submission.passes import SIDES, Options, OptionWords, check_pairs, counted
 from anls_eval.submission.score import SubmissionScore, sides_with, sum_up
 from anls_eval.submission.totals import Totals
 
@@ -84,6 +92,7 @@ def score_dataset(
     separator: str | None = None,
     filter: str | None = None,  # noqa: A002
     resume: bool = False,
+    checksums: bool = False,
     skip_bad: bool = False,
     patience: float = 30,
     verbose: bool = False,
@@ -114,6 +123,8 @@ def score_dataset(
         columns: As in `anls_eval.open_predictions`. ``answers`` is ignored for the predictions and ``prediction`` for
             the references, unless they are the same files.
         resume: Whether to continue an earlier run in `out`: finished parts whose files have not changed are kept.
+        checksums: Whether to recognise changed files by their content instead of their size and time of change; the
+            earlier run must have done the same.
         skip_bad: Whether to leave out files that cannot be read or scored. If rows are matched by id across files,
             the counterparts of their rows count as `missing` or `unknown`, so that a score also needs
             ``missing="zero"`` or ``unknown="ignore"``.
@@ -130,7 +141,8 @@ def score_dataset(
     Raises:
         BadPartsError: Parts cannot be read or scored.
         ValueError: As in `score_submission`; no files; `out` is not empty, or not a folder that can be written; no
-            scheduler at the address.
+            scheduler at the address; another run writes to `out`; a file changed while it was read; a file in `out`
+            cannot be written.
         ChildProcessError: Workers cannot start, died repeatedly, usually for lack of memory, or have other code or see
             other files than this process; or the cluster was lost or has no workers.
 
@@ -158,6 +170,8 @@ def score_dataset(
         )
     if resume and out is None:
         raise ValueError("resume=True needs out, the folder of the earlier run")
+    if checksums and out is None:
+        raise ValueError("checksums=True needs out, since they are for a later run with resume=True")
     files = part_paths(predictions, format), part_paths(predictions if references is None else references, format)
     roles, how = columns or {}, How(encoding, separator, filter)
     of_predictions, of_references = (
@@ -165,11 +179,15 @@ def score_dataset(
         for other in ("answers", "prediction")
     )
     with contextlib.ExitStack() as folder:
-        job = Job(Path(), out is not None, asked, format, (of_predictions, of_references), how)
+        job = Job(Path(), out is not None, asked, format, (of_predictions, of_references), how, checksums, uuid4().hex)
         job, has_ids = _looked_at(job, files, (predictions, references))
-        check_file_counts(len(files[0]), len(files[1]), without_ids=not has_ids)
+        if not has_ids:
+            check_pairs(*files)
         job = dataclasses.replace(job, out=results_folder(out, client, folder))
-        prepare(job, resume)
+        prepare(job, resume, folder)
+        paths = {*files[0], *files[1]}
+        before = states_of(paths, by_content=False)
+        states = states_of(paths, by_content=True) if checksums else before
         pairs = paired_pieces(job, files)
 
         def start() -> tuple[Watch, Agreement]:
@@ -182,8 +200,12 @@ def score_dataset(
         try:
             with contextlib.ExitStack() as stack:
                 engine = Engine(start, job, on_progress)
-                found = None if job.rows.exists() or pairs is None else _paired(engine, pairs, has_ids, skip_bad)
-                found = found or _shuffled(engine, files, pairs, skip_bad)
+                found = None
+                if pairs is not None and not job.rows.exists():
+                    found = _paired(engine, pairs, states, has_ids, skip_bad)
+                found = found or _shuffled(engine, files, pairs, states, skip_bad)
+        except OutputError as error:
+            raise _unwritable(error, job) from None
         except ClusterError as error:
             if not job.keep_rows:
                 raise error.with_traceback(None) from None  # the frames of the engine tell the user nothing
@@ -193,16 +215,21 @@ def score_dataset(
             if not job.keep_rows:
                 raise
             raise InterruptedRunError(_kept(job), remedies=[RESUME]) from None
+        check_held(job.work, job.run)
+        for path, state in before.items():
+            if file_state(path) is not None:  # read to its end, or bad
+                check_unchanged(path, state)
         tidy(job, found.parts)
         totals = Totals(notes=dict.fromkeys(found.notes))
         totals.add(found.read)
         for part in found.parts:
-            own = totals_of(part, job)
-            if own is None:
-                raise ChildProcessError(
-                    f"{part.name} is gone from {job.out}. Does another run write there? Run again with resume."
-                )
-            totals.add(own)
+            own = kept_of(part, job)
+            if own.totals is None:
+                fault = own.fault or f"{part.name} is missing"
+                raise _unwritable(OutputError(str(job.out), f"{fault}, though it was written."), job)
+            totals.add(own.totals)
+    if not totals.n:
+        raise _without_rows(files[0])
     try:
         submission = sum_up(totals, asked)
     except ValueError as error:
@@ -273,10 +300,13 @@ class _Found(NamedTuple):
     read: Totals = Totals()  # what reading the files counted, where the parts did not
 
 
-def _paired(engine: Engine, pairs: Sequence[Pair], has_ids: bool, skip_bad: bool) -> _Found | None:
+def _paired(
+    engine: Engine, pairs: Sequence[Pair], states: Mapping[str, State], has_ids: bool, skip_bad: bool
+) -> _Found | None:
     """Score each piece of predictions with its piece of references; None if their ids do not match one to one."""
+    is_only = len(pairs) == 1
     parts = [
-        FilePart(number, identity_of(engine.job, pair), *pair, alone=not has_ids or len(pairs) == 1)
+        FilePart(number, identity_of(engine.job, states, pair), *pair, not has_ids or is_only, is_only)
         for number, pair in enumerate(pairs)
     ]
     try:
@@ -294,7 +324,7 @@ def _have_repeats(engine: Engine, parts: Sequence[Part]) -> bool:
     """Return whether an id seems to be in two parts, checked in shares of all fingerprints that fit in memory."""
     identity = hash_of([part.identity for part in parts])
     checked = engine.job.work / "without_repeats"
-    if checked.exists() and checked.read_text() == identity:  # by an earlier run
+    if checked.exists() and checked.read_bytes() == identity.encode():  # by an earlier run
         return False
     workers = max(1, engine.workers)
     shares = workers * (1 + engine.scored // (workers * _CHECKED_AT_ONCE))  # as many for each
@@ -303,16 +333,17 @@ def _have_repeats(engine: Engine, parts: Sequence[Part]) -> bool:
     errors = engine.each(
         functools.partial(has_repeats, [part.name for part in parts]), list(itertools.pairwise(bounds)), found.append
     )
-    for error in errors.values():
-        out = engine.job.out
-        raise ValueError(f"{out}: the stored ids cannot be read ({error}). Remove the folder and run again.")
+    if errors:
+        raise next(iter(errors.values()))
     if not any(found):
-        with whole_file(checked) as path:
+        with whole_file(checked, is_synced=True) as path:
             path.write_text(identity)
     return any(found)
 
 
-def _shuffled(engine: Engine, files: Files, pairs: Sequence[Pair] | None, skip_bad: bool) -> _Found:
+def _shuffled(
+    engine: Engine, files: Files, pairs: Sequence[Pair] | None, states: Mapping[str, State], skip_bad: bool
+) -> _Found:
     """Match the rows of all files by id, and score them."""
     job = engine.job
     if not job.rows.exists():
@@ -326,21 +357,30 @@ def _shuffled(engine: Engine, files: Files, pairs: Sequence[Pair] | None, skip_b
     size = sum(Path(path).stat().st_size for path in {*files[0], *files[1]} if Path(path).exists())
     buckets = max(len(pieces[0]), len(pieces[1]), 1 + size // _BUCKET_BYTES)
     all_files = [
-        ShuffledPiece(side, number, piece, buckets, identity_of(job, [piece], buckets))
+        ShuffledPiece(side, number, piece, buckets, identity_of(job, states, [piece], buckets))
         for side, own in zip(SIDES, pieces, strict=True)
         for number, piece in enumerate(own)
     ]
-    errors = engine.each(shuffle_piece, [file for file in all_files if not totals_of(file, job)])
+    before = {file: kept_of(file, job) for file in all_files}
+    warn_of_faults("file", "read", [kept.fault for kept in before.values() if kept.fault not in ("", CHANGED)])
+    errors = engine.each(shuffle_piece, [file for file, kept in before.items() if kept.totals is None])
     for file in errors:
         rows_path(job, file.side, file.number).unlink(missing_ok=True)  # of an earlier run, before it was damaged
     good = [file for file in all_files if file not in errors]
     bad = _left_out(errors, job, skip_bad and {file.side for file in good} == set(SIDES))
     identity = hash_of([file.identity for file in good])
-    counts = len(pieces[0]), len(pieces[1])
-    parts = [BucketPart(number, identity, buckets, counts) for number in range(buckets)]
-    if not all(totals_of(part, job) for part in parts):  # the rows of an earlier run may be gone
-        gone = [file for file in good if not rows_path(job, file.side, file.number).exists()]
-        _left_out(engine.each(shuffle_piece, gone), job, skip_bad=False)
+    with_rows = [file for file in good if has_rows(file, job)]
+    numbers = [tuple(file.number for file in with_rows if file.side == side) for side in SIDES]
+    for own, paths in zip(numbers, files, strict=True):
+        if not own:
+            raise _without_rows(paths)
+    of_sides = numbers[0], numbers[1]
+    parts = [BucketPart(number, identity, buckets, of_sides) for number in range(buckets)]
+    if any(totals_of(part, job) is None for part in parts):  # the rows of an earlier run may be gone
+        faults = {file: lost_rows(file, job) for file in with_rows if before[file].totals is not None}
+        warn_of_faults("file", "read", [fault for fault in faults.values() if fault.endswith(DAMAGED)])
+        lost = [file for file, fault in faults.items() if fault]
+        _left_out(engine.each(shuffle_piece, lost), job, skip_bad=False)
     resumed, unscored = engine.score(parts)
     if unscored:
         raise next(iter(unscored.values()))  # an error of the ids, not of a part
@@ -351,6 +391,20 @@ def _shuffled(engine: Engine, files: Files, pairs: Sequence[Pair] | None, skip_b
         if path.suffix != ".json":
             path.unlink()
     return _Found(parts, resumed, bad, [*read.notes, *_bad_notes(bad, len(all_files))], read)
+
+
+def _without_rows(paths: Sequence[str]) -> NoRowsError:
+    return NoRowsError(paths_label(paths), "there are no rows. Expected one for each question.")
+
+
+def _unwritable(error: OutputError, job: Job) -> OutputError:
+    """Return the error of a file in the output folder, with what becomes of the run."""
+    if job.keep_rows:
+        kept, remedy = f"What is finished is in {job.out}.", Remedy("resume", True, "continue once this is mended")
+    else:
+        kept = f"{job.out} was the temporary folder of this run."
+        remedy = Remedy("out", "FOLDER", "use another folder, which is kept")
+    return OutputError(error.path, f"{error.problem} {kept}", remedies=[remedy])
 
 
 def _left_out(errors: Mapping[Any, Exception], job: Job, skip_bad: bool) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import logging
 import multiprocessing
@@ -29,6 +30,7 @@ from anls_eval.cluster.errors import ClusterError
 from anls_eval.cluster.watch import Watch
 
 _FOR_SCHEDULER = 10  # seconds that the scheduler at an address has to answer
+_FOR_START = 120  # seconds that workers on this machine have to start
 _ATTEMPTS = 3  # to start workers
 _PAUSE = 0.02  # seconds
 _TO_END = 1  # second that workers have to end by themselves, which a frozen one does not
@@ -64,12 +66,21 @@ def local_client(
     ):
         starting = thread.submit(_start_workers, options, folder, is_wanted)
         try:
-            yield starting.result()
+            yield _started(starting)
         finally:
             is_wanted.clear()
             _await_or_kill(starting, folder)  # a start that Ctrl-C broke off fails once its processes are gone
             if starting.exception() is None:
                 _await_or_kill(thread.submit(_end_workers, starting.result()), folder, _TO_END)
+
+
+def _started(starting: Future[Client]) -> Client:
+    """Return the client of workers that start, or raise a ClusterError if one of them stands still."""
+    if not concurrent.futures.wait([starting], timeout=_FOR_START).done:
+        raise ClusterError(
+            f"the workers could not start within {_FOR_START} s. If this machine is busy, start fewer workers."
+        )
+    return starting.result()
 
 
 def _leave_interrupts_to_the_main_thread() -> None:

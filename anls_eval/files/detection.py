@@ -7,7 +7,7 @@ from pathlib import Path
 
 from anls_eval.files.arrow_files import open_arrow, open_dataset, open_hub, open_parquet
 from anls_eval.files.columns import LAYOUTS
-from anls_eval.files.errors import FormatError
+from anls_eval.files.errors import FormatError, NoRowsError
 from anls_eval.files.files import DETECTED, File, How, encoding_of, exists, find_file, lines_of
 from anls_eval.files.json_files import open_json
 from anls_eval.files.json_lines import open_json_lines
@@ -78,7 +78,7 @@ def _container(file: File) -> str:
     with file.open() as stream:
         start = stream.read(4096)
     if not start.strip():
-        raise FormatError(file.path, "the file is empty.")
+        raise NoRowsError(file.path, "the file is empty.")
     if start.startswith(b"PAR1"):
         return "parquet"
     if start.startswith((b"ARROW1", b"\xff\xff\xff\xff")):

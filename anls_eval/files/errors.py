@@ -14,6 +14,14 @@ class FormatError(AnlsError):
         self.path, self.place = path, place
 
 
+class NoRowsError(FormatError):
+    """A file has no rows, which only matters if no other file of its side has any."""
+
+
+class OutputError(FormatError):
+    """A file of results cannot be written, whatever is in the input."""
+
+
 class FilesError(AnlsError):
     """Several files cannot be scored: a first line, the errors by file, and an ending with remedies."""
 

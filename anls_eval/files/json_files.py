@@ -7,7 +7,7 @@ from typing import Any
 
 from anls_eval.errors import short_repr
 from anls_eval.files.columns import IDS, names_of_role
-from anls_eval.files.errors import FormatError, listed
+from anls_eval.files.errors import FormatError, NoRowsError, listed
 from anls_eval.files.files import File, find_file, text_of
 from anls_eval.files.json_text import KEYS_OF_LOGS, OneFilter, parse, rows_of, unfolded
 from anls_eval.files.source import KEY, VALUE, Block, Source, by_columns, from_row
@@ -62,7 +62,7 @@ def open_object(document: dict[str, Any], file: File) -> Source:
             'of rows, in pandas with to_json(orient="records").',
         )
     if not document:
-        raise FormatError(path, "the object is empty. Expected rows.")
+        raise NoRowsError(path, "the object is empty. Expected rows.")
     keys, values = list(document), list(document.values())
 
     def columns(wanted: Sequence[str], rows: slice) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _equally_long(document: dict[str, Any], named: dict[str, list[Any]], file: F
         raise FormatError(file.path, f"lists of different lengths: {found}. Expected an item for each question.")
     n = next(iter(lengths.values()))
     if not n:
-        raise FormatError(file.path, "the lists are empty. Expected an item for each question.")
+        raise NoRowsError(file.path, "the lists are empty. Expected an item for each question.")
     return {key: value for key, value in document.items() if isinstance(value, list) and len(value) == n}
 
 
@@ -138,7 +138,7 @@ def _is_list_of_rows(value: Any) -> bool:
 
 def _open_list(rows: list[Any], key: str, file: File) -> Source:
     if not rows:
-        raise FormatError(file.path, "the list is empty. Expected rows.", key)
+        raise NoRowsError(file.path, "the list is empty. Expected rows.", key)
 
     def place(row: int) -> str:
         return f"{key}[{row}]"

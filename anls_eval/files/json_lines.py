@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any
 
 from anls_eval.errors import short_repr
-from anls_eval.files.errors import FormatError
+from anls_eval.files.errors import FormatError, NoRowsError
 from anls_eval.files.files import File, lines_of
 from anls_eval.files.json_text import OneFilter, parse, parse_lines, rows_of, unfolded
 from anls_eval.files.source import ABSENT, VALUE, Block, Source, by_columns, in_blocks, on_lines
@@ -18,7 +18,7 @@ def open_json_lines(file: File) -> Source:
     """Open a file with one JSON value per line; empty lines are skipped."""
     first = [value for _, value in islice(_each_row(file), _LOOKED_AT)]
     if not first:
-        raise FormatError(file.path, "the file is empty. Expected a JSON object on each line.")
+        raise NoRowsError(file.path, "the file is empty. Expected a JSON object on each line.")
     of_objects = isinstance(first[0], dict)
     names = tuple(dict.fromkeys(name for row in first if isinstance(row, dict) for name in unfolded(row)))
 

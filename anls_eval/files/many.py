@@ -5,20 +5,21 @@ import glob
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from anls_eval.errors import AnlsError, Remedy, short_repr
 from anls_eval.files.columns import find_columns
 from anls_eval.files.detection import open_source
-from anls_eval.files.errors import FormatError, repeated
+from anls_eval.files.errors import FormatError, NoRowsError, repeated
 from anls_eval.files.files import DETECTED, File, How, exists, find_file, text_of
 from anls_eval.files.json_files import open_object
 from anls_eval.files.json_text import parse
 from anls_eval.files.printed import Holds
 from anls_eval.files.reading import Batch, Detected, Reader, reader_of
 from anls_eval.files.source import KEY, VALUE, Block, Source, in_blocks
+from anls_eval.files.watch import file_state, watched
 from anls_eval.inputs.values import type_with_article
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -144,13 +145,34 @@ def _open(
     label = given if isinstance(given, (str, os.PathLike)) and len(paths) > 1 else paths_label(paths)
     if are_documents(given, paths, side, format_name, columns, max_bytes, how):
         return open_documents(paths, side, columns=columns, by=by, max_bytes=max_bytes, label=os.fspath(label), how=how)
-    readers = []
-    for path in paths:
+
+    def opened(path: str) -> Reader:
+        state = file_state(path)
         source, compression = open_source(path, format_name, max_bytes, how=how)
         if len(paths) > 1 and source.container == "json":  # which holds all of its rows
             source = _reopened(source, path, format_name, max_bytes, how)
-        readers.append(reader_of(source, path, side, format_name, columns, by, compression))
-    return readers[0] if len(readers) == 1 else PartsReader(os.fspath(label), readers)
+        if Path(path).is_file():
+            source = watched(source, path, state)
+        return reader_of(source, path, side, format_name, columns, by, compression)
+
+    if len(paths) == 1:
+        return opened(paths[0])
+    return PartsReader(os.fspath(label), list(_opened_parts(paths, opened)))
+
+
+def _opened_parts(paths: Sequence[str], opened: Callable[[str], Reader]) -> Iterator[Reader]:
+    """Open each file; one without rows or columns, such as Spark's empty parts, is read as the others are."""
+    readers: dict[str, Reader] = {}
+    empty: dict[str, NoRowsError] = {}
+    for path in paths:
+        try:
+            readers[path] = opened(path)
+        except NoRowsError as error:
+            empty[path] = error
+    if not readers:
+        raise empty[paths[0]]
+    like = next(iter(readers.values()))
+    yield from (readers.get(path) or like.without_rows(path) for path in paths)
 
 
 def _reopened(source: Source, path: str, format_name: str | None, max_bytes: int | None, how: How) -> Source:
@@ -211,8 +233,14 @@ class PartsReader(Reader):
 
     def batches(self, size: int = 16_384) -> Iterator[Batch]:
         """Yield the rows file by file; `Batch.first_row` counts from the start of each file."""
+        empty = []
         for part in self._parts:
-            yield from part.batches(size)
+            try:
+                yield from part.batches(size)
+            except NoRowsError as error:
+                empty.append(error)
+        if len(empty) == len(self._parts):
+            raise NoRowsError(self.detected.path, f"none of its {len(empty)} files has a row.")
 
 
 def check_roles(first: Detected, other: Detected) -> None:
@@ -272,9 +300,12 @@ def _shown_files(given: str | os.PathLike[str], found: Iterable[str]) -> list[st
     paths = [path for path in found if not hidden or Path(path).name[:1] not in hidden]
     folder = next((path for path in paths if Path(path).is_dir()), None)
     if folder is not None:
+        ending = next((Path(path).suffix for path in paths if not Path(path).is_dir()), ".parquet")
+        pattern = f"{glob.escape(str(Path(folder).parent))}/**/*{ending}"
         raise FormatError(
             folder,
-            f"a folder among the files of {os.fspath(given)}. Expected files only: move it, or use a pattern of files.",
+            f"a folder among the files of {os.fspath(given)}. Expected files only: move it, or name the files by a "
+            f"pattern, such as {pattern!r}, which also reads folders in folders.",
         )
     if not paths:
         raise FormatError(os.fspath(given), "no files. Expected a folder with files or a pattern that matches some.")
@@ -285,6 +316,30 @@ def natural_order(path: str) -> tuple[list[str | int], str]:
     """Return a sort key that puts ``part-2`` before ``part-10``."""
     pieces = re.split(r"([0-9]+)", path)
     return [int(piece) if number % 2 else piece for number, piece in enumerate(pieces)], path
+
+
+def check_numbers(predictions: Sequence[str], references: Sequence[str]) -> None:
+    """Refuse files that are paired in their order if the numbers that tell their names apart do not agree."""
+    numbers = _numbers(predictions), _numbers(references)
+    for own, other, one, counterpart in zip(*numbers, predictions, references, strict=False):
+        if len(own) == len(other) and own != other:
+            raise AnlsError(
+                f"{one} would be paired with {counterpart}: without question_ids, files are paired in the natural "
+                "order of their names, and the numbers in these names differ. Rename the files, or add question_ids."
+            )
+
+
+def _numbers(paths: Sequence[str]) -> list[tuple[int, ...]]:
+    """Return the first numbers of each name that together tell all names apart; empty if none do."""
+    found = [tuple(map(int, re.findall(r"[0-9]+", Path(path).name))) for path in paths]
+    if len(set(map(len, found))) > 1:
+        return []
+    columns = [column for column in zip(*found, strict=True) if len(set(column)) > 1]
+    for count in range(1, len(columns) + 1):
+        rows = list(zip(*columns[:count], strict=True))
+        if len(set(rows)) == len(rows):
+            return rows
+    return []
 
 
 def paths_label(paths: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from anls_eval.arrow import as_list
 from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, find_columns
-from anls_eval.files.errors import FormatError, listed
+from anls_eval.files.errors import NoRowsError, listed
 from anls_eval.files.printed import Holds, Printed, are_all_printed
 from anls_eval.files.source import ABSENT, Block, Source
 from anls_eval.files.values import (
@@ -88,6 +88,14 @@ class Reader:
             raise ValueError(f"{self.detected.path}: rows of {self._source.container} cannot be read by themselves")
         return Reader(self.detected, self._source.within(start, stop), self._found, self._side, self._holds)
 
+    def without_rows(self, path: str) -> "Reader":
+        """Return a reader of another file, which is empty, as if it had the columns of this one."""
+        source = Source(self._source.container, self.names, 0, lambda wanted, size: iter(()))
+        detected = dataclasses.replace(
+            self.detected, path=path, notes=(f"{path} is empty: read as a part without rows",)
+        )
+        return Reader(detected, source, self._found, self._side, self._holds)
+
     @property
     def cuts(self) -> tuple[int, ...]:
         """The rows at which the file can be divided cheaply: the ends of the row groups of Parquet."""
@@ -122,7 +130,7 @@ class Reader:
             yield batch
             first_row += len(batch)
         if first_row == self._source.first_row:
-            raise FormatError(self.detected.path, "there are columns but no rows. Expected one for each question.")
+            raise NoRowsError(self.detected.path, "there are columns but no rows. Expected one for each question.")
 
     def _ids(self, block: Block, seen: Counter[str]) -> Any:
         parts = [block.columns[name] for name in self._found.question_id]

@@ -1,6 +1,7 @@
 """Write a row of results for each question: completely, or not at all."""
 
 import contextlib
+import errno
 import json
 import os
 import uuid
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from anls_eval.arrow import is_text, text_array
-from anls_eval.files.errors import FormatError
+from anls_eval.files.errors import FormatError, OutputError
 
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
@@ -59,11 +60,13 @@ def keeps_lists(path: str | os.PathLike[str]) -> bool:
 
 
 @contextlib.contextmanager
-def whole_file(path: Path, keep_interrupted: bool = False) -> Iterator[Path]:
+def whole_file(path: Path, keep_interrupted: bool = False, is_synced: bool = False) -> Iterator[Path]:
     """Yield a temporary name to write a file under; it is renamed at the end, or removed after an error."""
     unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         yield unfinished
+        if is_synced:
+            _bring_to_disk(unfinished)
         unfinished.replace(path)
     except KeyboardInterrupt:
         if not (keep_interrupted and unfinished.exists()):
@@ -73,10 +76,20 @@ def whole_file(path: Path, keep_interrupted: bool = False) -> Iterator[Path]:
         raise KeyboardInterrupt(f"what was written before is kept in {partial}") from None
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else error  # Arrow's message names the unfinished file
-        raise FormatError(str(path), f"cannot be written: {reason}.") from None
+        raise OutputError(str(path), f"cannot be written: {reason}.") from None
     finally:
         with contextlib.suppress(OSError):  # it was renamed, or never created
             unfinished.unlink()
+
+
+def _bring_to_disk(path: Path) -> None:
+    """Wait until a file is on disk: else, after a power loss, its final name can stand for an empty file."""
+    with path.open("rb+") as stream:
+        try:
+            os.fsync(stream.fileno())
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):  # what file systems without it say
+                raise
 
 
 _Batches = Iterable[pa.RecordBatch]

@@ -28,6 +28,8 @@ from anls_eval.arrow import (
 from anls_eval.errors import AnlsError, Remedy, check_choice
 from anls_eval.fields.fields import FieldsLike, as_fields
 from anls_eval.files import Batch, FormatError, Reader
+from anls_eval.files.errors import NoRowsError
+from anls_eval.files.many import check_numbers
 from anls_eval.files.printed import Holds
 from anls_eval.files.reading import VALUES
 from anls_eval.inputs.values import is_missing_value
@@ -265,31 +267,45 @@ class Pass:
 class FileSide(Side):
     """The rows of one side in files, with the columns in `names` that the reader reads."""
 
-    def __init__(self, reader: Reader, side: str, scorer: Scorer, names: Sequence[str]) -> None:
+    def __init__(
+        self, reader: Reader, side: str, scorer: Scorer, names: Sequence[str], may_be_empty: bool = False
+    ) -> None:
         super().__init__([part.detected.path for part in reader.parts], reader.detected.notes)
-        self._parts, self._side = reader.parts, side
+        self._parts, self._side, self._names, self._may_be_empty = reader.parts, side, names, may_be_empty
         self.other: FileSide | None = None
         self._tables = [functools.partial(stored_rows, part, side, scorer, names) for part in reader.parts]
 
     def tables(self) -> Iterator[pa.Table]:
         """Read the rows from the start; without ids, check that paired files have the same number of rows."""
         self.rows.clear()
-        for tables in self._tables:
-            n, has_ids = 0, True
-            for table in tables():
-                n += table.num_rows
-                has_ids = not table["question_id"].null_count
-                yield table
+        for part, tables in zip(self._parts, self._tables, strict=True):
+            n = 0
+            try:
+                for table in tables():
+                    n += table.num_rows
+                    yield table
+            except NoRowsError:
+                if len(self._parts) == 1 and not self._may_be_empty:
+                    raise
             self.rows.append(n)
-            if not has_ids and self.other is not None:
+            if "question_id" not in part.detected.columns and self.other is not None:
                 _check_lengths(self, self.other)
-        if self._parts and all(part.is_blank for part in self._parts):
+        if not any(self.rows):
+            if not self._may_be_empty:
+                raise NoRowsError(self.files[0], f"neither this file nor the other {len(self.files) - 1} have a row.")
+            yield self._no_rows()
+        elif all(part.is_blank for part, n in zip(self._parts, self.rows, strict=True) if n):
             column = self._parts[0].detected.columns["answers"]
             raise FormatError(
                 self.files[0],
                 f"the column {column!r} is blank in every row: there are no answers to score against.",
                 remedies=[Remedy("columns", {"answers": "NAME"}, "name the column that has them")],
             )
+
+    def _no_rows(self) -> pa.Table:
+        names = [BY + name for name in self._names if name in self._parts[0].names]
+        columns = {"question_id": BYTES, "value": BYTES} | dict.fromkeys(names, pa.large_list(pa.large_string()))
+        return pa.table({name: pa.nulls(0, kind) for name, kind in columns.items()})
 
     def printed(self) -> Totals:
         """Return what the rows that have been read hold of printed lists and dicts."""
@@ -327,26 +343,28 @@ def _check_lengths(own: FileSide, other: FileSide) -> None:
         )
 
 
-def sides_of(readers: tuple[Reader, Reader], options: Options) -> Sides:
-    """Return both sides of a submission."""
+def sides_of(readers: tuple[Reader, Reader], options: Options, may_be_empty: bool = False) -> Sides:
+    """Return both sides of a submission, or of a part of one, which may be empty."""
     scorer = options.scorer()
     predictions, references = (
-        FileSide(reader, side, scorer, options.names) for reader, side in zip(readers, SIDES, strict=True)
+        FileSide(reader, side, scorer, options.names, may_be_empty) for reader, side in zip(readers, SIDES, strict=True)
     )
-    without_ids = all("question_id" not in reader.detected.columns for reader in readers)
-    check_file_counts(len(predictions.files), len(references.files), without_ids)
+    if all("question_id" not in reader.detected.columns for reader in readers):
+        check_pairs(predictions.files, references.files)
     predictions.other, references.other = references, predictions
     return predictions, references
 
 
-def check_file_counts(of_predictions: int, of_references: int, without_ids: bool) -> None:
-    """Refuse files without ids if their number differs between the sides."""
-    if without_ids and of_predictions != of_references:
+def check_pairs(predictions: Sequence[str], references: Sequence[str]) -> None:
+    """Refuse files without ids that cannot be paired: their number, or the numbers in their names, differ."""
+    of_predictions, of_references = len(predictions), len(references)
+    if of_predictions != of_references:
         raise ValueError(
             f"There {'is' if of_predictions == 1 else 'are'} {counted(of_predictions, 'prediction file')} but "
             f"{counted(of_references, 'reference file')}, and no question_ids. Expected the same number of files, with "
             "the same rows in the same order."
         )
+    check_numbers(predictions, references)
 
 
 def counted(n: int, noun: str) -> str:

@@ -471,6 +471,19 @@ def test_workers_that_always_die_while_they_start(data: Path, tmp_path: Path) ->
     ]
 
 
+def test_a_worker_that_freezes_as_it_starts(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here with 5 s in place of 120."""
+    (tmp_path / "sitecustomize.py").write_text(
+        AS_IT_STARTS.format(folder=str(tmp_path), how="os.kill(os.getpid(), signal.SIGSTOP)", times=1), encoding="utf-8"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setattr(workers_module, "_FOR_START", 5)
+    with pytest.raises(ChildProcessError, match=r"^the workers could not start within 5 s\. If this machine is busy"):
+        score_dataset(data / "predictions", data / "references", workers=2)
+    [start] = tmp_path.glob("start-*")
+    assert not psutil.pid_exists(int(start.name.partition("-")[2]))
+
+
 def test_few_open_files(data: Path, tmp_path: Path) -> None:
     limited = tmp_path / "limited.py"
     limited.write_text(

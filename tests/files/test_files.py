@@ -4,7 +4,9 @@ import csv
 import gzip
 import io
 import json
+import os
 import pickle
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ from hypothesis import strategies as st
 from places import DATA, EXAMPLES
 
 from anls_eval.files import FORMATS, FormatError, Reader, open_predictions, open_references, write_rows
+from anls_eval.files.errors import OutputError
+from anls_eval.files.write import whole_file
 from anls_eval.scoring import anls_scores, anls_star_scores
 
 DOCVQA = EXAMPLES / "docvqa"
@@ -958,11 +962,42 @@ def test_other_endings(tmp_path: Path, name: str) -> None:
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="cannot be written"):
+    with pytest.raises(OutputError, match="cannot be written"):
         write_rows(tmp_path / "no" / "r.csv", RESULTS)
     write(tmp_path / "file", "")
-    with pytest.raises(FormatError, match="cannot be written"):
+    with pytest.raises(OutputError, match="cannot be written"):
         write_rows(tmp_path / "file" / "r.csv", RESULTS)
+
+
+@pytest.mark.parametrize("name", ["r.parquet", "r.csv", "r.jsonl.gz"])
+def test_a_folder_that_is_removed_meanwhile(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+
+    def removing() -> Iterator[pa.RecordBatch]:
+        yield from RESULTS.to_batches()
+        shutil.rmtree(folder)
+        yield from RESULTS.to_batches()
+
+    with pytest.raises(OutputError, match=rf"^{folder / name}: cannot be written: No such file or directory\.$"):
+        write_rows(folder / name, removing())
+    assert not folder.exists()
+
+
+def test_a_file_is_on_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a power loss can leave an empty file under the final name."""
+    sizes = []
+
+    def fsync(number: int, fsync: Callable[[int], None] = os.fsync) -> None:
+        fsync(number)
+        sizes.append(os.fstat(number).st_size)
+        assert not (tmp_path / "a").exists()
+
+    monkeypatch.setattr("os.fsync", fsync)
+    with whole_file(tmp_path / "a", is_synced=True) as unfinished:
+        unfinished.write_text("whole")
+    assert sizes == [len("whole")]
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_a_missing_answer_is_an_empty_text(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from anls_eval.arrow import as_list
 from anls_eval.files import FormatError, Reader, open_predictions, open_references
-from anls_eval.files.many import document_id, file_paths, natural_order
+from anls_eval.files.many import check_numbers, document_id, file_paths, natural_order
 
 
 def csv(path: Path, *rows: tuple[str, ...], header: str = "id,prediction") -> Path:
@@ -91,6 +91,13 @@ class TestWhichFiles:
                 open_predictions(given)
         assert contents(open_predictions(f"{folder}/*.csv")) == EXPECTED
 
+    def test_folders_in_folders(self, folder: Path) -> None:
+        csv(folder / "more" / "part-3.csv", ("3", "answer 3"))
+        with pytest.raises(FormatError, match=r"name the files by a pattern, such as '.*runs/\*\*/\*.csv'") as caught:
+            open_predictions(folder)
+        pattern = str(caught.value).split("'")[1]
+        assert sorted(contents(open_predictions(pattern))) == sorted([*EXPECTED, ("3", "answer 3")])
+
     def test_a_file_given_twice(self, folder: Path) -> None:
         (folder / "link.csv").symlink_to(folder / "part-1.csv")
         for given in ([folder / "part-1.csv", folder / "part-*.csv"], folder):
@@ -141,7 +148,7 @@ class TestOneSide:
 
     @pytest.mark.parametrize(
         ("name", "text"),
-        [("part-3.json", "[{"), ("part-3.jsonl", '{"id": 1'), ("part-3.csv", ""), ("part-3.csv", "x,y\n1,2\n")],
+        [("part-3.json", "[{"), ("part-3.jsonl", '{"id": 1'), ("part-3.csv", "x,y\n1,2\n")],
     )
     def test_one_bad_file(self, name: str, text: str, folder: Path) -> None:
         (folder / name).write_text(text)
@@ -289,3 +296,142 @@ class TestRowsOfParquet:
 def test_what_is_no_path() -> None:
     with pytest.raises(ValueError, match=r"^5 is not a path; expected a path, a pattern or a list of them$"):
         open_predictions(5)  # type: ignore[arg-type]
+
+
+class TestPartsWithoutRows:
+    """As Spark, Dask and datasets write them."""
+
+    NO_ROWS: ClassVar = {
+        "part-3.csv": b"id,prediction\n",
+        "part-4.jsonl": b"",
+        "part-5.json": b"[]",
+        "part-6.csv.gz": gzip.compress(b""),
+        "part-7.parquet": None,
+        "part-0.parquet": None,
+    }
+
+    def write(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        for name, content in self.NO_ROWS.items():
+            if content is None:
+                pq.write_table(pa.table({"id": pa.nulls(0), "prediction": pa.nulls(0)}), folder / name)
+            else:
+                (folder / name).write_bytes(content)
+
+    def test_are_parts_like_any_other(self, folder: Path) -> None:
+        self.write(folder)
+        reader = open_predictions(folder)
+        assert contents(reader) == contents(reader.holding({})) == EXPECTED
+        assert len(reader.parts) == len(EXPECTED) + len(self.NO_ROWS)
+        empty = ("part-4.jsonl", "part-5.json", "part-6.csv.gz")
+        assert reader.detected.notes == tuple(
+            f"{folder / name} is empty: read as a part without rows" for name in empty
+        )
+
+    def test_an_error_if_no_part_has_a_row(self, tmp_path: Path) -> None:
+        self.write(tmp_path / "all")
+        with pytest.raises(FormatError, match=rf"^{tmp_path}/all: none of its 6 files has a row\.$"):
+            contents(open_predictions(tmp_path / "all"))
+        for name in ("part-4.jsonl", "part-5.json"):
+            with pytest.raises(FormatError, match=rf"^{tmp_path}/all/{name}.*: the (file|list) is empty"):
+                open_predictions([tmp_path / "all" / name])
+
+    def test_an_error_of_a_single_file(self, tmp_path: Path) -> None:
+        path = csv(tmp_path / "a.csv")
+        with pytest.raises(FormatError, match="there are columns but no rows"):
+            contents(open_predictions(path))
+
+
+class TestFilesThatChange:
+    ROWS: ClassVar = [(str(number), f"answer {number}") for number in range(5)]
+
+    @pytest.fixture(params=["a.csv", "a.jsonl", "a.json", "a.parquet", "a.arrow", "a.csv.gz"])
+    def path(self, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+        path = tmp_path / str(request.param)
+        self.write(path, self.ROWS)
+        return path
+
+    def write(self, path: Path, rows: list[tuple[str, str]]) -> None:
+        table = pa.table({"id": [id_ for id_, _ in rows], "prediction": [text for _, text in rows]})
+        if path.suffix == ".parquet":
+            pq.write_table(table, path, row_group_size=2)
+        elif path.suffix == ".arrow":
+            with pa.ipc.new_file(str(path), table.schema) as writer:
+                writer.write_table(table, 2)
+        elif path.suffix == ".json":
+            path.write_text(json.dumps(table.to_pylist()))
+        elif path.suffix == ".jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+        else:
+            text = "id,prediction\n" + "".join(f"{id_},{answer}\n" for id_, answer in rows)
+            path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+
+    def test_while_they_are_read(self, path: Path) -> None:
+        batches = open_predictions(path).batches(2)
+        next(batches)
+        self.write(path, [*self.ROWS, ("6", "one more")])
+        with pytest.raises(FormatError, match=rf"^{path}: the file changed while it was read\. Run again once"):
+            list(batches)
+
+    def test_between_two_readings(self, path: Path) -> None:
+        reader = open_predictions(path)
+        list(reader.batches())
+        self.write(path, [("1", "another")])
+        with pytest.raises(FormatError, match=rf"^{path}: the file changed while it was read"):
+            list(reader.batches())
+
+    def test_to_nothing(self, path: Path) -> None:
+        reader = open_predictions(path)
+        path.unlink()
+        with pytest.raises(FormatError, match=rf"^{path}: the file was removed while it was read"):
+            list(reader.batches())
+
+    def test_to_a_shorter_one(self, path: Path) -> None:
+        reader = open_predictions(path)
+        path.write_bytes(path.read_bytes()[:-20])
+        with pytest.raises(FormatError, match=rf"^{path}: the file changed while it was read"):
+            list(reader.batches())
+
+    def test_one_of_several(self, folder: Path) -> None:
+        (folder / "part-3.json").write_text('[{"id": 3, "prediction": "answer 3"}]')
+        reader = open_predictions(folder)
+        (folder / "part-3.json").write_text('[{"id": 3, "prediction": "answer three"}]')
+        with pytest.raises(FormatError, match=r"part-3.json: the file changed while it was read"):
+            list(reader.batches())
+
+    def test_rows_of_parquet(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.parquet"
+        self.write(path, self.ROWS)
+        part = open_predictions(path).within(2, 4)
+        self.write(path, [*self.ROWS, ("6", "one more")])
+        with pytest.raises(FormatError, match="the file changed while it was read"):
+            list(part.batches())
+
+
+class TestNumbersInNames:
+    @pytest.mark.parametrize(
+        ("predictions", "references"),
+        [
+            ([f"pred_{n}.csv" for n in range(1, 13)], [f"ref_{n:02d}.csv" for n in range(1, 13)]),
+            (["model7_1.csv", "model7_2.csv"], ["gold_1_of_2.csv", "gold_2_of_2.csv"]),
+            (["2024-01-31.csv", "2024-02-01.csv"], ["r 01-31.csv", "r 02-01.csv"]),
+            (["part-0-4f1a.csv", "part-1-77bc.csv"], ["part-0-1de9.csv", "part-1-20ac.csv"]),
+            (["01-31.csv", "02-01.csv"], ["01-31.csv", "02-02.csv"]),  # the months tell all names apart
+            (["a.csv", "b.csv"], ["1.csv", "2.csv"]),
+            (["7.csv"], ["3.csv"]),
+        ],
+    )
+    def test_agree(self, predictions: list[str], references: list[str]) -> None:
+        check_numbers(predictions, references)
+
+    @pytest.mark.parametrize(
+        ("predictions", "references", "pair"),
+        [
+            (["p_0.csv", "p_1.csv"], ["r_1.csv", "r_2.csv"], "p_0.csv would be paired with r_1.csv"),
+            (["p_1.csv", "p_3.csv"], ["r_1.csv", "r_2.csv"], "p_3.csv would be paired with r_2.csv"),
+            (["1-1.csv", "1-2.csv", "2-1.csv"], ["1-1.csv", "1-2.csv", "2-2.csv"], "2-1.csv would be paired with 2-2"),
+        ],
+    )
+    def test_do_not(self, predictions: list[str], references: list[str], pair: str) -> None:
+        with pytest.raises(ValueError, match=f"^{pair}.*: without question_ids.*Rename the files, or add question_ids"):
+            check_numbers(predictions, references)

@@ -83,17 +83,23 @@ main()
 """
 
 
-def interrupt(arguments: list[str]) -> list[str]:
-    """Run a command and interrupt it in the middle; what it told."""
+def in_the_middle(arguments: list[str], happen: Callable[[subprocess.Popen[str]], object]) -> tuple[int, list[str]]:
+    """Run a command with something that happens in the middle; its status and what it told."""
     piped = subprocess.PIPE
     command = [sys.executable, "-c", PROGRAM, *arguments]
     with subprocess.Popen(command, stdin=piped, stdout=piped, stderr=piped, text=True) as process:
         assert process.stdout
         assert process.stdout.readline() == "here\n"
-        process.send_signal(signal.SIGINT)
+        happen(process)
         _, told = process.communicate()
-    assert process.returncode == 130, told
-    return told.splitlines()
+    return process.returncode, told.splitlines()
+
+
+def interrupt(arguments: list[str]) -> list[str]:
+    """Run a command and interrupt it in the middle; what it told."""
+    status, told = in_the_middle(arguments, lambda process: process.send_signal(signal.SIGINT))
+    assert status == 130, told
+    return told
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.jsonl.gz"])
@@ -110,6 +116,47 @@ def test_interrupted(tmp_path: Path, sides: tuple[str, str], name: str) -> None:
 
 def test_interrupted_without_a_file(sides: tuple[str, str]) -> None:
     assert interrupt(["score", sides[0], "-r", sides[1]])[-1] == "interrupted"
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.jsonl.gz"])
+def test_a_folder_that_vanishes(tmp_path: Path, sides: tuple[str, str], name: str) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    asked = ["score", sides[0], "-r", sides[1], "--per-question", str(folder / name)]
+    status, told = in_the_middle(asked, lambda process: shutil.rmtree(folder))
+    assert (status, told[-1]) == (2, f"error: {folder / name}: cannot be written: No such file or directory.")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+@pytest.mark.parametrize("what", ["changed", "was removed"])
+def test_input_that_changes_meanwhile(tmp_path: Path, sides: tuple[str, str], what: str, is_written: bool) -> None:
+    """As of a model that still answers: the score of some of its answers is never told."""
+    path = Path(shutil.copy(sides[0], tmp_path / "predictions.jsonl"))
+
+    def change(process: subprocess.Popen[str]) -> None:
+        if what == "was removed":
+            path.unlink()
+        else:
+            with path.open("a", encoding="utf-8") as stream:
+                stream.write('\n{"question_id": "x", "prediction": "one more"}')
+
+    options = ["--per-question", str(tmp_path / "rows.csv")] if is_written else []
+    status, told = in_the_middle(["score", str(path), "-r", sides[1], *options], change)
+    words = f"error: {path}: the file {what} while it was read. Run again once nothing writes to it."
+    assert (status, told[-1]) == (2, words)
+    assert [own.name for own in tmp_path.iterdir()] == ([path.name] if what == "changed" else [])
+
+
+def test_a_folder_that_loses_a_file_meanwhile(tmp_path: Path, sides: tuple[str, str]) -> None:
+    lines = Path(sides[0]).read_text(encoding="utf-8").splitlines(keepends=True)
+    for number in range(4):
+        part = lines[number * QUESTIONS // 4 : (number + 1) * QUESTIONS // 4]
+        (tmp_path / f"part-{number}.jsonl").write_text("".join(part), encoding="utf-8")
+    lost = tmp_path / "part-3.jsonl"
+    status, told = in_the_middle(["score", str(tmp_path), "-r", sides[1]], lambda process: lost.unlink())
+    words = f"error: {lost}: the file was removed while it was read. Run again once nothing writes to it."
+    assert (status, told[-1]) == (2, words)
 
 
 EACH = """

@@ -1,5 +1,6 @@
 """Several files are parts of one submission: the score of one file, to the bit."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any, ClassVar
@@ -102,6 +103,26 @@ class TestIds:
         with pytest.raises(ValueError, match=r"2.jsonl: no column for question_id, which is 'id' in .*1.jsonl"):
             open_predictions(tmp_path / "p")
 
+    def test_parts_without_rows(self, tmp_path: Path) -> None:
+        whole = in_parts(tmp_path / "d", self.ROWS, [1])
+        expected = scored(whole, whole)
+        for name in ("part-00.jsonl", "part-9.jsonl"):
+            (whole / name).touch()
+        found = scored(whole, whole)
+        notes = tuple(
+            f"{whole}/{name} is empty: read as a part without rows" for name in ("part-00.jsonl", "part-9.jsonl")
+        )
+        assert found == dataclasses.replace(expected, notes=(*notes, *expected.notes))
+
+    def test_a_part_that_is_lost(self, tmp_path: Path) -> None:
+        predictions, references = in_parts(tmp_path / "p", self.ROWS, [1, 2]), in_parts(tmp_path / "r", self.ROWS, [1])
+        reader = open_predictions(predictions)
+        (predictions / "part-1.jsonl").unlink()
+        with pytest.raises(ValueError, match=r"p/part-1.jsonl: the file was removed while it was read"):
+            score_submission(reader, open_references(references))
+        with pytest.raises(ValueError, match=r"^1 question has no prediction"):
+            scored(predictions, references)
+
     def test_a_group_column_in_one_part_only(self, tmp_path: Path) -> None:
         lines(tmp_path / "p" / "1.jsonl", self.ROWS)
         lines(tmp_path / "r" / "1.jsonl", [{**row, "page": 1} for row in self.ROWS[:2]])
@@ -133,6 +154,24 @@ class TestWithoutIds:
         ours, theirs = {1: ("2 rows", "1 row"), 2: ("1 row", "2 rows")}[at]
         assert f"p/part-{at}.jsonl has {ours}" in str(caught.value)
         assert f"r/part-{at}.jsonl has {theirs}" in str(caught.value)
+
+    @pytest.mark.parametrize("of_references", [{0: ["a"], 1: ["b"]}, {1: ["a"], 3: ["b"]}])
+    def test_other_numbers_in_their_names(self, of_references: dict[int, list[str]], tmp_path: Path) -> None:
+        sides = self.sides(tmp_path, {1: ["a"], 2: ["b"]}, of_references)
+        with pytest.raises(
+            ValueError, match=r"p/part-\d.jsonl would be paired with .*r/part-\d.jsonl: without question"
+        ):
+            scored(*sides)
+
+    def test_parts_without_rows(self, tmp_path: Path) -> None:
+        texts = {1: [], 2: ["a", "b"], 3: [], 4: ["c"]}
+        found = scored(*self.sides(tmp_path, texts, texts))
+        assert (found.n, found.score) == (3, 1.0)
+        lines(tmp_path / "p" / "part-3.jsonl", [{"prediction": "a"}])
+        with pytest.raises(
+            ValueError, match=r"p/part-3.jsonl has 1 row but .*r/part-3.jsonl has 0 rows, and there are"
+        ):
+            scored(tmp_path / "p", tmp_path / "r")
 
     def test_other_numbers_of_files(self, tmp_path: Path) -> None:
         sides = self.sides(tmp_path, {1: ["a"], 2: ["b"]}, {1: ["a", "b"]})

@@ -600,6 +600,7 @@ def _told(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def datasets(random: Random, folder: Path) -> str:
     """A data set in parts of any format, damaged, gone or with repeated ids: as in one file, or where it is wrong."""
+    from anls_eval.cluster import engine
     from anls_eval.cluster import run as distributed
 
     rows, wild = random.randrange(1, 9), random.random() < 0.6
@@ -622,8 +623,8 @@ def datasets(random: Random, folder: Path) -> str:
     if random.random() < 0.5:
         options |= {"missing": "zero", "unknown": "ignore"}
     with _quiet(), refusals() as messages, pytest.MonkeyPatch.context() as patch:
-        for name in ("score_part", "shuffle_piece"):
-            patch.setattr(distributed, name, _told(getattr(distributed, name)))
+        for module, name in ((engine, "score_part"), (distributed, "shuffle_piece")):
+            patch.setattr(module, name, _told(getattr(module, name)))
         options |= {"out": folder / "out", "client": _client(), "skip_bad": random.random() < 0.5}
         found = distributed.score_dataset(*parts, by=["group"], **options)
         again = distributed.score_dataset(*parts, by=["group"], resume=True, **options)

@@ -1,0 +1,73 @@
+"""What is kept of a finished task: its totals, and the size and checksum of each file that it wrote."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from anls_eval.files.write import whole_file
+
+_BLOCK = 1 << 20
+
+DAMAGED = "is damaged"
+"""The end of what `Record.fault` says of a file that is there."""
+
+State = tuple[int, int]
+"""The size and checksum of a file."""
+
+
+class DamagedRecordError(Exception):
+    """A record is not what was written: it is cut off, empty or altered."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """What is known about a finished task."""
+
+    identity: str  # of its inputs and options
+    totals: str  # as JSON
+    files: Mapping[str, State]  # by their names in the output folder
+
+    def fault(self, folder: Path) -> str:
+        """Return what is wrong with the files in the output folder; empty if they are as they were written."""
+        for name, state in self.files.items():
+            try:
+                if (folder / name).stat().st_size != state[0] or checksum(folder / name) != state[1]:
+                    return f"{name} {DAMAGED}"
+            except OSError:
+                return f"{name} is missing"
+        return ""
+
+
+def write_record(path: Path, identity: str, totals: str, folder: Path, files: Sequence[Path]) -> None:
+    """Write the record of a task that has written these files to the output folder."""
+    states = {str(file.relative_to(folder)): (file.stat().st_size, checksum(file)) for file in files}
+    text = json.dumps(dataclasses.asdict(Record(identity, totals, states)))
+    with whole_file(path, is_synced=True) as unfinished:
+        unfinished.write_text(json.dumps({"checksum": zlib.crc32(text.encode()), "record": text}), encoding="utf-8")
+
+
+def read_record(path: Path) -> Record | None:
+    """Return a record, or None if there is none; raise DamagedRecordError if it is damaged."""
+    try:
+        own = json.loads(path.read_text(encoding="utf-8"))
+        is_whole = zlib.crc32(own["record"].encode()) == own["checksum"]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise DamagedRecordError from None
+    if not is_whole:
+        raise DamagedRecordError
+    return Record(**json.loads(own["record"]))
+
+
+def checksum(path: str | Path) -> int:
+    """Return the CRC-32 of a file, which tells damage and other contents apart, but not a forgery."""
+    found = 0
+    with Path(path).open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            found = zlib.crc32(block, found)
+    return found

@@ -1,0 +1,52 @@
+"""Notice a file that changes while it is read: its rows would be neither those of before nor those of after."""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from anls_eval.files.errors import FormatError
+from anls_eval.files.source import Block, Source
+
+State = tuple[int, int] | None
+"""The size of a file and the time of its last change in nanoseconds; None if there is no such file."""
+
+
+def file_state(path: str) -> State:
+    """Return the state of a file."""
+    try:
+        own = Path(path).stat()
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return None
+    return own.st_size, own.st_mtime_ns
+
+
+def watched(source: Source, path: str, state: State) -> Source:
+    """Return a source of a file that must still be in this state each time it has been read."""
+
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        try:
+            yield from source.read(wanted, size)
+        except FormatError:
+            check_unchanged(path, state)  # which would be the reason
+            raise
+        except OSError as error:
+            check_unchanged(path, state)
+            raise FormatError(path, f"cannot be read further: {error.strerror or error}.") from None
+        check_unchanged(path, state)
+
+    divided: Callable[[int, int], Source] | None = None
+    if source.within is not None:
+        within = source.within
+
+        def divided(start: int, stop: int) -> Source:
+            return watched(within(start, stop), path, state)
+
+    return dataclasses.replace(source, read=read, within=divided)
+
+
+def check_unchanged(path: str, state: State) -> None:
+    """Raise a FormatError if a file is not in this state any more."""
+    now = file_state(path)
+    if now != state:
+        happened = "was removed" if now is None else "changed"
+        raise FormatError(path, f"the file {happened} while it was read. Run again once nothing writes to it.")

@@ -1,0 +1,525 @@
+"""What a run keeps: on a full or vanishing disk, damaged, changed or used by two runs at once."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from dask.distributed import Client
+from dataset_command import DatasetCommand, finished
+from full_disk import enlarge, small_disk
+
+from anls_eval.cluster import lock
+from anls_eval.cluster.run import DatasetScore, score_dataset
+from anls_eval.cluster.workers import local_client
+from anls_eval.files import open_predictions, open_references
+from anls_eval.files.errors import OutputError
+from anls_eval.submission.score import SubmissionScore, score_submission
+from benchmarks.generate import write_dataset
+
+ROWS, FILES = 24_000, 6
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with local_client(2) as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Predictions and references whose files go together."""
+    folder = tmp_path_factory.mktemp("data")
+    write_dataset(folder, ROWS, FILES)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same rows, which are matched by id across files."""
+    folder = tmp_path_factory.mktemp("apart")
+    write_dataset(folder, ROWS, FILES, apart=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(data: Path) -> SubmissionScore:
+    """What one process makes of them."""
+    return in_one_process(data)
+
+
+def in_one_process(data: Path, **options: Any) -> SubmissionScore:
+    sides = open_predictions(data / "predictions"), open_references(data / "references")
+    return score_submission(*sides, by=["model"], **options)
+
+
+def scored(data: Path, out: Path, **options: Any) -> DatasetScore:
+    return score_dataset(data / "predictions", data / "references", out=out, by=["model"], **options)
+
+
+def rows_of(out: Path) -> list[Any]:
+    return sorted(pq.read_table(out)["question_id"].to_pylist())
+
+
+class TestFullDisk:
+    LIMIT = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+
+    @pytest.mark.parametrize("skip_bad", [False, True])
+    @pytest.mark.parametrize("of", ["data", "apart"])
+    @pytest.mark.parametrize("is_real", [False, True])
+    def test_ends_the_run(
+        self,
+        is_real: bool,
+        of: str,
+        skip_bad: bool,
+        expected: SubmissionScore,
+        tmp_path: Path,
+        request: pytest.FixtureRequest,
+    ) -> None:
+        """A worker whose files may not grow stands for a full disk, which there is where one can be mounted."""
+        source: Path = request.getfixturevalue(of)
+        limit = tmp_path / "limit.py"
+        limit.write_text(self.LIMIT)
+        disk = tmp_path / "disk"
+        disk.mkdir()
+        options = ["--skip-bad"] if skip_bad else []
+        environment = {} if is_real else {"DASK_DISTRIBUTED__WORKER__PRELOAD": repr([str(limit)])}
+        with small_disk(disk, "200k") if is_real else contextlib.nullcontext(True) as is_there:
+            if not is_there:
+                pytest.skip("no file system can be mounted here")
+            run = DatasetCommand(source, disk / "out", *options, **environment)
+            status, printed, said = run.wait()
+            assert (status, printed) == (2, ""), said
+            reason = "No space left on device" if is_real else "File too large"
+            [told] = said.splitlines()
+            assert told.startswith(f"error: {disk}/out/")
+            kept = f"What is finished is in {disk}/out. To continue once this is mended, pass --resume."
+            assert told.endswith(f": cannot be written: {reason}. {kept}")
+            assert not run.left()
+            if is_real:
+                enlarge(disk, "32m")
+            status, printed, said = DatasetCommand(source, disk / "out", *options, "--resume").wait()
+            assert status == 0, said
+            found = json.loads(printed)
+            assert (found["anls_score"], found["n"], found["bad"]) == (expected.score, ROWS, {})
+            assert len(rows_of(disk / "out")) == ROWS
+
+    def test_without_a_folder_for_the_results(
+        self, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+
+        def remove(done: int) -> None:
+            for folder in tmp_path.iterdir():
+                shutil.rmtree(folder, ignore_errors=True)
+
+        with local_client(1) as own, pytest.raises(OutputError, match=r"cannot be written: No such file") as caught:
+            score_dataset(data / "predictions", data / "references", client=own, on_progress=remove)
+        assert str(caught.value).endswith(
+            'was the temporary folder of this run. To use another folder, which is kept, pass out="FOLDER".'
+        )
+
+
+def test_a_folder_that_vanishes(data: Path, expected: SubmissionScore, client: Client, tmp_path: Path) -> None:
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+
+    def vanish(done: int) -> None:
+        if out.exists():
+            out.rename(elsewhere)
+
+    with pytest.raises(OutputError, match=rf"^{out}/.*: cannot be written: No such file or directory\. What is fin"):
+        scored(data, out, client=client, on_progress=vanish)
+    elsewhere.rename(out)
+    with pytest.warns(UserWarning, match="an earlier run in .* did not end by itself"):
+        assert scored(data, out, client=client, resume=True).submission == expected
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-10])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def alter(path: Path) -> None:
+    """Change one byte in the middle, and a digit if it can be one, so that JSON stays JSON."""
+    content = bytearray(path.read_bytes())
+    digits = [at for at, byte in enumerate(content) if chr(byte) in "12345678"]
+    at = digits[len(digits) // 2]
+    content[at] += 1
+    path.write_bytes(content)
+
+
+def make_binary(path: Path) -> None:
+    path.write_bytes(b"\xff\x00\xfe")
+
+
+def make_other_json(path: Path) -> None:
+    path.write_bytes(b"[1, 2]")
+
+
+def make_a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+Damage = Callable[[Path], None]
+
+
+class TestFinishedParts:
+    @pytest.mark.parametrize(
+        ("name", "damage", "fault"),
+        [
+            ("part-00003.parquet", Path.unlink, "part-00003.parquet is missing"),
+            ("part-00003.parquet", cut, "part-00003.parquet is damaged"),
+            ("part-00003.parquet", alter, "part-00003.parquet is damaged"),
+            ("part-00003.parquet", empty, "part-00003.parquet is damaged"),
+            ("_work/part-00003.npy", Path.unlink, "_work/part-00003.npy is missing"),
+            ("_work/part-00003.npy", alter, "_work/part-00003.npy is damaged"),
+            *(
+                ("_work/part-00003.json", damage, "_work/part-00003.json is damaged")
+                for damage in (cut, empty, alter, make_binary, make_other_json)
+            ),
+        ],
+    )
+    def test_are_checked_and_made_again(
+        self,
+        name: str,
+        damage: Damage,
+        fault: str,
+        data: Path,
+        expected: SubmissionScore,
+        client: Client,
+        tmp_path: Path,
+    ) -> None:
+        scored(data, tmp_path, client=client)
+        whole = rows_of(tmp_path)
+        damage(tmp_path / name)
+        note = f"^1 part that an earlier run finished is scored again, because {fault}$"
+        with pytest.warns(UserWarning, match=note):
+            found = scored(data, tmp_path, client=client, resume=True)
+        assert found == DatasetScore(expected, FILES, FILES - 1, {}, "file")
+        assert rows_of(tmp_path) == whole
+
+    def test_all_of_them(self, data: Path, expected: SubmissionScore, client: Client, tmp_path: Path) -> None:
+        scored(data, tmp_path, client=client)
+        for path in tmp_path.glob("*.parquet"):
+            path.unlink()
+        with pytest.warns(UserWarning, match=f"^{FILES} parts .* are scored again, because part-00000"):
+            assert scored(data, tmp_path, client=client, resume=True) == DatasetScore(expected, FILES, 0, {}, "file")
+
+    @pytest.mark.parametrize("damage", [Path.unlink, cut, empty, make_binary])
+    def test_what_is_known_about_repeats(
+        self, damage: Damage, data: Path, expected: SubmissionScore, client: Client, tmp_path: Path
+    ) -> None:
+        scored(data, tmp_path, client=client)
+        damage(tmp_path / "_work" / "without_repeats")
+        found = scored(data, tmp_path, client=client, resume=True)
+        assert found == DatasetScore(expected, FILES, FILES, {}, "file")
+
+    @pytest.mark.parametrize("damage", [cut, empty, alter])
+    def test_of_rows_matched_by_id(
+        self, damage: Damage, apart: Path, expected: SubmissionScore, client: Client, tmp_path: Path
+    ) -> None:
+        scored(apart, tmp_path, client=client)
+        damage(tmp_path / "_work" / "rows" / "predictions-00001.json")
+        damage(tmp_path / "part-00002.parquet")
+        with pytest.warns(UserWarning, match="that an earlier run finished") as noted:
+            found = scored(apart, tmp_path, client=client, resume=True)
+        assert [str(note.message) for note in noted] == [
+            "1 file that an earlier run finished is read again, because _work/rows/predictions-00001.json is damaged",
+            "1 part that an earlier run finished is scored again, because part-00002.parquet is damaged",
+        ]
+        assert found == DatasetScore(expected, FILES, FILES - 1, {}, "id")
+
+    @pytest.mark.parametrize("damage", [Path.unlink, cut, empty, alter])
+    def test_the_rows_of_a_run_that_was_broken_off(
+        self, damage: Damage, apart: Path, expected: SubmissionScore, client: Client, tmp_path: Path
+    ) -> None:
+        def break_off(done: int) -> None:
+            raise RuntimeError("before the first part")
+
+        with pytest.raises(RuntimeError, match="before the first part"):
+            scored(apart, tmp_path, client=client, on_progress=break_off)
+        damage(tmp_path / "_work" / "rows" / "references-00002.arrow")
+        noted = pytest.warns(UserWarning, match="^1 file .* read again, because _work/rows/references-00002.arrow is")
+        with contextlib.nullcontext() if damage == Path.unlink else noted:
+            assert scored(apart, tmp_path, client=client, resume=True) == DatasetScore(expected, FILES, 0, {}, "id")
+
+    def test_a_result_that_is_lost_before_the_end(self, data: Path, client: Client, tmp_path: Path) -> None:
+        """No score is told that the folder does not hold."""
+
+        def lose(done: int) -> None:
+            (tmp_path / "part-00000.parquet").unlink(missing_ok=True)
+
+        with pytest.raises(OutputError, match=rf"^{tmp_path}: part-00000.parquet is missing, though it was written"):
+            scored(data, tmp_path, client=client, on_progress=lose)
+
+    def test_rows_that_are_lost_before_they_are_scored(self, apart: Path, client: Client, tmp_path: Path) -> None:
+        """Their questions do not become missing ones."""
+
+        def lose(done: int) -> None:
+            (tmp_path / "_work" / "rows" / "predictions-00000.arrow").unlink(missing_ok=True)
+
+        with pytest.raises(OutputError, match=r"predictions-00000.arrow: cannot be read back: .*No such file"):
+            scored(apart, tmp_path, client=client, on_progress=lose, missing="zero")
+
+
+class TestPartsWithoutRows:
+    """As Spark, Dask and datasets write them."""
+
+    @pytest.fixture(params=["data", "apart"])
+    def source(self, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+        folder: Path = shutil.copytree(request.getfixturevalue(request.param), tmp_path / "data")
+        for side in ("predictions", "references"):
+            schema = pq.read_schema(folder / side / "part-00000.parquet")
+            pq.write_table(schema.empty_table(), folder / side / "part-00000a.parquet")
+            (folder / side / "part-10.jsonl").touch()
+        return folder
+
+    def test_are_parts_like_any_other(
+        self, source: Path, expected: SubmissionScore, client: Client, tmp_path: Path
+    ) -> None:
+        found = scored(source, tmp_path / "out", client=client)
+        notes = [note for note in found.submission.notes if note.endswith("is empty: read as a part without rows")]
+        assert len(notes) == 2
+        assert dataclasses.replace(found.submission, notes=()) == dataclasses.replace(expected, notes=())
+        assert (found.parts, found.bad) == (FILES + 2, {})
+        assert len(list((tmp_path / "out").glob("*.parquet"))) == FILES + 2
+        assert len(rows_of(tmp_path / "out")) == ROWS
+        again = scored(source, tmp_path / "out", client=client, resume=True)
+        assert again == dataclasses.replace(found, resumed=FILES + 2)
+
+    def test_on_one_side(self, data: Path, expected: SubmissionScore, client: Client, tmp_path: Path) -> None:
+        folder = Path(shutil.copytree(data, tmp_path / "data"))
+        first, second = (folder / "predictions" / f"part-0000{number}.parquet" for number in (0, 1))
+        table = pq.read_table(first)
+        pq.write_table(pa.concat_tables([pq.read_table(second), table]), second)
+        pq.write_table(table[:0], first)
+        assert scored(folder, tmp_path / "out", client=client) == DatasetScore(expected, FILES, 0, {}, "id")
+
+    def test_without_ids(self, client: Client, tmp_path: Path) -> None:
+        for side, column in (("predictions", "prediction"), ("references", "answers")):
+            for number, texts in enumerate([["a", "b"], [], ["c"]]):
+                path = tmp_path / side / f"{number}.jsonl"
+                path.parent.mkdir(exist_ok=True)
+                path.write_text("".join(json.dumps({column: text}) + "\n" for text in texts))
+        sides = tmp_path / "predictions", tmp_path / "references"
+        found = score_dataset(*sides, client=client)
+        assert (found.parts, found.submission.n, found.submission.score) == (3, 3, 1.0)
+        (sides[1] / "1.jsonl").write_text('{"answers": "d"}\n')
+        with pytest.raises(ValueError, match=r"references/1.jsonl has 1 row but .*predictions/1.jsonl has 0 rows, and"):
+            score_dataset(*sides, client=client)
+
+    @pytest.mark.parametrize("count", [1, 3])
+    def test_an_error_if_no_part_has_a_row(self, count: int, client: Client, tmp_path: Path) -> None:
+        for number in range(count):
+            pq.write_table(pa.table({"id": pa.nulls(0), "prediction": pa.nulls(0)}), tmp_path / f"{number}.parquet")
+        pq.write_table(pa.table({"id": ["1"], "answers": ["a"]}), tmp_path / "_references.parquet")
+        for references in (tmp_path / "_references.parquet", None):
+            columns = {} if references else {"answers": "prediction"}
+            with pytest.raises(ValueError, match=r"/0.parquet.*: .*no rows"):
+                score_dataset(tmp_path, references, client=client, columns=columns, missing="zero")
+
+
+class TestFilesThatChange:
+    @pytest.fixture
+    def changing(self, data: Path, tmp_path: Path) -> Path:
+        return Path(shutil.copytree(data, tmp_path / "data"))
+
+    def change(self, path: Path) -> None:
+        table = pq.read_table(path)
+        answers = pa.array(["?"] * len(table))
+        pq.write_table(table.set_column(table.column_names.index("prediction"), "prediction", answers), path)
+
+    def test_while_they_are_scored(self, changing: Path, client: Client, tmp_path: Path) -> None:
+        path = changing / "predictions" / "part-00002.parquet"
+        state = path.stat()
+
+        def change(done: int) -> None:
+            if done == ROWS and path.stat().st_mtime_ns == state.st_mtime_ns:
+                self.change(path)
+
+        with pytest.raises(ValueError, match=rf"^{path}: the file changed while it was read\. Run again"):
+            scored(changing, tmp_path / "out", client=client, on_progress=change)
+        with pytest.warns(UserWarning, match="^1 part .* scored again, because the files or the options have changed"):
+            found = scored(changing, tmp_path / "out", client=client, resume=True)
+        assert found == DatasetScore(in_one_process(changing), FILES, FILES - 1, {}, "file")
+
+    def test_to_the_same_size_at_the_same_time(self, changing: Path, client: Client, tmp_path: Path) -> None:
+        """Known only by --checksums, which also knows a copy of the same content."""
+        path = changing / "predictions" / "part-00002.parquet"
+        pq.write_table(pq.read_table(path), path, compression="none")
+        with_times = scored(changing, tmp_path / "0", client=client)
+        with_checksums = scored(changing, tmp_path / "1", client=client, checksums=True)
+        assert with_times == with_checksums
+        content, times = path.read_bytes(), path.stat()
+        path.write_bytes(content.replace(b"qwen2", b"qwen3"))  # in the names of models, by which scores are grouped
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        assert scored(changing, tmp_path / "0", client=client, resume=True).resumed == FILES
+        with pytest.warns(UserWarning, match="^1 part .* scored again, because the files or the options have changed"):
+            found = scored(changing, tmp_path / "1", client=client, resume=True, checksums=True)
+        assert found.submission == in_one_process(changing) != with_checksums.submission
+        os.utime(path)
+        again = scored(changing, tmp_path / "1", client=client, resume=True, checksums=True)
+        assert again == dataclasses.replace(found, resumed=FILES)
+
+    def test_checksums_are_for_a_later_run(self, data: Path) -> None:
+        with pytest.raises(ValueError, match="checksums=True needs out"):
+            score_dataset(data / "predictions", data / "references", checksums=True)
+
+
+HOLD = """
+import time
+from anls_eval.cluster.parts import FilePart
+
+def held(part, job, sides=FilePart.sides):  # Dask loads this twice
+    while any(job.work.glob("part-*.json")) and not (job.out.parent / "go on").exists():
+        time.sleep(0.1)
+    return sides(part, job)
+
+FilePart.sides = held
+"""
+
+
+class TestTwoRunsInOneFolder:
+    def test_the_second_is_refused(self, data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
+        hold = tmp_path / "hold.py"
+        hold.write_text(HOLD, encoding="utf-8")
+        out = tmp_path / "out"
+        first = DatasetCommand(data, out, DASK_DISTRIBUTED__WORKER__PRELOAD=repr([str(hold)]))
+        first.wait_until(lambda: finished(out))
+        for options in ([], ["--resume"], ["--resume", "--protocol", "paper"]):
+            status, printed, said = DatasetCommand(data, out, *options).wait()
+            assert (status, printed) == (2, "")
+            [told] = said.splitlines()
+            holder = f"process {first.process.pid} on {socket.gethostname()}, started 20"
+            assert told.startswith(f"error: {out} is in use by another run: {holder}")
+            assert told.endswith(f"If it is certain that it no longer runs, remove {out}/_work/lock.")
+        (tmp_path / "go on").touch()
+        status, printed, said = first.wait()
+        assert (status, json.loads(printed)["anls_score"]) == (0, expected.score), said
+        assert not (out / "_work" / "lock").exists()
+
+    def of_elsewhere(self, **changes: Any) -> str:
+        own = psutil.Process()
+        own = own.parent() or own  # which runs
+        holder = lock.Holder("x", socket.gethostname(), lock.space(), own.pid, own.create_time(), "yesterday")
+        return json.dumps(dataclasses.asdict(dataclasses.replace(holder, **changes)))
+
+    @pytest.mark.parametrize(
+        ("changes", "age", "is_refused"),
+        [
+            ({}, 0, True),
+            ({}, 1000, True),  # the process is there
+            ({"created": 1.0}, 0, False),  # another process had its number before
+            ({"process": 2**22 + 1}, 0, False),
+            ({"host": "elsewhere"}, 60, True),
+            ({"host": "elsewhere"}, 600, False),
+            ({"space": "pid:[1]"}, 60, True),
+            ({"space": "pid:[1]"}, 600, False),
+        ],
+    )
+    def test_a_run_that_has_ended_is_told_and_its_lock_taken_over(
+        self, changes: dict[str, Any], age: int, is_refused: bool, tmp_path: Path
+    ) -> None:
+        work = tmp_path / "out" / "_work"
+        work.mkdir(parents=True)
+        path = work / "lock"
+        path.write_text(self.of_elsewhere(**changes))
+        os.utime(path, (time.time() - age, time.time() - age))
+        if is_refused:
+            with pytest.raises(ValueError, match=r"out is in use by another run: process \d+ on .*, started yester"):
+                lock.check_free(work)
+            with pytest.raises(ValueError, match="is in use by another run"), lock.locked(work, "mine"):
+                pass
+            assert [path.name for path in work.iterdir()] == ["lock"]
+            return
+        lock.check_free(work)
+        note = r"out did not end by itself: process \d+ on .*, started yesterday$"
+        with pytest.warns(UserWarning, match=note), lock.locked(work, "mine"):
+            assert json.loads(path.read_text())["run"] == "mine"
+        assert list(work.iterdir()) == []
+
+    @pytest.mark.parametrize("damage", [empty, make_binary, make_other_json])
+    def test_a_damaged_lock(self, damage: Damage, tmp_path: Path) -> None:
+        path = tmp_path / "lock"
+        path.touch()
+        damage(path)
+        note = "did not end by itself: its lock file is damaged"
+        with pytest.warns(UserWarning, match=note), lock.locked(tmp_path, "mine"):
+            assert json.loads(path.read_text())["run"] == "mine"
+
+    @pytest.mark.filterwarnings("ignore:an earlier run")
+    def test_only_one_of_many_gets_it(self, tmp_path: Path) -> None:
+        for attempt in range(10):
+            work = tmp_path / str(attempt) / "_work"
+            work.mkdir(parents=True)
+            (work / "lock").write_text(self.of_elsewhere(created=1.0))
+            start, tried = threading.Barrier(8), threading.Barrier(8)
+            won: list[str] = []
+
+            def run(name: str, work: Path = work, start: Any = start, tried: Any = tried, won: Any = won) -> None:
+                start.wait()
+                with contextlib.suppress(ValueError), lock.locked(work, name):
+                    won.append(name)
+                    tried.wait()
+                    return
+                tried.wait()
+
+            threads = [threading.Thread(target=run, args=(str(number),)) for number in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert len(won) == 1
+            assert list(work.iterdir()) == []
+
+    def test_a_run_whose_lock_is_taken_over(self, data: Path, client: Client, tmp_path: Path) -> None:
+        """As of a machine that stood still for minutes."""
+
+        def take_over(done: int) -> None:
+            (tmp_path / "_work" / "lock").write_text(self.of_elsewhere(run="other"))
+
+        with pytest.raises(OutputError, match=rf"^{tmp_path}: another run has taken over this folder: process"):
+            scored(data, tmp_path, client=client, on_progress=take_over)
+        assert "other" in (tmp_path / "_work" / "lock").read_text()
+
+    def test_a_folder_that_another_program_writes_to(self, data: Path, client: Client, tmp_path: Path) -> None:
+        (tmp_path / "mine.txt").touch()
+        with pytest.raises(ValueError, match="is not empty; expected a new or empty folder"):
+            scored(data, tmp_path, client=client)
+        assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_one_small_file_is_divided_at_its_row_groups(client: Client, tmp_path: Path) -> None:
+    """So that the second worker does not idle: 600,000 rows in 120 groups, of which the references have 7 MB."""
+    write_dataset(tmp_path, 600_000, 1)
+    for side in ("predictions", "references"):
+        path = tmp_path / side / "part-00000.parquet"
+        pq.write_table(pq.read_table(path), path, row_group_size=5_000)
+        assert path.stat().st_size < 20e6
+    found = scored(tmp_path, tmp_path / "out", client=client)
+    assert (found.parts, found.paired_by, found.submission.n) == (2, "file", 600_000)
+    assert found.submission == in_one_process(tmp_path)
+
+
+def test_numbers_in_names_that_do_not_agree(client: Client, tmp_path: Path) -> None:
+    for side, column, first in (("predictions", "prediction", 1), ("references", "answers", 2)):
+        (tmp_path / side).mkdir()
+        for number in range(first, first + 3):
+            (tmp_path / side / f"{number}.jsonl").write_text(json.dumps({column: "a"}))
+    with pytest.raises(ValueError, match=r"predictions/1.jsonl would be paired with .*references/2.jsonl: without"):
+        score_dataset(tmp_path / "predictions", tmp_path / "references", client=client)
