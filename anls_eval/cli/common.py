@@ -76,6 +76,16 @@ FieldsOption = Annotated[
         "pydantic model as MODULE:Model. See docs/fields.md.",
     ),
 ]
+OptionsFile = Annotated[
+    str | None,
+    typer.Option(
+        "--options",
+        metavar="FILE",
+        help='What a benchmark knows beside the answers: a JSON object such as {"appearance": {"date": "unrepeated"}}. '
+        'An option that each question has is named by its column, as in {"year": "Year"}. `anls protocols NAME` lists '
+        "the options.",
+    ),
+]
 Parse = Annotated[
     list[str] | None,
     typer.Option(
@@ -108,6 +118,13 @@ def read_fields_option(text: str | None) -> Fields | None:
     from anls_eval.fields.fields import load_fields
 
     return None if text is None else load_fields(text)
+
+
+def read_options(path: str | None) -> dict[str, Any] | None:
+    """Return the options of a benchmark in the file that --options names."""
+    from anls_eval.files.json_files import read_object
+
+    return None if path is None else read_object(path)
 
 
 def show_notes(notes: Iterable[Warning | str]) -> None:

@@ -17,6 +17,7 @@ from anls_eval.cli.common import (
     Filter,
     Format,
     Missing,
+    OptionsFile,
     Parse,
     Predictions,
     Protocol,
@@ -34,6 +35,7 @@ from anls_eval.cli.common import (
     print_json,
     print_table,
     read_fields_option,
+    read_options,
     say,
     show_notes,
 )
@@ -74,6 +76,7 @@ def gate(
     protocol: Protocol = "standard",
     threshold: Threshold = None,
     fields: FieldsOption = None,
+    options: OptionsFile = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     format_name: Format = None,
@@ -102,7 +105,7 @@ def gate(
     how = how_to_read(encoding, separator, filter_name)
     read: dict[str, Any] = {"format_name": format_name, "columns": columns, "how": how, "quiet": quiet or as_json}
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "missing": missing, "unknown": unknown}
-    asked["fields"] = read_fields_option(fields)
+    asked |= {"fields": read_fields_option(fields), "options": read_options(options)}
     asked["parse"] = parsed(parse)
     of_references = open_side("references", references, **read)
     kept = [*(by or ()), *([] if cluster_by is None else [cluster_by])]

@@ -57,7 +57,8 @@ def tidy(job: Job, parts: Sequence[Part]) -> None:
 
 def identity_of(job: Job, pieces: Sequence[Piece], buckets: int = 0) -> str:
     """Return a hash of the options and of the state of the files, which changes if either does."""
-    rules = job.options.scorer().signature(0, "error")
+    scorer = job.options.scorer()
+    rules = [scorer.signature(0, "error"), *scorer.option_columns.items()]
     choices = [FINGERPRINTS, rules, job.options.by, job.read_by, job.format, job.columns, buckets]
     choices += [dataclasses.astuple(job.how), job.options.parse]
     states = [(piece.rows, list(map(_state, piece.paths))) for piece in pieces]

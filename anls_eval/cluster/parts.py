@@ -36,7 +36,7 @@ class Job:
     columns: tuple[Mapping[str, str], Mapping[str, str]]  # by role
     how: How = DETECTED
     documents: tuple[bool, bool] = (False, False)  # whether the files hold one document each
-    read_by: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # the columns to group by
+    read_by: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # the columns to group by and of options
     first: tuple[Detected, Detected] | None = None  # of each side, the first file, whose roles the others must have
 
     @property

@@ -216,12 +216,6 @@ def test_the_score_without_extraction_is_the_headline_of_raw_predictions(documen
     assert found.extraction.score_without == pytest.approx(headline(rows, "one", "cc_ocr_kie_f1"), abs=1e-12)
 
 
-@pytest.mark.parametrize("protocol", ["vrdu", "chartqapro", "chartqapro_vlmevalkit"])
-def test_options_are_not_read_from_files(protocol: str, files: tuple[Path, Path]) -> None:
-    with pytest.raises(ValueError, match=r"needs the options .* in Python with anls_eval\.leaderboard_figures"):
-        score_submission(*files, protocol=protocol)
-
-
 def test_totals_keep_what_was_counted() -> None:
     one, other = Totals(), Totals()
     one.count_texts(("score",), ["[]", "[]"])
