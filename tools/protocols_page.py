@@ -38,9 +38,6 @@ FAMILY_LINKS = """These report figures of many questions or documents, such as a
 `anls_eval.leaderboard_figures(predictions, references, protocol=NAME)`, one alone with `leaderboard_score`. A page for
 each family has the formula, an example worked by hand, the bugs that published numbers contain, and who reports it."""
 
-TIES = """The figures can depend on which of several equally good assignments the solver chooses
-(`scipy.optimize.linear_sum_assignment`); it is the one that the original code uses."""
-
 
 def pages() -> dict[Path, str]:
     """Return the text of each page by its file."""
@@ -67,7 +64,7 @@ def family_page(family: Family) -> str:
         *from_files(family, own),
         "## What published numbers contain",
         "\n".join(f"- {bug}" for bug in family.bugs),
-        *([TIES] if any(benchmark.depends_on_ties for benchmark in own) else []),
+        *dict.fromkeys(f"{each.ties[0].upper()}{each.ties[1:]}." for each in own if each.ties),
         "## Who reports it",
         family.papers,
         "## Protocols",

@@ -21,6 +21,11 @@ from anls_eval.types import Extract
 Counts = Mapping[Any, Any]
 """What adds up over questions: integers are summed, tuples of scores are joined in the order of the questions."""
 
+_TIES = (
+    "the figures can depend on which of several equally good assignments the solver chooses "
+    "(scipy.optimize.linear_sum_assignment, as in the original code)"
+)
+
 Figures = dict[str, float | None]
 """The reported figures by name; None where the original reports none or NaN."""
 
@@ -60,6 +65,11 @@ class Benchmark(Rules):
     def options(self) -> tuple[str, ...]:
         """The names of the options that it takes."""
         return (*self.shared_options, *self.question_options)
+
+    @property
+    def ties(self) -> str:
+        """What users are told if the figures depend on ties; else empty."""
+        return _TIES if self.depends_on_ties else ""
 
     def __post_init__(self) -> None:
         check_extract(self.extract, of_trees=self.unit == "document")

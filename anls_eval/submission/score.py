@@ -120,7 +120,8 @@ class SubmissionScore:
             a list is in several groups, and one without a value in none.
         macro: For each column with groups, the mean over its groups of their scores.
         key_scores: For trees, the mean score of each key.
-        notes: Warnings to show to the user.
+        notes: Warnings to show to the user. One says so if the figures of the benchmark depend on how its solver
+            chooses between equally good assignments.
         extraction: What the steps of `extract` changed; None without any.
         fields: For trees, the fields by which they were compared.
     """

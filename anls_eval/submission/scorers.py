@@ -484,8 +484,9 @@ class BenchmarkScorer(Scorer):
         return signature(self.rules, n=n, missing=missing, parse=parse, options=self._options)
 
     def notes(self, totals: Totals) -> list[str]:
-        """Name the columns that the options of questions are read from."""
-        return [f"option {option!r} is read from the column {name!r}" for option, name in self.option_columns.items()]
+        """Name the columns that the options of questions are read from, and warn where ties change the figures."""
+        read = [f"option {option!r} is read from the column {name!r}" for option, name in self.option_columns.items()]
+        return [*read, *([f"{self.rules.name}: {self.rules.ties}"] if self.rules.ties else [])]
 
     def open_references(self, references: Reader) -> Reader:
         """Return a reader without variants of the answers, which the scripts of benchmarks ignore."""

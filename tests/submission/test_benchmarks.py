@@ -48,6 +48,12 @@ def test_the_figures_are_those_of_all_documents(protocol: str, files: tuple[Path
     assert f"|protocol:{protocol}|" in found.signature
 
 
+@pytest.mark.parametrize("protocol", ["varex", "extractbench_value", "donut_f1"])
+def test_a_note_says_where_ties_change_the_figures(protocol: str, files: tuple[Path, Path]) -> None:
+    notes = score_submission(*files, protocol=protocol).notes
+    assert any(own.startswith(f"{protocol}: the figures can depend on") for own in notes) == (protocol != "donut_f1")
+
+
 def test_an_interval_of_resampled_documents_is_deterministic(files: tuple[Path, Path]) -> None:
     intervals = {score_submission(*files, protocol="donut_f1", seed=3).interval for _ in range(2)}
     [interval] = intervals
