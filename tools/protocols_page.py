@@ -67,6 +67,7 @@ def family_page(family: Family) -> str:
         *dict.fromkeys(f"{each.ties[0].upper()}{each.ties[1:]}." for each in own if each.ties),
         "## Who reports it",
         family.papers,
+        *(["## A published row", family.published] if family.published else []),
         "## Protocols",
         *map(benchmark_section, own),
     ]
