@@ -24,7 +24,7 @@ from anls_eval.arrow import (
     number_array,
     text_array,
 )
-from anls_eval.errors import AnlsError, Remedy, located, short_repr
+from anls_eval.errors import AnlsError, Remedy, located
 from anls_eval.explanation.result import KeyMean, walk_keys
 from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.extract.hints import count_steps, extract_note
@@ -438,7 +438,7 @@ _ALL = ("score",)
 def _column_name(option: str, value: object) -> str:
     if not isinstance(value, str):
         problem = "expected the name of the column that has it for each question"
-        raise AnlsError(problem, option=f"options[{option!r}]", value=short_repr(value))
+        raise AnlsError(problem, option=f"options[{option!r}]", value=value)
     return value
 
 
@@ -497,7 +497,12 @@ class BenchmarkScorer(Scorer):
         predictions, references = self.read(questions)
         options = {**self._options, **{name: _option_values(questions, name) for name in self.option_columns}}
         types_of = _answer_types(questions, self.rules)
-        counts = list(self.rules.count_all(predictions, references, types_of, options))
+        counts: list[Mapping[Any, Any]] = []
+        try:
+            for own in self.rules.count_all(predictions, references, types_of, options):
+                counts.append(own)
+        except ValueError as error:  # of the question after those that are counted
+            raise located(f"question {_named_rows([len(counts)], questions, totals)[0]}", error) from None
         texts = [_json(list(own.items())) for own in counts]
         totals.count_texts(_ALL, texts)
         scores = np.array(list(map(self.rules.headline_of, counts)), dtype=np.float64)

@@ -220,6 +220,13 @@ def test_errors(protocol: str, options: Any, message: str, tmp_path: Path) -> No
         score_submission(*written(Case(protocol, {}, [row]), tmp_path, {}), protocol=protocol, options=options)
 
 
+def test_an_error_names_the_question(tmp_path: Path) -> None:
+    rows = [{"prediction": "x", "answers": "x", "answer_type": "Factoid", "year": year} for year in (["NO"], None)]
+    files = written(Case("chartqapro", {}, rows), tmp_path, {})
+    with pytest.raises(ValueError, match=r"^question '1': options\['year'\]\[1\]=None: expected the year flags"):
+        score_submission(*files, protocol="chartqapro")
+
+
 @pytest.mark.parametrize(
     ("one", "other", "is_same"),
     [
