@@ -850,6 +850,17 @@ class Rules:
         """The answer types, one of which each question needs; empty where questions need none."""
         return ()
 
+    def checked_options(self, options: Mapping[str, object] | None) -> dict[str, Any]:
+        """Return the options of a benchmark; refuse them for rules of any other kind."""
+        if options:
+            problem = f"protocol {self.name!r} has no options; leave them out"
+            raise AnlsError(problem, option="options", value=str(options))
+        return {}
+
+    def recorded_options(self, options: Mapping[str, object] | None) -> str:
+        """Return what a signature records of the options; empty without any."""
+        return "+".join(self.checked_options(options))
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Protocol(Rules):
@@ -3180,6 +3191,7 @@ def signature(
     fields: FieldsLike = None,
     parse: Sequence[str] = (),
     extract: Extract = None,
+    options: Mapping[str, object] | None = None,
 ) -> str:
     """Return the signature: one line that records every choice behind a score, to print beside it.
 
@@ -3192,6 +3204,8 @@ def signature(
             canonical JSON, unless none changes anything.
         parse: The sides and columns of which texts that print lists and dicts were taken apart.
         extract: The steps that took the answer out of each prediction. Defaults to the protocol's.
+        options: The options of a benchmark, as in `leaderboard_figures`. Their names are recorded, and those that hold
+            for all questions by the first 12 digits of the SHA-256 of their canonical JSON.
 
     Returns:
         Fields ``key:value`` joined by ``|``. A ``*`` after the name of the protocol says that its rules were changed.
@@ -3211,7 +3225,9 @@ def signature(
     recorded = rules.signature_fields()
     if found is not None and isinstance(rules, Protocol) and not found.rules(rules).is_plain:
         recorded["fields"] = found.fingerprint()
+    of_benchmark = rules.recorded_options(options)
     recorded |= {
+        **({"options": of_benchmark} if of_benchmark else {}),
         "aggregate": rules.aggregate,
         **({"parse": "+".join(map(quoted_item, parse))} if parse else {}),
         "missing": check_choice("missing", missing, MISSING),

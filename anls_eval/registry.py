@@ -9,7 +9,7 @@ import numbers
 import types
 import unicodedata
 import urllib.parse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
@@ -148,6 +148,7 @@ def signature(
     fields: FieldsLike = None,
     parse: Sequence[str] = (),
     extract: Extract = None,
+    options: Mapping[str, object] | None = None,
 ) -> str:
     """Return the signature: one line that records every choice behind a score, to print beside it.
 
@@ -160,6 +161,8 @@ def signature(
             canonical JSON, unless none changes anything.
         parse: The sides and columns of which texts that print lists and dicts were taken apart.
         extract: The steps that took the answer out of each prediction. Defaults to the protocol's.
+        options: The options of a benchmark, as in `leaderboard_figures`. Their names are recorded, and those that hold
+            for all questions by the first 12 digits of the SHA-256 of their canonical JSON.
 
     Returns:
         Fields ``key:value`` joined by ``|``. A ``*`` after the name of the protocol says that its rules were changed.
@@ -179,7 +182,9 @@ def signature(
     recorded = rules.signature_fields()
     if found is not None and isinstance(rules, Protocol) and not found.rules(rules).is_plain:
         recorded["fields"] = found.fingerprint()
+    of_benchmark = rules.recorded_options(options)
     recorded |= {
+        **({"options": of_benchmark} if of_benchmark else {}),
         "aggregate": rules.aggregate,
         **({"parse": "+".join(map(quoted_item, parse))} if parse else {}),
         "missing": check_choice("missing", missing, MISSING),

@@ -1,6 +1,8 @@
 """What docs/protocols says of each family of benchmarks beside its registry entries: formula, example, papers."""
 
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from anls_eval.leaderboards import leaderboard_figures
@@ -41,6 +43,8 @@ class Family(NamedTuple):
     examples: tuple[Example, ...]
     bugs: tuple[str, ...]  # that published numbers contain
     papers: str
+    options: Mapping[str, dict[str, Any]] = MappingProxyType({})  # protocols with the content of a file for --options
+    published: str = ""  # a published row that an example computes from published predictions
 
 
 _RECEIPT = {"menu": [{"nm": "Latte", "price": "5"}, {"nm": "Tea", "price": "3"}], "total": "8"}
@@ -119,6 +123,7 @@ if they are short, by similarity if not.""",
         ),
         "Yang et al., CC-OCR, arXiv:2412.02210; CC-OCR V2, arXiv:2605.03903; tables of models that use VLMEvalKit, "
         "lmms-eval or evalscope.",
+        {"lmms_cc_ocr_kie_f1": {"subset": "dataset"}},
     ),
     Family(
         "ChartQA",
@@ -148,6 +153,7 @@ lists, compares texts by `pypi_anls`, and requires years (by a flag of the data 
         "Masry et al., ChartQA, ACL Findings 2022, arXiv:2203.10244; ChartQAPro, arXiv:2504.05506; "
         "nearly every report of a "
         "vision-language model.",
+        {"chartqapro": {"year": "Year"}},
     ),
     Family(
         "LongDocURL",
@@ -253,6 +259,12 @@ pools their annotations, where values are equal from a similarity of 0.5 on.""",
             "Month and day may be exchanged; the sign of a price is lost.",
         ),
         "Wang et al., VRDU: A Benchmark for Visually-rich Document Understanding, KDD 2023, arXiv:2211.15421.",
+        {
+            "vrdu": {
+                "match": {"date": "DateMatch", "agency": "GeneralStringMatch", "gross": "PriceMatch"},
+                "appearance": {"date": "unrepeated", "agency": "unrepeated", "gross": "repeated"},
+            }
+        },
     ),
     Family(
         "KIEval",
@@ -276,6 +288,20 @@ for the most equal values.""",
         ),
         "Khang et al., KIEval: Evaluation Metric for Document Key Information Extraction, ICDAR 2025, "
         "arXiv:2503.05488.",
+        {"kieval_aligned": {"keys": ["store", "date"]}},
+        """KIEval's repository publishes the answers of Qwen2.5-VL 72B to 100 receipts of CORD, with an entity F1 of
+0.7707 and an aligned score of 0.6986 (`QwenVL_72B_Sample/` of UpstageAI/KIEval @ 95914a4). With its
+`QwenVL_72B_csv.tar.gz` unpacked, [examples/kieval_cord.py](../../examples/kieval_cord.py) gives the same numbers, and
+the same counts behind them:
+
+```sh
+.venv/bin/python examples/kieval_cord.py QwenVL_72B_csv
+```
+
+```text
+kieval_entity_f1  0.7707  n=100
+kieval_aligned  0.6986  n=100
+```""",
     ),
     Family(
         "VAREX",
@@ -295,6 +321,7 @@ ANLS is the mean of the fields' similarities, which count above 0.5.""",
             "Lists of texts are compared as Python writes them: their order counts.",
         ),
         "VAREX, arXiv:2603.15118.",
+        {"varex": {"exclude": ["date"]}},
     ),
     Family(
         "ExtractBench",
@@ -315,5 +342,6 @@ one document. Rows of lists are paired for the fewest unequal cells.""",
             "The century of a year of two digits depends on the year of the run; here it is that of 2026.",
         ),
         "ExtractBench, arXiv:2607.29677.",
+        {"extractbench_value": {"schema": "json_schema"}},
     ),
 )

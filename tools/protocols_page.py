@@ -3,6 +3,7 @@
 Run ``python tools/protocols_page.py``; with ``--check`` it fails if a committed file differs from what it writes.
 """
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,9 +38,6 @@ FAMILY_LINKS = """These report figures of many questions or documents, such as a
 `anls_eval.leaderboard_figures(predictions, references, protocol=NAME)`, one alone with `leaderboard_score`. A page for
 each family has the formula, an example worked by hand, the bugs that published numbers contain, and who reports it."""
 
-TIES = """The figures can depend on which of several equally good assignments the solver chooses
-(`scipy.optimize.linear_sum_assignment`); it is the one that the original code uses."""
-
 
 def pages() -> dict[Path, str]:
     """Return the text of each page by its file."""
@@ -63,15 +61,40 @@ def family_page(family: Family) -> str:
         family.formula,
         "## Examples",
         *(example.text() for example in family.examples),
+        *from_files(family, own),
         "## What published numbers contain",
         "\n".join(f"- {bug}" for bug in family.bugs),
-        *([TIES] if any(benchmark.depends_on_ties for benchmark in own) else []),
+        *dict.fromkeys(f"{each.ties[0].upper()}{each.ties[1:]}." for each in own if each.ties),
         "## Who reports it",
         family.papers,
+        *(["## A published row", family.published] if family.published else []),
         "## Protocols",
         *map(benchmark_section, own),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def from_files(family: Family, own: Sequence[Benchmark]) -> list[str]:
+    """Return the section on the options of benchmarks in files; empty if the family has none."""
+    shared = dict.fromkeys(name for benchmark in own for name in benchmark.shared_options)
+    of_questions = dict.fromkeys(name for benchmark in own for name in benchmark.question_options)
+    names = [", ".join(f"`{name}`" for name in found) for found in (shared, of_questions)]
+    sentences = ["A JSON file holds the options."]
+    if shared:
+        sentences.append(f"These hold for all {own[0].unit}s: {names[0]}.")
+    if of_questions:
+        unit = own[-1].unit
+        sentences.append(
+            f"Each {unit} has its own {names[1]}, in the column of the references or predictions that the file names. "
+            "Without the file, a column with the name of the option, in lower or upper case, is read if there is one. "
+            "An object in place of a column's name holds for all."
+        )
+    commands = [
+        f"```json\n{json.dumps(options)}\n```\n\n```sh\n"
+        f"anls score predictions.jsonl -r references.jsonl -p {name} --options options.json\n```"
+        for name, options in family.options.items()
+    ]
+    return ["## From files", " ".join(sentences), *commands] if commands else []
 
 
 def benchmark_section(own: Benchmark) -> str:

@@ -27,6 +27,7 @@ from anls_eval.cli.common import (
     Format,
     Missing,
     OptionalReferences,
+    OptionsFile,
     Parse,
     Predictions,
     Protocol,
@@ -52,6 +53,7 @@ from anls_eval.cli.common import (
     print_table,
     progress,
     read_fields_option,
+    read_options,
     say,
     show_notes,
 )
@@ -235,6 +237,7 @@ def score(
         ),
     ] = None,
     fields: FieldsOption = None,
+    options: OptionsFile = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     parse: Parse = None,
@@ -324,7 +327,7 @@ def score(
 
     how = how_to_read(encoding, separator, filter_name)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "by": by or [], "seed": seed}
-    asked["extract"] = extract
+    asked |= {"extract": extract, "options": read_options(options)}
     asked |= {"missing": missing, "unknown": unknown, "parse": parsed(parse), "fields": read_fields_option(fields)}
     dataset: dict[str, Any] = {}
     if not with_dask:
@@ -412,6 +415,7 @@ def compare(
     seed: Seed = 0,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report of two systems side by side.")] = None,
     fields: FieldsOption = None,
+    options: OptionsFile = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     parse: Parse = None,
@@ -436,7 +440,7 @@ def compare(
         raise ValueError(f"--report compares two systems, but {len(systems)} were given; pick two")
     how = how_to_read(encoding, separator, filter_name)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
-    asked["extract"] = extract
+    asked |= {"extract": extract, "options": read_options(options)}
     asked |= {
         "missing": missing,
         "unknown": unknown,
@@ -498,6 +502,7 @@ def leaderboard(
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
     fields: FieldsOption = None,
+    options: OptionsFile = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     parse: Parse = None,
@@ -520,7 +525,7 @@ def leaderboard(
         leaderboard_format(out_file)
     how = how_to_read(encoding, separator, filter_name)
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
-    asked["extract"] = extract
+    asked |= {"extract": extract, "options": read_options(options)}
     asked |= {"missing": missing, "unknown": unknown, "parse": parsed(parse), "fields": read_fields_option(fields)}
     found = score_systems(
         paths,

@@ -80,6 +80,16 @@ MatchAt = Annotated[
     str,
     typer.Option(help="Minimum score of a question, or similarity of a leaf, that is right, such as 0.8 or 4/5."),
 ]
+OptionsFile = Annotated[
+    str | None,
+    typer.Option(
+        "--options",
+        metavar="FILE",
+        help='What a benchmark knows beside the answers: a JSON object such as {"appearance": {"date": "unrepeated"}}. '
+        'An option that each question has is named by its column, as in {"year": "Year"}. `anls protocols NAME` lists '
+        "the options.",
+    ),
+]
 Parse = Annotated[
     list[str] | None,
     typer.Option(
@@ -112,6 +122,13 @@ def read_fields_option(text: str | None) -> Fields | None:
     from anls_eval.fields.fields import load_fields
 
     return None if text is None else load_fields(text)
+
+
+def read_options(path: str | None) -> dict[str, Any] | None:
+    """Return the options of a benchmark in the file that --options names."""
+    from anls_eval.files.json_files import read_object
+
+    return None if path is None else read_object(path)
 
 
 def show_notes(notes: Iterable[Warning | str]) -> None:

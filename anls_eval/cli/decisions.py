@@ -22,6 +22,7 @@ from anls_eval.cli.common import (
     Format,
     MatchAt,
     Missing,
+    OptionsFile,
     Parse,
     Predictions,
     Protocol,
@@ -40,6 +41,7 @@ from anls_eval.cli.common import (
     print_json,
     print_table,
     read_fields_option,
+    read_options,
     say,
     show_notes,
 )
@@ -86,6 +88,7 @@ def gate(
     threshold: Threshold = None,
     extract: Extract = None,
     fields: FieldsOption = None,
+    options: OptionsFile = None,
     missing: Missing = "error",
     unknown: Unknown = "error",
     format_name: Format = None,
@@ -114,7 +117,8 @@ def gate(
     how = how_to_read(encoding, separator, filter_name)
     read: dict[str, Any] = {"format_name": format_name, "columns": columns, "how": how, "quiet": quiet or as_json}
     asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "missing": missing, "unknown": unknown}
-    asked |= {"extract": extract, "fields": read_fields_option(fields), "parse": parsed(parse)}
+    asked |= {"extract": extract, "fields": read_fields_option(fields), "options": read_options(options)}
+    asked["parse"] = parsed(parse)
     of_references = open_side("references", references, **read)
     kept = [*(by or ()), *([] if cluster_by is None else [cluster_by])]
     new = score_questions(open_side("predictions", predictions, **read), of_references, columns=kept, **asked)

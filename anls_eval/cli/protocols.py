@@ -59,7 +59,8 @@ def protocol_text(name: str) -> str:
     types = [f"answer types: {', '.join(rules.answer_types)}"] if rules.answer_types else []
     reports = [f"reports: {rules.reports}"] if isinstance(rules, Benchmark) else []
     options = [f"options: {', '.join(rules.options)}"] if isinstance(rules, Benchmark) and rules.options else []
-    return "\n".join([*lines, "", rules.description, *types, *options, *reports, "", f"source: {rules.source}"])
+    ties = [f"ties: {rules.ties}"] if isinstance(rules, Benchmark) and rules.ties else []
+    return "\n".join([*lines, "", rules.description, *types, *options, *reports, *ties, "", f"source: {rules.source}"])
 
 
 def protocols_as_json(name: str | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from typing import Any
 
@@ -23,6 +24,8 @@ def _words(option: str, value: object) -> str | None:
     if not option.isidentifier():
         return None
     flag = "--" + option.replace("_", "-")
+    if option == "options":  # those of a benchmark are in a file
+        return f"{flag} FILE.json, a file with {json.dumps(value)}" if isinstance(value, dict) else flag
     if value is None or value is True:
         return flag
     texts = [f"{role}={name}" for role, name in value.items()] if isinstance(value, dict) else [str(value)]

@@ -84,7 +84,8 @@ def _content_state(path: str) -> State:
 
 def identity_of(job: Job, states: Mapping[str, State], pieces: Sequence[Piece], buckets: int = 0) -> str:
     """Return a hash of the options and of the states of the files, which changes if either does."""
-    rules = job.options.scorer().signature(0, "error")
+    scorer = job.options.scorer()
+    rules = [scorer.signature(0, "error"), *scorer.option_columns.items()]
     choices = [FINGERPRINTS, rules, job.options.by, job.read_by, job.format, job.columns, buckets]
     choices += [dataclasses.astuple(job.how), job.options.parse]
     read = [(piece.rows, [(path, states[path]) for path in piece.paths]) for piece in pieces]

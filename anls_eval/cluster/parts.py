@@ -44,7 +44,7 @@ class Job:
     by_content: bool = False  # whether a changed file is recognised by its checksum, not by its time
     run: str = ""  # the name of the run, which is in the lock of the folder
     documents: tuple[bool, bool] = (False, False)  # whether the files hold one document each
-    read_by: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # the columns to group by
+    read_by: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # the columns to group by and of options
     first: tuple[Detected, Detected] | None = None  # of each side, the first file, whose roles the others must have
 
     @property

@@ -53,7 +53,7 @@ from anls_eval.files.many import Paths, are_documents, file_paths, paths_label
 from anls_eval.files.watch import State, check_unchanged, file_state
 from anls_eval.files.write import whole_file
 from anls_eval.submission.passes import SIDES, Options, OptionWords, check_pairs, counted
-from anls_eval.submission.score import SubmissionScore, sides_with, sum_up
+from anls_eval.submission.score import SubmissionScore, sides_with, sum_up, with_option_columns
 from anls_eval.submission.totals import Totals
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def score_dataset(
     if not totals.n:
         raise _without_rows(files[0])
     try:
-        submission = sum_up(totals, asked)
+        submission = sum_up(totals, job.options)
     except ValueError as error:
         if not found.bad:
             raise
@@ -272,9 +272,10 @@ def _looked_at(job: Job, files: Files, given: tuple[Paths, Paths | None]) -> tup
     ]
     job = dataclasses.replace(job, documents=(of_documents[0], of_documents[1]))
     readers = (_first_readable(job, SIDES[0], files[0]), _first_readable(job, SIDES[1], files[1]))
+    job = dataclasses.replace(job, options=with_option_columns(*readers, job.options))
     sides_with(*readers, job.options)  # refuses columns that neither has
-    by_references = tuple(name for name in job.options.by if name in readers[1].names)
-    by_predictions = tuple(name for name in job.options.by if name not in by_references)
+    by_references = tuple(name for name in job.options.read_names if name in readers[1].names)
+    by_predictions = tuple(name for name in job.options.read_names if name not in by_references)
     has_ids = all("question_id" in reader.detected.columns for reader in readers)
     first = readers[0].detected, readers[1].detected
     return dataclasses.replace(job, read_by=(by_predictions, by_references), first=first), has_ids

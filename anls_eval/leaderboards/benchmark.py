@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import itertools
 import json
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from anls_eval.errors import AnlsError, check_choice
+from anls_eval.errors import AnlsError, check_choice, short_repr
 from anls_eval.extract.steps import check_extract, read_extract
 from anls_eval.inputs.columns import check_same_length
 from anls_eval.leaderboards.question import Question, plain_list
@@ -19,6 +20,11 @@ from anls_eval.types import Extract
 
 Counts = Mapping[Any, Any]
 """What adds up over questions: integers are summed, tuples of scores are joined in the order of the questions."""
+
+_TIES = (
+    "the figures can depend on which of several equally good assignments the solver chooses "
+    "(scipy.optimize.linear_sum_assignment, as in the original code)"
+)
 
 Figures = dict[str, float | None]
 """The reported figures by name; None where the original reports none or NaN."""
@@ -43,7 +49,7 @@ class Benchmark(Rules):
     other_types: bool = False  # questions of any other type are scored, too
     shared_options: tuple[str, ...] = ()
     question_options: tuple[str, ...] = ()  # a list has one value for each of n questions
-    required_options: tuple[str, ...] = ()
+    required_options: tuple[str, ...] = ()  # of shared ones, at least one
     drops_unpaired: bool = False  # as zip does: surplus predictions or references do not count
     reads_lists: bool = False
     depends_on_ties: bool = False  # the solver's choice between equally good assignments can change the figures
@@ -59,6 +65,11 @@ class Benchmark(Rules):
     def options(self) -> tuple[str, ...]:
         """The names of the options that it takes."""
         return (*self.shared_options, *self.question_options)
+
+    @property
+    def ties(self) -> str:
+        """What users are told if the figures depend on ties; else empty."""
+        return _TIES if self.depends_on_ties else ""
 
     def __post_init__(self) -> None:
         check_extract(self.extract, of_trees=self.unit == "document")
@@ -90,7 +101,7 @@ class Benchmark(Rules):
         self, prediction: Any, reference: Any, answer_type: Any, options: Mapping[str, object] | None = None
     ) -> tuple[float, list[str]]:
         """Return the headline of one question or document, NaN where the original reports none, and no warnings."""
-        known = self._checked_options(options)
+        known = self.checked_options(options)
         question = Question(prediction, reference, self._checked_type(answer_type, ""), "", known)
         score = self.figures(self._counted(question))["score"]
         return (float("nan") if score is None else score), []
@@ -106,7 +117,7 @@ class Benchmark(Rules):
         n = min(len(predictions), len(references)) if self.drops_unpaired else len(predictions)
         if not self.drops_unpaired:
             check_same_length(predictions, references, "references")
-        known = self._checked_options(options)
+        known = self.checked_options(options)
         # A dict, such as a schema, holds for all questions.
         names = [name for name in self.question_options if not isinstance(known.get(name, {}), Mapping)]
         columns = {name: known.pop(name) for name in names}
@@ -161,7 +172,10 @@ class Benchmark(Rules):
             raise AnlsError(problem, option=name, value=answer_type)
         return ""
 
-    def _checked_options(self, options: Mapping[str, object] | None) -> dict[str, Any]:
+    def checked_options(self, options: Mapping[str, object] | None) -> dict[str, Any]:
+        """Return the options, if the benchmark has them."""
+        if not isinstance(options or {}, Mapping):
+            raise AnlsError("expected a dict of options by name", option="options", value=short_repr(options))
         known: dict[str, Any] = dict(options or {})
         names = self.options
         unknown = known.keys() - set(names)
@@ -169,6 +183,23 @@ class Benchmark(Rules):
             takes = f"it takes {', '.join(map(repr, names))}" if names else "it takes none"
             raise AnlsError(f"protocol {self.name!r} has no option {min(unknown)!r}; {takes}", option="options")
         return known
+
+    def recorded_options(self, options: Mapping[str, object] | None) -> str:
+        """Return the names of the options, each that holds for all questions with 12 digits of its SHA-256."""
+        return "+".join(
+            f"{name}={_fingerprint(value)}" if name in self.shared_options or isinstance(value, Mapping) else name
+            for name, value in sorted(self.checked_options(options).items())
+        )
+
+
+def _fingerprint(value: object) -> str:
+    """Return the first 12 digits of the SHA-256 of the canonical JSON, for which the order of a set does not count."""
+    text = json.dumps(plain_list(value), sort_keys=True, separators=(",", ":"), default=_sorted)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _sorted(value: Any) -> list[Any]:
+    return sorted(value) if isinstance(value, (set, frozenset)) else list(value.items())
 
 
 def sum_counts(parts: Iterable[Counts]) -> Counts:

@@ -166,7 +166,9 @@ def _accuracy_figures(counts: Counts) -> Figures:
 def _subset(question: Question) -> str:
     subset = question.options.get("subset", _NO_SUBSET)
     if not isinstance(subset, str):
-        raise AnlsError("expected the name of the question's subset", option=f"subset{question.row}", value=subset)
+        raise AnlsError(
+            "expected the name of the question's subset", option=f"options['subset']{question.row[1:]}", value=subset
+        )
     return subset
 
 

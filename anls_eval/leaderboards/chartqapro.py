@@ -51,7 +51,7 @@ def _official(question: Question, prediction: str) -> _Parts:
     flags = plain_list(question.options.get("year"))
     if not isinstance(flags, (list, tuple)):
         problem = 'expected the year flags of the question, such as ["NO"]: the column Year of ChartQAPro'
-        raise AnlsError(problem, option=f"options{question.row}['year']", value=flags)
+        raise AnlsError(problem, option=f"options['year']{question.row[1:]}", value=flags)
     flags = list(flags[-1:] if question.answer_type == "Conversational" else flags)
     return _Parts(_trimmed(prediction), _trimmed(_text(_last_answer(question), f"reference{question.row}")), flags)
 
@@ -99,7 +99,7 @@ def _flag(flags: list[Any], at: int, parts: _Parts, row: str) -> bool:
     if at < len(flags):
         flag = flags[at]
     elif parts.other_flag is None:
-        raise AnlsError("expected at least one flag, YES or NO", option=f"options{row}['year']", value=parts.flags)
+        raise AnlsError("expected at least one flag, YES or NO", option=f"options['year']{row[1:]}", value=parts.flags)
     else:
         flag = parts.other_flag
     return isinstance(flag, str) and flag.upper() == "YES"

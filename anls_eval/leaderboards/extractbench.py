@@ -319,7 +319,7 @@ def _unwrapped(value: Document) -> Document:
 
 
 def _option(question: Question, name: str) -> Document:
-    option = f"options{question.row}[{name!r}]"
+    option = f"options[{name!r}]{question.row[1:]}"
     value = plain_document(question.options.get(name) or {}, option)
     if not isinstance(value, dict):
         raise AnlsError("expected an object", option=option, value=value)

@@ -7,7 +7,7 @@ import dataclasses
 import numbers
 import re
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -95,6 +95,17 @@ class Rules:
     def answer_types(self) -> tuple[str, ...]:
         """The answer types, one of which each question needs; empty where questions need none."""
         return ()
+
+    def checked_options(self, options: Mapping[str, object] | None) -> dict[str, Any]:
+        """Return the options of a benchmark; refuse them for rules of any other kind."""
+        if options:
+            problem = f"protocol {self.name!r} has no options; leave them out"
+            raise AnlsError(problem, option="options", value=str(options))
+        return {}
+
+    def recorded_options(self, options: Mapping[str, object] | None) -> str:
+        """Return what a signature records of the options; empty without any."""
+        return "+".join(self.checked_options(options))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

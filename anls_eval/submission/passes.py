@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -40,6 +40,7 @@ from anls_eval.registry import MISSING, UNKNOWN
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.structure import Parse, parse_names
 from anls_eval.submission.scorers import (
+    OPTION,
     RAW,
     BenchmarkScorer,
     Scorer,
@@ -96,6 +97,7 @@ class OptionWords(TypedDict, total=False):
     seed: int
     fields: FieldsLike
     parse: Parse
+    options: Mapping[str, object] | None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -112,6 +114,7 @@ class Options:
     seed: int = 0
     fields: FieldsLike = None
     parse: Parse = None
+    options: Mapping[str, object] | None = None  # of a benchmark; those that each question has name their columns
     columns: Sequence[str] = ()  # to keep, without grouping the score by them
 
     def __post_init__(self) -> None:
@@ -128,7 +131,7 @@ class Options:
 
     def scorer(self) -> Scorer:
         """Return a scorer of the protocol."""
-        return make_scorer(self.protocol, self.threshold, self.extract, self.fields)
+        return make_scorer(self.protocol, self.threshold, self.extract, self.fields, self.options)
 
     def opened(self, reader: Reader, side: str) -> Reader:
         """Return a reader of one side that reads what the rules need, with its texts taken apart as asked."""
@@ -137,9 +140,19 @@ class Options:
         kind = self._kind(side)
         kinds = {VALUES: kind} if kind else {}
         kinds |= dict.fromkeys(self.by, "labels")
+        of_options = self.scorer().option_columns.values()
+        kinds |= dict.fromkeys(of_options, "documents")
 
         def each(name: str) -> bool | None:
-            return None if asked is None else True if (name or side) in asked else None if asked else False
+            return (
+                None
+                if asked is None or name in of_options
+                else True
+                if (name or side) in asked
+                else None
+                if asked
+                else False
+            )
 
         return reader.holding({name: Holds(own, each(name)) for name, own in kinds.items()})
 
@@ -154,9 +167,14 @@ class Options:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns to read besides those with a role."""
+        """The columns to keep besides those with a role."""
         clusters = [] if self.cluster_by is None else [self.cluster_by]
         return tuple(dict.fromkeys((*self.by, *self.columns, *clusters)))
+
+    @property
+    def read_names(self) -> tuple[str, ...]:
+        """The columns to read besides those with a role: the `names`, and those of the options of each question."""
+        return tuple(dict.fromkeys((*self.names, *self.scorer().option_columns.values())))
 
 
 ScoredRows = tuple[pa.Table, npt.NDArray[np.float64], Any]
@@ -382,9 +400,17 @@ def stored_rows(reader: Reader, side: str, scorer: Scorer, names: Sequence[str])
             "value": scorer.stored(batch.values, side, _place(reader, batch, side), given is not None),
         }
         columns |= {BY + name: _labels(batch.columns[name]) for name in names if name in batch.columns}
+        own = scorer.option_columns.items()
+        columns |= {OPTION + option: _as_json(batch.columns[name]) for option, name in own if name in batch.columns}
         if side == "references" and "answer_type" in batch.columns:
             columns["answer_type"] = _labels(batch.columns["answer_type"])
         yield pa.table(columns)
+
+
+def _as_json(column: Any) -> pa.Array:
+    """Return the values of a column as JSON texts, null where they are missing."""
+    values = [None if is_missing_value(value) else json.dumps(value, default=str) for value in as_list(column)]
+    return text_array(values)
 
 
 def _place(reader: Reader, batch: Batch, side: str) -> Callable[[int], str]:

@@ -120,7 +120,8 @@ class SubmissionScore:
             a list is in several groups, and one without a value in none.
         macro: For each column with groups, the mean over its groups of their scores.
         key_scores: For trees, the mean score of each key.
-        notes: Warnings to show to the user.
+        notes: Warnings to show to the user. One says so if the figures of the benchmark depend on how its solver
+            chooses between equally good assignments.
         extraction: What the steps of `extract` changed; None without any.
         fields: For trees, the fields by which they were compared.
     """
@@ -214,6 +215,7 @@ def score_submission(
     seed: int = 0,
     fields: FieldsLike = None,
     parse: Parse = None,
+    options: Mapping[str, object] | None = None,
     per_question: str | os.PathLike[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> SubmissionScore:
@@ -239,6 +241,9 @@ def score_submission(
         parse: Whose texts are taken apart where they print a list or a dict: ``"predictions"``, ``"answers"`` and
             columns of `by`, or ``"none"``. Without it, texts in the cells of tables are taken apart, and a column of
             any other file if each of its values can be. Predictions are only taken apart for trees.
+        options: What a benchmark knows beside the answers, by name, as in `leaderboard_figures`. One that each question
+            has, such as ``year`` of ``chartqapro``, is the name of its column; by default, a column with the name of
+            the option is read if there is one.
         per_question: A file to write with one row for each question: .parquet, .csv or .jsonl.
         on_progress: Called with the number of questions scored so far.
 
@@ -247,7 +252,8 @@ def score_submission(
 
     Raises:
         ValueError: Files cannot be read, rows cannot be scored, ids do not match or repeat with different content, the
-            protocol is unknown, or neither side has a column. Nothing is written then.
+            protocol or an option is unknown, an option is missing, or neither side has a column. Nothing is written
+            then.
 
     Example:
         >>> import pathlib, tempfile
@@ -258,7 +264,7 @@ def score_submission(
         >>> found.score, found.by
         (0.875, {'page': {'7': Group(n=2, score=0.875)}})
     """
-    options = Options(
+    asked = Options(
         protocol=protocol,
         threshold=threshold,
         extract=extract,
@@ -269,10 +275,11 @@ def score_submission(
         seed=seed,
         fields=fields,
         parse=parse,
+        options=options,
     )
     predictions = predictions if isinstance(predictions, Reader) else open_predictions(predictions)
     references = references if isinstance(references, Reader) else open_references(references)
-    return _scored(predictions, references, options, per_question, on_progress)[0]
+    return _scored(predictions, references, asked, per_question, on_progress)[0]
 
 
 def _scored(
@@ -286,6 +293,7 @@ def _scored(
     measure: bool = False,
 ) -> tuple[SubmissionScore, Pass]:
     """Score every question, and write a row for each if a file is given."""
+    options = with_option_columns(predictions, references, options)
     readers = sides_with(predictions, references, options)
 
     def score(whole: bool) -> tuple[SubmissionScore, Pass]:
@@ -428,13 +436,23 @@ def in_a_stream_or_whole(read: Callable[[bool], _Result]) -> _Result:
         return read(True)
 
 
+def with_option_columns(predictions: Reader, references: Reader, options: Options) -> Options:
+    """Return options in which those of a benchmark that each question has name their columns."""
+    scorer = options.scorer()
+    if not isinstance(scorer, BenchmarkScorer):
+        return options
+    where = f"neither {references.detected.path} nor {predictions.detected.path} has"
+    found = scorer.with_columns((*references.names, *predictions.names), where)
+    return dataclasses.replace(options, options=found)
+
+
 def sides_with(predictions: Reader, references: Reader, options: Options) -> tuple[Reader, Reader]:
     """Return readers of both sides, each of which reads the columns of the options that it has."""
     references = options.opened(references, SIDES[1])
     predictions = options.opened(predictions, SIDES[0])
-    of_references = [name for name in options.names if name in references.names]
-    of_predictions = [name for name in options.names if name not in references.names and name in predictions.names]
-    absent = [name for name in options.names if name not in of_references + of_predictions]
+    of_references = [name for name in options.read_names if name in references.names]
+    of_predictions = [name for name in options.read_names if name not in references.names and name in predictions.names]
+    absent = [name for name in options.read_names if name not in of_references + of_predictions]
     if absent:
         paths = f"{references.detected.path} nor {predictions.detected.path}"
         if {*references.names, *predictions.names} <= {KEY, VALUE}:  # names that the user never wrote

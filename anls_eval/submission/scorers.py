@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import json
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -67,6 +68,9 @@ RAW = "raw_prediction"
 
 _MARKED_BY = "marked by "  # before the name of a step, in the counts of a totals
 
+OPTION = "option "
+"""Before the names of the columns with what the options of each question hold, as JSON."""
+
 WITHOUT_EXTRACTION = ("without extraction",)
 """Where a totals has the scores of the raw predictions."""
 
@@ -77,6 +81,7 @@ class Scorer:
     metric = "anls_score"
     averages = True  # the score is the mean of the scores of the questions
     fields: Fields | None = None  # of trees
+    option_columns: Mapping[str, str] = types.MappingProxyType({})  # of the options that each question has
 
     def __init__(self, rules: Protocol | Leaderboard | Benchmark) -> None:
         self.rules = rules
@@ -190,14 +195,19 @@ class Scorer:
 
 
 def make_scorer(
-    protocol: str | Protocol, threshold: Threshold = None, extract: Extract = None, fields: FieldsLike = None
+    protocol: str | Protocol,
+    threshold: Threshold = None,
+    extract: Extract = None,
+    fields: FieldsLike = None,
+    options: Mapping[str, object] | None = None,
 ) -> Scorer:
     """Return the scorer of a protocol of any kind."""
     rules = get_rules(protocol, threshold, extract)
     resolved = read_fields(fields, rules)
+    known = rules.checked_options(options)
     if isinstance(rules, Protocol):
         return TreeScorer(rules, resolved) if rules.tree else TextScorer(rules)
-    return LeaderboardScorer(rules) if hasattr(rules, "score_all") else BenchmarkScorer(rules)
+    return LeaderboardScorer(rules) if hasattr(rules, "score_all") else BenchmarkScorer(rules, known)
 
 
 class TextScorer(Scorer):
@@ -425,21 +435,58 @@ class Counts(NamedTuple):
 _ALL = ("score",)
 
 
+def _column_name(option: str, value: object) -> str:
+    if not isinstance(value, str):
+        problem = "expected the name of the column that has it for each question"
+        raise AnlsError(problem, option=f"options[{option!r}]", value=value)
+    return value
+
+
+def _option_values(questions: pa.Table, option: str) -> list[Any]:
+    """Return what an option holds for each question of a block, None where it is missing."""
+    return [None if text is None else json.loads(text) for text in questions[OPTION + option].to_pylist()]
+
+
 class BenchmarkScorer(Scorer):
     """Counts what a benchmark counts; its figures are computed from the sums."""
 
     metric = "score"
     rules: Benchmark
 
-    def __init__(self, rules: Benchmark) -> None:
+    def __init__(self, rules: Benchmark, options: Mapping[str, object]) -> None:
         super().__init__(rules)
-        self.averages = rules.averages
-        if rules.required_options:
-            names = " and ".join(rules.required_options)
-            raise AnlsError(
-                f"protocol {rules.name!r} needs the options {names}, which are not read from files: score the rows in "
-                "Python with anls_eval.leaderboard_figures(..., options=...)"
-            )
+        self.averages, self._options = rules.averages, options
+        self.option_columns = {
+            name: _column_name(name, value)
+            for name, value in options.items()
+            if name in rules.question_options and not isinstance(value, Mapping)
+        }
+        shared = [name for name in rules.required_options if name in rules.shared_options]
+        if shared and not options.keys() & shared:
+            problem = f"protocol {rules.name!r} needs the option {' or '.join(map(repr, shared))}."
+            example = {shared[-1]: {"NAME": "unrepeated"}}
+            raise AnlsError(problem, remedies=[Remedy("options", example, "give it for each name")])
+
+    def with_columns(self, names: Sequence[str], where: str) -> dict[str, object]:
+        """Return the options, those that each question has with their columns: by default those of the same name."""
+        found = dict(self._options)
+        for option in self.rules.question_options:
+            same = [name for name in names if name.casefold() == option]
+            if option not in found and same:
+                found[option] = option if option in same else same[0]
+            elif option not in found and option in self.rules.required_options:
+                problem = f"protocol {self.rules.name!r} needs {option!r} of each question, a column that {where}."
+                raise AnlsError(problem, remedies=[Remedy("options", {option: "NAME"}, "name its column")])
+        return found
+
+    def signature(self, n: int, missing: Missing, parse: Sequence[str] = ()) -> str:
+        """Return the signature of the score, with the options."""
+        return signature(self.rules, n=n, missing=missing, parse=parse, options=self._options)
+
+    def notes(self, totals: Totals) -> list[str]:
+        """Name the columns that the options of questions are read from, and warn where ties change the figures."""
+        read = [f"option {option!r} is read from the column {name!r}" for option, name in self.option_columns.items()]
+        return [*read, *([f"{self.rules.name}: {self.rules.ties}"] if self.rules.ties else [])]
 
     def open_references(self, references: Reader) -> Reader:
         """Return a reader without variants of the answers, which the scripts of benchmarks ignore."""
@@ -448,7 +495,14 @@ class BenchmarkScorer(Scorer):
     def score(self, questions: pa.Table, detailed: bool, totals: Totals) -> tuple[_Floats, Counts]:
         """Return the headline of each question or document alone, 0 where it has none; the details are both sides."""
         predictions, references = self.read(questions)
-        counts = list(self.rules.count_all(predictions, references, _answer_types(questions, self.rules)))
+        options = {**self._options, **{name: _option_values(questions, name) for name in self.option_columns}}
+        types_of = _answer_types(questions, self.rules)
+        counts: list[Mapping[Any, Any]] = []
+        try:
+            for own in self.rules.count_all(predictions, references, types_of, options):
+                counts.append(own)
+        except ValueError as error:  # of the question after those that are counted
+            raise located(f"question {_named_rows([len(counts)], questions, totals)[0]}", error) from None
         texts = [_json(list(own.items())) for own in counts]
         totals.count_texts(_ALL, texts)
         scores = np.array(list(map(self.rules.headline_of, counts)), dtype=np.float64)

@@ -15,6 +15,8 @@ from anls_eval.cli import commands
 
 REFERENCES = [{"id": 1, "answers": ["Oslo"]}, {"id": 2, "answers": ["Rome"]}]
 PREDICTIONS = [{"id": 1, "prediction": "Oslo"}, {"id": 2, "prediction": "Rom"}]
+CHARTS = [{**row, "answer_type": "Factoid", "mine": ["NO"]} for row in REFERENCES]
+ENTITIES = [{"id": 1, "prediction": [["date", "5 May"]], "answers": [["date", ["5 May"]]]}]
 LOG = [
     {"doc_id": 1, "target": "['Oslo']", "filtered_resps": [own], "filter": name}
     for name, own in (("none", "It is Oslo"), ("get-answer", "Oslo"))
@@ -41,6 +43,9 @@ CASES = [
     Case({"p": PREDICTIONS, "r": [REFERENCES[0], {"id": 2, "answers": "['Rome']"}]}, "parse"),
     Case({"p": [{"id": 1, "prediction": "<answer>Oslo</answer>"}], "r": REFERENCES[:1]}, "extract"),
     Case({"p": PREDICTIONS, "r": [{"id": n, "answers": f"['{n}']"} for n in (1, 2)]}, "parse"),
+    Case({"p": PREDICTIONS, "r": CHARTS}, "options", "mine", "score p -r r -p chartqapro"),
+    Case({"p": ENTITIES}, "options", "date", "score p -p vrdu"),
+    Case({"p": PREDICTIONS, "r": CHARTS}, "options", "mine", "gate p -r r -p chartqapro --min-score 0"),
 ]
 
 
@@ -62,10 +67,12 @@ def test_the_remedy_helps(
     [line] = [own for own in said.splitlines() if f"--{case.option} " in own]
     remedy = re.search(rf"pass (--{case.option} .*?)\.(?: |$)", line)
     assert remedy
+    option, _, content = remedy[1].replace("NAME", case.name).partition(" FILE.json, a file with ")
+    if content:
+        Path("FILE.json").write_text(content, encoding="utf-8")
+        option += " FILE.json"
     assert status == (0 if line.startswith("note:") else 2)
-    again, left = run(
-        [*case.arguments.split(), *shlex.split(remedy[1].replace("NAME", case.name))], monkeypatch, capsys
-    )
+    again, left = run([*case.arguments.split(), *shlex.split(option)], monkeypatch, capsys)
     assert (again, line in left) == (0, False), left
 
 
