@@ -188,7 +188,9 @@ def rank_systems(
     matrix = np.column_stack(
         [checked[name] if codes is None else cluster_sums(checked[name], codes)[0] for name in names]
     )
-    flips = max(resamples, min(_MOST_FLIPS, _MOST_SIGNS // len(matrix)))
+    # At the least p-value that can be significant, alpha over the number of pairs, so many flips are off by 7 %.
+    wanted = min(math.ceil(200 * len(pairs) / alpha), _MOST_FLIPS, _MOST_SIGNS // len(matrix))
+    flips = max(resamples, wanted)
     p_values = flipped_p_values(matrix, pairs, flips, np.random.default_rng(seed))
     comparisons = [
         compare_scores(checked[names[a]], checked[names[b]], codes, level, resamples, seed, p_value=p_value)
