@@ -124,7 +124,7 @@ class TestAsAProgram:
         assert list(tmp_path.iterdir()) == []
 
 
-COMMANDS = "protocols, explain, score, compare, leaderboard, diagnose, check, gate, fields"
+COMMANDS = "protocols, explain, score, compare, leaderboard, diagnose, check, gate, audit, agreement, automate, fields"
 
 
 @pytest.mark.parametrize(

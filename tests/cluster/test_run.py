@@ -673,7 +673,7 @@ def test_ctrl_c_while_the_workers_start(data: Path, tmp_path: Path) -> None:
     kept = f"0 parts are finished in {run.out}. To continue, pass --resume."
     assert (status, printed, said) == (130, "", f"interrupted; {kept}\n")
     assert (tmp_path / "done").exists()
-    run.check_nothing_is_left()
+    psutil.wait_procs(run.others)  # of which some ended before they were seen
 
 
 @pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGINT])

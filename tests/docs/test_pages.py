@@ -91,8 +91,10 @@ def check_command(line: str) -> None:
             group.commands[words[1]].make_context(words[1], words[2:])
         elif words[1:3] == ["-m", "pytest"]:
             assert all((ROOT / word).exists() for word in words if word.startswith(("tests/", "anls_eval/")))
-        elif words[0] == ".venv/bin/python":
+        elif words[0] == ".venv/bin/python" or words[1].startswith("examples/"):
             assert (ROOT / words[1]).is_file()
+        elif words[:3] == ["kubectl", "apply", "-f"]:
+            assert (ROOT / words[3]).is_file()
         else:
             assert words[:2] in (["pip", "install"], ["python", "-m"], ["inspect", "score"])
 

@@ -501,14 +501,33 @@ def _submission_tab(random: Random, folder: Path) -> str:
         both = random.choice((references, references, references, None))
         return _endpoint(submission.score_submission, _file_data(random, predictions), _file_data(random, both), name)
     if random.random() < 0.3:
-        return _shown(submission.detected(random.choice((predictions, [predictions, references])), references)[:1])
+        reading = _more(random, folder)[5:-1]
+        found = submission.detected(random.choice((predictions, [predictions, references])), references, *reading)
+        return _shown(found[:1])
     by = [random.choice(("docId", "question_types", draws.text(random)))] if random.random() < 0.3 else []
     hub = random.choice((("", ""), ("a/b", "c"), (draws.text(random), draws.text(random))))
-    threshold = random.choice(("", "0.8", "1e-999999999", draws.text(random)))
-    steps = random.choice(("", "", "think,answer_tag", draws.text(random)))
-    options = threshold if random.random() < 0.3 else "", steps, by, random.random() < 0.7, random.random() < 0.7
-    found = submission.score_and_report(predictions, references, name, *options, *hub)
+    found = submission.score_and_report(predictions, references, name, by, *hub, *_more(random, folder))
     return _shown(found[:2])
+
+
+def _more(random: Random, folder: Path) -> list[Any]:
+    """Values of the controls that both tabs of files have, mostly empty."""
+    rules = folder / "rules.json"
+    rules.write_text(random.choice((json.dumps(draws.json_value(random)), draws.text(random))), "utf-8", "replace")
+    texts = [
+        random.choice(choices) if random.random() < 0.3 else ""
+        for choices in (
+            ("0.8", "1e-999999999", draws.text(random)),
+            ("think,answer_tag", "json", draws.text(random)),
+            ("predictions", "none", draws.text(random)),
+            ("answers=a", draws.text(random)),
+            ("cp1252", draws.text(random)),
+            (";", draws.text(random)),
+            (draws.text(random),),
+        )
+    ]
+    switches = [random.random() < 0.7, random.random() < 0.7]
+    return [*texts[:3], *switches, *texts[3:], str(rules) if random.random() < 0.1 else None]
 
 
 def _compare_tab(random: Random, folder: Path) -> str:
@@ -526,10 +545,13 @@ def _compare_tab(random: Random, folder: Path) -> str:
         return _endpoint(compare.compare_submissions, files, _file_data(random, references), name)
     if kind < 0.5:
         reported = random.choice(("0.5", "87.31", "1e-999999999", draws.text(random)))
-        return _shown(compare.which_number(paths, references, random.choice((1, 2)), reported))
+        more = _more(random, folder)
+        return _shown(compare.which_number(paths, references, random.choice((1, 2)), reported, *more))
+    drop = random.choice(("", "0.01", draws.text(random)))
+    asked = (paths, references, name, ["docId"] if random.random() < 0.3 else [], *_more(random, folder))
     if kind < 0.7:
-        return _shown(compare.side_by_side(paths, references, name, *random.choice(((1, 2), (0, 1), (0, 0))))[:1])
-    return _shown(compare.rank(paths, references, name, 0, 0)[:2])
+        return _shown(compare.side_by_side(*asked, *random.choice(((1, 2), (0, 1), (0, 0))), drop)[:1])
+    return _shown(compare.rank(*asked, 0, 0, drop)[:2])
 
 
 def _uploads(random: Random, folder: Path) -> tuple[str, str]:
