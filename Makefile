@@ -87,7 +87,7 @@ test-harness: $(TOOLS)/.installed $(LMMS)/.installed $(VERL)/.installed $(CLUSTE
 
 # The lowest versions that pyproject.toml allows. That version of Typer warns about today's click.
 test-lowest: .venv-lowest/.installed
-	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning -k 'not BruteForce' \
+	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning -k 'not BruteForce and not dask' \
 		tests/text tests/tree tests/rules tests/metric tests/files tests/submission
 
 .venv-lowest/.installed: pyproject.toml tests/lowest.txt | peers

@@ -44,6 +44,8 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
     first = starts[groups[0]] if groups else 0
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        if not groups:  # which older versions of pyarrow cannot read
+            return
         with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
             # Reading ahead would hold whole row groups in memory. With a limit, texts stay a dictionary until it is
             # known how long they are when expanded.

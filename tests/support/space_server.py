@@ -39,7 +39,11 @@ def serve(folder: Path, root: Path = ROOT, python: str | Path = sys.executable) 
         while not answers_requests(address):
             assert process.poll() is None, log.read_text()
             time.sleep(0.1)
-        yield address
+        try:
+            yield address
+        except Exception:
+            print(log.read_text())  # says why a request failed
+            raise
         assert process.poll() is None, log.read_text()
     finally:
         process.terminate()
