@@ -173,13 +173,16 @@ def test_the_workflow_tests_each_version_and_publishes() -> None:
 
 
 @pytest.mark.long
-def test_requirements_suffice_and_pip_installs_it(built: Path, tmp_path: Path) -> None:
+def test_requirements_suffice_and_pip_installs_it(
+    built: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """As the Hub does, and as docs/ci.md says: a fresh environment from requirements.txt, and pip from a repository."""
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     pip: list[str | Path] = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     subprocess.run([*pip, "--requirement", built / "requirements.txt"], check=True, cwd=tmp_path)
-    with serve(tmp_path, built, python) as address:
+    short = tmp_path_factory.mktemp("app")  # holds sockets, whose paths are limited
+    with serve(short, built, python) as address:
         client = client_of(address)
         assert client.predict("ab", "ac", api_name="/score_answer")["score"] == 0.5
         run, gold = RUNS / "pred_qwen2_vl_7b_instruct.json", RUNS / "references.json"
