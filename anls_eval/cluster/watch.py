@@ -19,7 +19,8 @@ from anls_eval.errors import Remedy
 from anls_eval.files.errors import listed
 from anls_eval.submission.passes import counted
 
-_LOOKS = 10  # in the time of the patience
+_LOOKS = 10  # in the time of the patience, at least
+_LONGEST = 3.0  # seconds between two looks: with a long patience, a worker that comes is used soon
 _MISSED = 3  # looks without a worker before that is told: one that dies is often replaced at once
 _SILENT = 4  # times the patience: how long a worker or the scheduler may be silent
 _PAUSE = 0.02  # seconds between two looks at what is awaited
@@ -28,7 +29,7 @@ _Value = TypeVar("_Value")
 
 
 class Watch:
-    """Waits for the work of a cluster while it looks at its scheduler and workers, `_LOOKS` times per patience.
+    """Waits for the work of a cluster while it looks at its scheduler and workers, several times per patience.
 
     Time is counted in looks, so that a process that was suspended itself takes nobody for silent.
     """
@@ -36,7 +37,8 @@ class Watch:
     def __init__(self, client: Client, patience: float, start_more: str) -> None:
         self.client, self._patience, self._start_more = client, patience, start_more
         self.workers: Sequence[str] = ()
-        self._every = patience / _LOOKS
+        self._looks = max(_LOOKS, math.ceil(patience / _LONGEST))
+        self._every = patience / self._looks
         self._next = time.monotonic()
         self._unanswered = self._without_workers = self._without_progress = 0
         self._is_standstill_told = False
@@ -102,11 +104,11 @@ class Watch:
         workers = answer["workers"]
         self._count_without_workers(not workers)
         silent = self._silent(workers)
-        if self._without_progress >= _LOOKS and workers and not silent and not self._is_standstill_told:
+        if self._without_progress >= self._looks and workers and not silent and not self._is_standstill_told:
             self._is_standstill_told = True
             are_at_work = f"{counted(len(workers), 'worker')} respond{'s' if len(workers) == 1 else ''}"
             self._tell(f"nothing has been finished for {self._seconds()}; {are_at_work}")
-        gone = [worker for worker, looks in silent.items() if looks >= _SILENT * _LOOKS]
+        gone = [worker for worker, looks in silent.items() if looks >= _SILENT * self._looks]
         self.workers = [worker for worker in workers if worker not in gone]
         if gone:
             self._replace(gone)
@@ -114,18 +116,18 @@ class Watch:
     def _count_unanswered(self) -> None:
         self._unanswered += 1
         self._last_seen.clear()
-        if self._unanswered == _LOOKS:
+        if self._unanswered == self._looks:
             self._tell(
                 f"the scheduler has not answered for {self._seconds()}; after {self._seconds(_SILENT)}, the run ends"
             )
-        if self._unanswered >= _SILENT * _LOOKS:
+        if self._unanswered >= _SILENT * self._looks:
             raise ClusterError(f"the scheduler has not answered for {self._seconds(_SILENT)}.")
 
     def _count_without_workers(self, is_without: bool) -> None:
         self._without_workers = self._without_workers + 1 if is_without else 0
         if self._without_workers == _MISSED:
             self._tell(f"there are no workers: waiting {self._seconds()} for one")
-        if self._without_workers > _LOOKS:
+        if self._without_workers > self._looks:
             wait_longer = Remedy("patience", math.ceil(10 * self._patience), "wait longer")
             raise ClusterError(f"no workers for {self._seconds()}{self._start_more}.", remedies=[wait_longer])
 
@@ -135,8 +137,8 @@ class Watch:
         for address, worker in workers.items():
             seen, looks = before.get(address, (None, 0))
             self._last_seen[address] = worker["last_seen"], looks + 1 if seen == worker["last_seen"] else 0
-        silent = {address: looks for address, (_, looks) in self._last_seen.items() if looks >= _LOOKS}
-        new = [address for address, looks in silent.items() if looks == _LOOKS]
+        silent = {address: looks for address, (_, looks) in self._last_seen.items() if looks >= self._looks}
+        new = [address for address, looks in silent.items() if looks == self._looks]
         if new:
             self._tell(
                 f"no sign of life for {self._seconds()} from {listed(new)}; after {self._seconds(_SILENT)}, others do "
