@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
+import hashlib
 import json
 import os
 import socket
@@ -23,6 +24,7 @@ from anls_eval.files.errors import OutputError
 NAME = "lock"
 _BEAT = 15  # seconds after which a run says again that it holds the lock
 _SILENT = 120  # seconds without that, after which a run on another machine has ended
+_PAUSE = 0.02  # seconds between two looks at what another run does
 _WRITTEN = 0.5  # seconds in which a lock file that was just created gets its content
 
 
@@ -114,18 +116,30 @@ def _take_away(path: Path) -> None:
     if content is None:
         return
     _check_ended(path, content)
-    aside = path.with_name(f".{NAME}.{uuid.uuid4().hex}")
-    with contextlib.suppress(FileNotFoundError):  # another run was faster
-        path.rename(aside)
-        if _read(aside) != content:  # another run was faster still, and this is its lock
-            aside.rename(path)
+    # Who may remove this lock: while a claim of it stands, nobody else does, and no other lock has its content.
+    claim = path.with_name(f".{NAME}.{hashlib.sha256(content.encode()).hexdigest()[:16]}")
+    try:
+        claim.touch(exist_ok=False)
+    except FileExistsError:
+        _wait_for(claim)
+        return
+    try:
+        if _read(path) != content:  # another run was faster
             return
-        aside.unlink()
-        other = _holder(content)
-        named = "its lock file is damaged" if other is None else other.label
-        warnings.warn(
-            f"an earlier run in {path.parent.parent} did not end by itself: {named}", UserWarning, stacklevel=2
-        )
+        path.unlink()
+    finally:
+        claim.unlink(missing_ok=True)
+    other = _holder(content)
+    named = "its lock file is damaged" if other is None else other.label
+    warnings.warn(f"an earlier run in {path.parent.parent} did not end by itself: {named}", UserWarning, stacklevel=2)
+
+
+def _wait_for(claim: Path) -> None:
+    """Wait a moment for who removes a lock; remove the claim of one that died at it."""
+    time.sleep(_PAUSE)
+    with contextlib.suppress(FileNotFoundError):
+        if time.time() - claim.stat().st_mtime > _SILENT:
+            claim.unlink()
 
 
 def _check_ended(path: Path, content: str | None) -> None:

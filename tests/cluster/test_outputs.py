@@ -464,7 +464,7 @@ class TestTwoRunsInOneFolder:
 
     @pytest.mark.filterwarnings("ignore:an earlier run")
     def test_only_one_of_many_gets_it(self, tmp_path: Path) -> None:
-        for attempt in range(10):
+        for attempt in range(30):
             work = tmp_path / str(attempt) / "_work"
             work.mkdir(parents=True)
             (work / "lock").write_text(self.of_elsewhere(created=1.0))
