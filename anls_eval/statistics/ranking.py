@@ -148,7 +148,7 @@ def rank_systems(
     The rank group of a system is 1 plus the number of systems that are significantly better: with a higher score, and a
     p-value in the paired test, adjusted by Holm's method over all pairs, of at most alpha. The systems of group 1 are
     those that none beats. The sign flips are shared by all pairs, and there are up to a million of them, so that groups
-    hardly depend on the seed.
+    depend little on the seed; a pair near the limit can still change sides.
 
     Args:
         scores_by_name: The scores of each system, shape (n,), in [0, 1], with the questions in the same order.
