@@ -489,7 +489,8 @@ def test_few_open_files(data: Path, tmp_path: Path) -> None:
     limited.write_text(
         "import resource, runpy\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))\n"
-        "runpy.run_module('anls_eval', run_name='__main__')\n"
+        "if __name__ == '__main__':\n"
+        "    runpy.run_module('anls_eval', run_name='__main__')\n"
     )
     run = Run(data, "--workers", "2", "--quiet", program=[str(limited)])
     status, printed, told = run.wait()
