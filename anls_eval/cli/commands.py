@@ -46,15 +46,15 @@ from anls_eval.cli.common import (
     is_same,
     one_or_list,
     open_both,
-    open_side,
+    opener,
     out,
     parsed,
     print_json,
     print_table,
     progress,
     read_fields_option,
-    read_options,
     say,
+    scoring,
     show_notes,
 )
 from anls_eval.cli.decisions import agreement, audit, automate, gate
@@ -326,9 +326,8 @@ def score(
         )
 
     how = how_to_read(encoding, separator, filter_name)
-    asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "by": by or [], "seed": seed}
-    asked |= {"extract": extract, "options": read_options(options)}
-    asked |= {"missing": missing, "unknown": unknown, "parse": parsed(parse), "fields": read_fields_option(fields)}
+    asked = scoring(protocol, threshold, extract, missing, unknown, parse, fields, options)
+    asked |= {"by": by or [], "seed": seed}
     dataset: dict[str, Any] = {}
     if not with_dask:
         sides = open_both(predictions, references, format_name, columns, how, quiet or as_json)
@@ -438,21 +437,15 @@ def compare(
     check_html(report)
     if report is not None and len(systems) > 2:
         raise ValueError(f"--report compares two systems, but {len(systems)} were given; pick two")
-    how = how_to_read(encoding, separator, filter_name)
-    asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
-    asked |= {"extract": extract, "options": read_options(options)}
-    asked |= {
-        "missing": missing,
-        "unknown": unknown,
-        "by": by or [],
-        "parse": parsed(parse),
-        "fields": read_fields_option(fields),
-    }
+    opened = opener(format_name, columns, encoding, separator, filter_name, quiet or as_json)
+    asked = scoring(protocol, threshold, extract, missing, unknown, parse, fields, options)
     found = score_systems(
         systems,
-        open_side("references", references, format_name, columns, how, quiet or as_json),
-        open_system=lambda path: open_side("predictions", [path], format_name, columns, how, quiet or as_json),
+        opened("references", references),
+        open_system=lambda path: opened("predictions", [path]),
         measure=report is not None,
+        by=by or [],
+        cluster_by=cluster_by,
         **asked,
     )
     ranking = found.rank(seed)
@@ -523,15 +516,14 @@ def leaderboard(
     check_output(out_file, *paths, *references)
     if out_file is not None:
         leaderboard_format(out_file)
-    how = how_to_read(encoding, separator, filter_name)
-    asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "cluster_by": cluster_by}
-    asked |= {"extract": extract, "options": read_options(options)}
-    asked |= {"missing": missing, "unknown": unknown, "parse": parsed(parse), "fields": read_fields_option(fields)}
+    opened = opener(format_name, columns, encoding, separator, filter_name, quiet=True)
+    asked = scoring(protocol, threshold, extract, missing, unknown, parse, fields, options)
     found = score_systems(
         paths,
-        open_side("references", references, format_name, columns, how, quiet=True),
-        open_system=lambda path: open_side("predictions", [path], format_name, columns, how, quiet=True),
+        opened("references", references),
+        open_system=lambda path: opened("predictions", [path]),
         skip=True,
+        cluster_by=cluster_by,
         **asked,
     )
     ranking = found.rank(seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -131,6 +132,22 @@ def read_options(path: str | None) -> dict[str, Any] | None:
     return None if path is None else read_object(path)
 
 
+def scoring(
+    protocol: str,
+    threshold: str | None,
+    extract: str | None,
+    missing: str,
+    unknown: str,
+    parse: list[str] | None,
+    fields: str | None,
+    options: str | None = None,
+) -> dict[str, Any]:
+    """Return how questions are scored, as the functions for submissions take it."""
+    asked = {"protocol": protocol, "threshold": threshold, "extract": extract, "missing": missing, "unknown": unknown}
+    files = {"options": read_options(options), "fields": read_fields_option(fields)}
+    return {**asked, **files, "parse": parsed(parse)}
+
+
 def show_notes(notes: Iterable[Warning | str]) -> None:
     """Print notes to stderr."""
     for note in notes:
@@ -241,6 +258,19 @@ def open_side(
         files = f" ({len(reader.parts)} files)" if len(reader.parts) > 1 else ""
         say(f"{own.path}{files}: {own.format}{compression}; {read_as}", err)
     return reader
+
+
+def opener(
+    format_name: str | None,
+    columns: list[str] | None,
+    encoding: str | None,
+    separator: str | None,
+    filter_name: str | None,
+    quiet: bool,
+) -> Callable[[str, list[str]], Reader]:
+    """Return a function that opens a side, given its name and paths, in the way that the options say."""
+    how = how_to_read(encoding, separator, filter_name)
+    return functools.partial(open_side, format_name=format_name, columns=columns, how=how, quiet=quiet)
 
 
 def how_to_read(encoding: str | None, separator: str | None, filter_name: str | None) -> dict[str, str | None]:

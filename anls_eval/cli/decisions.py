@@ -34,15 +34,12 @@ from anls_eval.cli.common import (
     check_html,
     check_output,
     err,
-    how_to_read,
-    open_side,
+    opener,
     out,
-    parsed,
     print_json,
     print_table,
-    read_fields_option,
-    read_options,
     say,
+    scoring,
     show_notes,
 )
 from anls_eval.cli.words import whole_number
@@ -52,7 +49,6 @@ if TYPE_CHECKING:
 
     from anls_eval.decisions.audit import Suspicion
     from anls_eval.decisions.baseline import Baseline
-    from anls_eval.decisions.gate import GateResult
     from anls_eval.submission.score import ScoredQuestions
 
 
@@ -114,20 +110,17 @@ def gate(
         )
     for path in (save_baseline, markdown, junit):
         check_output(path, *predictions, *references)
-    how = how_to_read(encoding, separator, filter_name)
-    read: dict[str, Any] = {"format_name": format_name, "columns": columns, "how": how, "quiet": quiet or as_json}
-    asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "missing": missing, "unknown": unknown}
-    asked |= {"extract": extract, "fields": read_fields_option(fields), "options": read_options(options)}
-    asked["parse"] = parsed(parse)
-    of_references = open_side("references", references, **read)
+    opened = opener(format_name, columns, encoding, separator, filter_name, quiet or as_json)
+    asked = scoring(protocol, threshold, extract, missing, unknown, parse, fields, options)
+    of_references = opened("references", references)
     kept = [*(by or ()), *([] if cluster_by is None else [cluster_by])]
-    new = score_questions(open_side("predictions", predictions, **read), of_references, columns=kept, **asked)
+    new = score_questions(opened("predictions", predictions), of_references, columns=kept, **asked)
     show_notes(new.submission.notes)
     old = None
     if baseline is not None:
         old = load_baseline(
             baseline,
-            lambda path: score_questions(open_side("predictions", [path], **read), of_references, **asked),
+            lambda path: score_questions(opened("predictions", [path]), of_references, **asked),
             by_field=by_field,
         )
     if power:
@@ -156,7 +149,7 @@ def gate(
         else:
             say(gate_words.verdict_line(result))
             out.print()
-            print_table(_gate_table(result))
+            print_table(_table(gate_words.HEADER, gate_words.cells(result)))
             say(f"\n{result.signature}")
         show_notes(result.notes)
     if save_baseline is not None and is_open:
@@ -165,21 +158,6 @@ def gate(
             say(f"baseline written: {save_baseline}", err)
     if not is_open:
         raise typer.Exit(1)
-
-
-def _gate_table(result: GateResult) -> Table:
-    from rich.text import Text
-
-    from anls_eval.cli.column_names import shortened
-    from anls_eval.cli.tables import plain_table
-    from anls_eval.decisions.gate_words import HEADER, cells
-
-    table = plain_table(*HEADER)
-    rows = cells(result)
-    names = shortened(name for name, *_ in rows)
-    for name, *own in rows:
-        table.add_row(Text(names[name]), *own)
-    return table
 
 
 def _show_power(
@@ -252,13 +230,11 @@ def automate(
     least = read_threshold(match_at, "match_at")
     check_output(report, *predictions, *references)
     check_html(report)
-    read: dict[str, Any] = {"format_name": format_name, "columns": columns, "quiet": quiet or as_json}
-    read["how"] = how_to_read(encoding, separator, filter_name)
-    asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "missing": missing, "unknown": unknown}
-    asked |= {"extract": extract, "fields": read_fields_option(fields), "parse": parsed(parse)}
+    opened = opener(format_name, columns, encoding, separator, filter_name, quiet or as_json)
+    asked = scoring(protocol, threshold, extract, missing, unknown, parse, fields)
     scored = score_questions(
-        open_side("predictions", predictions, **read),
-        open_side("references", references, **read),
+        opened("predictions", predictions),
+        opened("references", references),
         columns=[confidence, *([] if cluster_by is None else [cluster_by])],
         **asked,
     )
@@ -335,13 +311,11 @@ def agreement(
     from anls_eval.submission.score import score_questions
 
     check_output(out_file, predictions, *references)
-    read: dict[str, Any] = {"format_name": format_name, "columns": columns, "quiet": quiet or as_json}
-    read["how"] = how_to_read(encoding, separator, filter_name)
-    asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "missing": missing, "unknown": unknown}
-    asked |= {"extract": extract, "fields": read_fields_option(fields), "parse": parsed(parse)}
+    opened = opener(format_name, columns, encoding, separator, filter_name, quiet or as_json)
+    asked = scoring(protocol, threshold, extract, missing, unknown, parse, fields)
     scored = score_questions(
-        open_side("predictions", [predictions], **read),
-        open_side("references", references, **read),
+        opened("predictions", [predictions]),
+        opened("references", references),
         columns=[human, *([] if judge is None else [judge])],
         **asked,
     )
@@ -466,17 +440,15 @@ def audit(
     from anls_eval.submission.systems import score_systems
 
     check_output(out_file, *systems, *references)
-    read: dict[str, Any] = {"format_name": format_name, "columns": columns, "quiet": quiet or as_json}
-    read["how"] = how_to_read(encoding, separator, filter_name)
-    of_references = open_side("references", references, **read)
+    opened = opener(format_name, columns, encoding, separator, filter_name, quiet or as_json)
+    of_references = opened("references", references)
     document = of_references.detected.columns.get("document")
     kept = [_QUESTION, document] if document is not None and _QUESTION in of_references.names else []
-    asked: dict[str, Any] = {"protocol": protocol, "threshold": threshold, "missing": missing, "unknown": unknown}
-    asked |= {"extract": extract, "fields": read_fields_option(fields), "parse": parsed(parse)}
+    asked = scoring(protocol, threshold, extract, missing, unknown, parse, fields)
     found = score_systems(
         systems,
         of_references,
-        open_system=lambda path: open_side("predictions", [path], **read),
+        open_system=lambda path: opened("predictions", [path]),
         columns=kept,
         **asked,
     )
