@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -84,20 +85,34 @@ def check_names(names: Iterable[str]) -> None:
 
 def has_documents(predictions: Any, references: Any) -> bool:
     """Return whether there are documents: a dict, or a list with one, on either side, but SQuAD's answers."""
-    return any(map(_is_document, _values(predictions, "predictions"))) or any(
-        _is_document(own) and not (isinstance(own, Mapping) and "text" in own)
-        for own in _values(references, "references")
-    )
+    given, expected = _values(predictions, "predictions"), _values(references, "references")
+    if _has_dict(given) or any(map(_has_list_with_dict, (given, expected))):
+        return True
+    return _has_dict(expected) and any("text" not in own for own in expected if isinstance(own, Mapping))
 
 
 def _values(column: Any, name: str) -> list[Any]:
-    if isinstance(column, (pa.Array, pa.ChunkedArray)) and not pa.types.is_nested(column.type):
+    if isinstance(column, (pa.Array, pa.ChunkedArray)) and not _has_structs(column.type):
         return []
     return as_list(read_column(column, name))
 
 
-def _is_document(value: Any) -> bool:
-    return isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(own, Mapping) for own in value))
+def _has_structs(type_: pa.DataType) -> bool:
+    """Return whether an Arrow column can hold dicts, or lists with them; a column of texts need not be converted."""
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_):
+        return bool(pa.types.is_struct(type_.value_type))
+    return bool(pa.types.is_struct(type_))
+
+
+# By the set of types, not value by value: most columns hold texts, or lists of texts.
+
+
+def _has_dict(values: Iterable[Any]) -> bool:
+    return any(issubclass(kind, Mapping) for kind in set(map(type, values)))
+
+
+def _has_list_with_dict(values: list[Any]) -> bool:
+    return _has_dict(itertools.chain.from_iterable(own for own in values if isinstance(own, list)))
 
 
 def scores_documents(rules: Rules) -> bool:
