@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from typing import TypeVar
 
 from anls_eval.errors import AnlsError
 from anls_eval.markup import element, notebook_page, table_html
@@ -105,6 +107,9 @@ class Diagnosis:
         return notebook_page(conclusion, table_html(("reason", "value", "difference", "n"), rows))
 
 
+_Candidate = TypeVar("_Candidate")
+
+
 def read_reported(reported: object, decimals: int | None) -> tuple[float, int]:
     """Return the reported number, and to how many decimals it is known."""
     given = isinstance(reported, (str, Decimal, numbers.Real)) and not isinstance(reported, bool)
@@ -124,7 +129,33 @@ def read_reported(reported: object, decimals: int | None) -> tuple[float, int]:
     return float(number), decimals
 
 
-def gives(value: float, scale: int, rounding: str, reported: float, decimals: int) -> bool:
+def worth_showing(
+    candidates: Sequence[_Candidate],
+    read_as: Callable[[_Candidate], tuple[float, int, str, int]],
+    reported: float,
+    decimals: int,
+) -> tuple[list[_Candidate], bool]:
+    """Return those that give the number, simplest first, or else those near it, closest first; and which it is.
+
+    `read_as` returns the value, scale, rounding and habits of a candidate.
+    """
+    known = [(own, *read_as(own)) for own in candidates]
+    fitting = [
+        (habits, own)
+        for own, value, scale, rounding, habits in known
+        if _gives(value, scale, rounding, reported, decimals)
+    ]
+    if fitting:
+        return [own for _, own in sorted(fitting, key=lambda pair: pair[0])], True
+    near = [
+        (abs(value - reported), habits, own)
+        for own, value, _, rounding, habits in known
+        if habits <= 1 and rounding == "rounded"
+    ]
+    return [own for *_, own in sorted(near, key=lambda found: found[:2])], False
+
+
+def _gives(value: float, scale: int, rounding: str, reported: float, decimals: int) -> bool:
     """Return whether a value, rounded or cut off, is the reported number to its decimals."""
     difference, unit, slack = value - reported, 10.0**-decimals, _SLACK * scale
     is_rounded = abs(difference) <= unit / 2 + slack

@@ -20,10 +20,10 @@ from anls_eval.analysis.causes import (
     Cause,
     Diagnosis,
     conclusion_of,
-    gives,
     read_reported,
     reading_words,
     readings,
+    worth_showing,
 )
 from anls_eval.analysis.side_by_side import (
     Disagreement,
@@ -216,14 +216,9 @@ def diagnose(
         return diagnose_documents(predictions, answers, number, known)
     tallied = _tally(predictions, answers, question_ids)
     candidates = [own for own in _candidates(tallied, number) if own.habits <= MOST_HABITS]
-    fitting = [own for own in candidates if gives(own.value, own.way.scale, own.way.rounding, number, known)]
-    if fitting:
-        shown = sorted(fitting, key=lambda own: own.habits)
-    else:
-        near = [own for own in candidates if own.habits <= 1 and own.way.rounding == "rounded"]
-        shown = sorted(near, key=lambda own: (abs(own.value - number), own.habits))
-    groups = itertools.islice(_grouped(shown), None if fitting else CLOSEST)
-    causes = tuple(_cause(group, tallied, number, known, bool(fitting)) for group in groups)
+    shown, fits = worth_showing(candidates, _Candidate.read_as, number, known)
+    groups = itertools.islice(_grouped(shown), None if fits else CLOSEST)
+    causes = tuple(_cause(group, tallied, number, known, fits) for group in groups)
     plain = candidates[0]
     return Diagnosis(
         reported=number,
@@ -231,7 +226,7 @@ def diagnose(
         n=plain.n,
         standard=plain.value / plain.way.scale,
         tried=len(candidates),
-        fits=bool(fitting),
+        fits=fits,
         causes=causes,
         conclusion=conclusion_of(causes, len(candidates), number, known),
     )
@@ -375,6 +370,9 @@ class _Candidate(NamedTuple):
     habits: int
     n: int
     value: float
+
+    def read_as(self) -> tuple[float, int, str, int]:
+        return self.value, self.way.scale, self.way.rounding, self.habits
 
 
 def _candidates(tallied: _Tallied, reported: float) -> Iterator[_Candidate]:

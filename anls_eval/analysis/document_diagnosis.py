@@ -16,9 +16,9 @@ from anls_eval.analysis.causes import (
     Cause,
     Diagnosis,
     conclusion_of,
-    gives,
     reading_words,
     readings,
+    worth_showing,
 )
 from anls_eval.analysis.document_protocols import (
     DocumentRules,
@@ -33,6 +33,7 @@ from anls_eval.fields.fields import Fields
 from anls_eval.fields.paths import AnyStep, FieldPath, path_text
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.leaderboards.benchmark import Benchmark
+from anls_eval.leaderboards.table import get_scored_rules
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.statistics.tally import Tally
@@ -44,7 +45,7 @@ _KEYS = {
     "unexpected ignored": "what the references lack is not counted",
 }
 _STEPS = ((JSON_STEP,), *((name, JSON_STEP) for name in MARK_STEPS))
-_ANLS_STAR = PROTOCOLS["anls_star"]
+_IN_ORDER = "the elements of lists are compared one by one, in their order"
 
 
 class _Way(NamedTuple):
@@ -77,6 +78,9 @@ class _Candidate(NamedTuple):
     habits: int
     value: float  # on the scale
 
+    def read_as(self) -> tuple[float, int, str, int]:
+        return self.value, self.scale, self.rounding, self.habits
+
 
 def diagnose_documents(predictions: Any, references: Any, reported: float, decimals: int) -> Diagnosis:
     """Find how a score of documents, known to some decimals, may have been computed."""
@@ -87,21 +91,16 @@ def diagnose_documents(predictions: Any, references: Any, reported: float, decim
         for own, (scale, rounding, habits) in itertools.product(results, readings(reported))
         if own.habits + habits <= _MOST_HABITS
     ]
-    fitting = [own for own in candidates if gives(own.value, own.scale, own.rounding, reported, decimals)]
-    if fitting:
-        shown = sorted(fitting, key=lambda own: own.habits)
-    else:
-        near = [own for own in candidates if own.habits <= 1 and own.rounding == "rounded"]
-        shown = sorted(near, key=lambda own: (abs(own.value - reported), own.habits))
-    groups = itertools.islice(_grouped(shown), None if fitting else CLOSEST)
-    causes = tuple(_cause(group, reported, decimals, bool(fitting)) for group in groups)
+    shown, fits = worth_showing(candidates, _Candidate.read_as, reported, decimals)
+    groups = itertools.islice(_grouped(shown), None if fits else CLOSEST)
+    causes = tuple(_cause(group, reported, decimals, fits) for group in groups)
     return Diagnosis(
         reported=reported,
         decimals=decimals,
         n=len(documents[0]),
         standard=results[0].value,
         tried=len(candidates),
-        fits=bool(fitting),
+        fits=fits,
         causes=causes,
         conclusion=conclusion_of(causes, len(candidates), reported, decimals),
         of_documents=True,
@@ -116,7 +115,7 @@ def _results(documents: Documents) -> Iterator[_Result]:
             yield from _figures(own, rules, None, way, changed, habits)
         for rules in (each for each in PROTOCOLS.values() if each.tree):
             if in_order:
-                kept = [*changed, "the elements of lists are compared one by one, in their order"]
+                kept = [*changed, _IN_ORDER]
                 yield from _figures(own, rules, in_order, way._replace(lists="kept order"), kept, habits + 1)
             if not habits:
                 yield from _other_thresholds(own, rules, in_order)
@@ -148,7 +147,7 @@ def _other_thresholds(documents: Documents, rules: Protocol, in_order: Fields | 
             way, words = way._replace(scoring="exact match"), "only equal leaves score"
         else:
             words = f"the threshold is {threshold} instead of the protocol's"
-        changed = [words, *(["the elements of lists are compared one by one, in their order"] if fields else [])]
+        changed = [words, *([_IN_ORDER] if fields else [])]
         mean = Tally.of(score_documents(documents, limit, fields).scores).mean
         yield _Result(limit, "", way, "; ".join(changed), 1 + bool(fields), len(documents[0]), mean)
 
@@ -221,7 +220,8 @@ def _grouped(candidates: list[_Candidate]) -> Iterator[list[_Candidate]]:
     groups: dict[tuple[object, ...], list[_Candidate]] = {}
     for own in candidates:
         if own.habits <= fewest.setdefault(own.value, own.habits):
-            threshold = _threshold(own.result.rules) if own.result.changed.startswith("the threshold") else None
+            rules = own.result.rules
+            threshold = None if rules == get_scored_rules(rules.name) else _threshold(rules)
             groups.setdefault((own.value, own.result.way, own.scale, own.rounding, threshold), []).append(own)
     yield from groups.values()
 
