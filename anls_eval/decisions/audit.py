@@ -9,14 +9,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from anls_eval.arrow import TEXT_LISTS, TEXTS, as_list
+from anls_eval.arrow import as_list
 from anls_eval.decisions.damage import damage_in, variants_in
 from anls_eval.errors import AnlsError, located, short_repr
 from anls_eval.explanation.result import Match
 from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.fields.fields import Fields, FieldsLike
-from anls_eval.inputs.columns import check_same_length, read_column
-from anls_eval.inputs.values import is_missing_value
+from anls_eval.inputs.columns import check_same_length, each_answers, each_prediction, read_column
 from anls_eval.registry import read_fields, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.steps import apply_steps
@@ -215,8 +214,9 @@ def _audit_texts(
     ids: list[str],
     line: str,
 ) -> Audit:
-    scores = {name: _scores(own, expected, rules) for name, own in given.items()}
-    accepted = [_texts(own) for own in expected]
+    given = {name: each_prediction(own, lambda row: f"predictions[{row}]") for name, own in given.items()}
+    accepted = list(map(tuple, each_answers(expected, lambda row: f"answers[{row}]")))
+    scores = {name: _scores(own, accepted, rules) for name, own in given.items()}
     found = [*_agreements(given, scores, rules, least), *_damages(accepted)]
     if questions is not None and documents is not None:
         found += _other_answers(accepted, questions, documents, rules)
@@ -230,7 +230,7 @@ def _audit_texts(
             evidence=own.evidence,
             accepted=accepted[own.row],
             proposed=own.proposed,
-            given={name: _text(column[own.row]) for name, column in given.items()},
+            given={name: column[own.row] for name, column in given.items()},
             gains={name: gains[name][number] for name in given},
         )
         for number, own in enumerate(found)
@@ -251,17 +251,7 @@ def _audit_texts(
 
 def _scores(column: list[Any], answers: list[Any], rules: Protocol) -> Floats:
     """Score texts without the warnings of `anls_scores`, which would come once for each system."""
-    columns = read_column(column, "predictions", TEXTS), read_column(answers, "answers", TEXT_LISTS)
-    return score_columns(*columns, rules, detailed=False).scores
-
-
-def _texts(answers: Any) -> tuple[str, ...]:
-    listed = [answers] if isinstance(answers, str) or not isinstance(answers, Sequence) else answers
-    return tuple(str(own) for own in listed if not is_missing_value(own))
-
-
-def _text(value: Any) -> str | None:
-    return None if is_missing_value(value) else str(value)
+    return score_columns(column, answers, rules, detailed=False).scores
 
 
 def _mean(scores: Floats) -> float:
@@ -269,15 +259,15 @@ def _mean(scores: Floats) -> float:
 
 
 def _agreements(
-    given: Mapping[str, list[Any]], scores: Mapping[str, Floats], rules: Protocol, least: int
+    given: Mapping[str, list[str | None]], scores: Mapping[str, Floats], rules: Protocol, least: int
 ) -> Iterator[_Found]:
     """Yield the questions on which systems give the same answer and lose points."""
     lost = np.array(list(scores.values())) < 1
     for row in np.flatnonzero(lost.sum(axis=0) >= least).tolist():
         answers = {
-            name: str(own[row])
+            name: text
             for number, (name, own) in enumerate(given.items())
-            if lost[number, row] and not is_missing_value(own[row])
+            if lost[number, row] and (text := own[row]) is not None
         }
         for names in _groups({name: apply_steps(rules.prediction_steps, own) for name, own in answers.items()}, least):
             evidence = _agree(names, answers[names[0]], len(given))

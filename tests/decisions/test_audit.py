@@ -91,6 +91,13 @@ def test_answers_that_do_not(answer: str) -> None:
     assert audit({"a": ["x"]}, [[answer]]).suspicions == ()
 
 
+def test_answers_in_the_layout_of_squad_are_no_damage() -> None:
+    found = audit({"a": ["Lima"], "b": ["lima"]}, [{"text": ["Rome", "Roma"], "answer_start": [0, 0]}])
+    [own] = found.suspicions
+    assert (own.kind, own.accepted, own.proposed) == ("agreement", ("Rome", "Roma"), ("Lima",))
+    assert found.bounds == {"a": 1.0, "b": 1.0}
+
+
 def test_variants_come_last_and_cost_nothing() -> None:
     found = audit({"a": ["x", "y"], "b": ["x", "z"]}, [["Two  parts", "two parts", "2"], ["w"]], agree=2)
     assert [(own.kind, own.row, own.cost) for own in found.suspicions] == [("agreement", 0, 2), ("variants", 0, 0)]
