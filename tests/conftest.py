@@ -63,6 +63,14 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run the command line within this process, given its arguments."""
+    from in_process import run_command
+
+    return lambda *arguments: run_command(capsys, monkeypatch, arguments)
+
+
 @pytest.fixture(scope="session")
 def metric_path() -> str:
     """The file that `evaluate.load` is given."""

@@ -11,9 +11,8 @@ import re
 import subprocess
 import sys
 import tracemalloc
-import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from unittest import mock
 
 import pyarrow as pa
@@ -22,10 +21,10 @@ import pytest
 import yaml
 from docvqa_runs import FOLDER, RUNS
 from huggingface_hub import EvalResultEntry, parse_eval_result_entries
+from in_process import Ran
 from places import DATA, EXAMPLES
 
 from anls_eval.check.check import check_submission
-from anls_eval.cli import commands as cli
 from anls_eval.cli import common
 from anls_eval.files import Reader
 from anls_eval.leaderboards import BENCHMARKS, LEADERBOARDS
@@ -43,25 +42,6 @@ DUDE = (
     "-p",
     "dude",
 )
-
-
-class Ran(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run a command line within this process, where the metric is imported already."""
-
-    def run(*arguments: object) -> Ran:
-        monkeypatch.setattr("sys.argv", ["anls", *map(str, arguments)])
-        with warnings.catch_warnings(), pytest.raises(SystemExit) as stop:
-            cli.main()
-        return Ran(int(stop.value.code or 0), *capsys.readouterr())
-
-    return run
 
 
 def refused(ran: Ran) -> str:

@@ -9,9 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dask.distributed import Client, LocalCluster
-from places import DATA, ROOT
+from dataset_command import DatasetCommand, finished
+from places import DATA
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -477,10 +477,6 @@ class TestOptions:
 # ---------------------------------------------------------------------------------------------------
 
 
-def finished(out: Path) -> int:
-    return len(list((out / "_work").glob("part-*.json")))
-
-
 @pytest.fixture(scope="module")
 def longer(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same rows in many files, so that there is a middle of the run."""
@@ -572,53 +568,8 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert " 0 rows/s" not in shown.getvalue()
 
 
-class Run:
+class Run(DatasetCommand):
     """The command line in a process of its own, and all processes that it starts."""
-
-    def __init__(self, data: Path, out: Path, **environment: str) -> None:
-        command = [
-            sys.executable,
-            "-m",
-            "anls_eval",
-            "score",
-            str(data / "predictions"),
-            "-r",
-            str(data / "references"),
-        ]
-        self.out = out
-        self.process = psutil.Popen(
-            [*command, "--by", "model", "--workers", "2", "--out", str(out), "--json"],
-            cwd=ROOT,
-            env={**os.environ, **environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,  # Ctrl-C reaches all processes of a terminal
-        )
-        self.others: set[psutil.Process] = set()
-        self.watcher = threading.Thread(target=self.watch)
-        self.watcher.start()
-
-    def watch(self) -> None:
-        while self.process.poll() is None:
-            try:
-                self.others.update(self.process.children(recursive=True))
-            except psutil.NoSuchProcess:
-                break
-            time.sleep(0.05)
-
-    def wait_until(self, condition: Callable[[], object]) -> None:
-        while not condition():
-            assert self.process.poll() is None, self.wait()
-            time.sleep(0.02)
-
-    def interrupt(self) -> None:
-        os.killpg(self.process.pid, signal.SIGINT)
-
-    def wait(self) -> tuple[int, str, str]:
-        out, err = self.process.communicate()
-        self.watcher.join()
-        return self.process.returncode, out, err
 
     def check_nothing_is_left(self) -> None:
         assert len(self.others) > 2, "workers were seen"

@@ -1,10 +1,10 @@
 """anls gate: verdicts, baselines, files for CI, and the command line."""
 
+import functools
 import json
 import re
 import subprocess
 import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,6 @@ from docvqa_runs import FOLDER
 from junitparser import Failure, JUnitXml
 from places import ROOT
 
-from anls_eval.cli import commands as cli
 from anls_eval.decisions.baseline import Baseline, load_baseline
 from anls_eval.decisions.gate import GateResult, run_gate
 from anls_eval.decisions.power import paired_power
@@ -28,21 +27,10 @@ GOLD = FOLDER / "references.json"
 OLD, NEW = FOLDER / "pred_llama_maverick.json", FOLDER / "pred_llama_nemotron.json"
 
 
-class Ran(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    def run(*arguments: object) -> Ran:
-        monkeypatch.setattr("sys.argv", ["anls", "gate", *map(str, arguments)])
-        with warnings.catch_warnings(), pytest.raises(SystemExit) as stop:
-            cli.main()
-        return Ran(int(stop.value.code or 0), *capsys.readouterr())
-
-    return run
+def run(run: Any) -> Any:
+    """Run `anls gate` with arguments."""
+    return functools.partial(run, "gate")
 
 
 class Files(NamedTuple):
