@@ -82,6 +82,13 @@ def chosen(page: Page, label: str) -> Locator:
     return page.get_by_label(label).locator("visible=true").first
 
 
+def upload(opened: Opened, predictions: list[Path], references: Path) -> None:
+    """Give both sides, and wait until the page knows what is in them: the choices that depend on it are there then."""
+    opened.upload("Predictions", *predictions)
+    opened.upload("References", references)
+    expect(opened.page.locator(".detected li").locator("visible=true")).to_have_count(len(predictions) + 1)
+
+
 def marks(page: Page) -> Locator:
     return page.locator(".outdated").locator("visible=true")
 
@@ -133,8 +140,7 @@ def test_a_result_is_that_of_inputs_that_come_back(opened: Opened, answers: Answ
 def test_an_older_answer_of_the_submission_tab(opened: Opened, answers: Answers, systems: list[Path]) -> None:
     page = opened.page
     opened.tab("Submission")
-    opened.upload("Predictions", systems[1])
-    opened.upload("References", systems[2])
+    upload(opened, systems[1:2], systems[2])
     answers.hold()
     page.get_by_role("button", name="Score", exact=True).click()
     answers.wait_for(1)
@@ -157,8 +163,8 @@ def test_an_older_answer_of_the_compare_tab(opened: Opened, answers: Answers, sy
     """The ranking is shown, which is still right; the pair is not, which is another one by now."""
     page = opened.page
     opened.tab("Compare")
-    opened.upload("Predictions", *systems[:2])
-    opened.upload("References", systems[2])
+    upload(opened, systems[:2], systems[2])
+    answers.wait_for_all()
     choose(page, "Second system", "first")
     answers.hold()
     page.get_by_role("button", name="Compare", exact=True).click()
@@ -276,8 +282,7 @@ def test_a_result_for_other_settings_is_marked(
     page = opened.page
     button = "Score" if tab == "Submission" else "Compare"
     opened.tab(tab)
-    opened.upload("Predictions", *(systems[:1] if tab == "Submission" else systems[:2]))
-    opened.upload("References", systems[2])
+    upload(opened, systems[: 1 if tab == "Submission" else 2], systems[2])
     page.get_by_role("button", name=button, exact=True).click()
     expect(page.locator(result)).to_be_visible()
     answers.wait_for_all()
