@@ -90,29 +90,51 @@ def severities(has_portal: bool, has_references: bool) -> dict[str, str]:
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """Something wrong or suspicious in a submission: its kind, where it is, what is there, and what to do."""
+    """Something wrong or suspicious in a submission.
 
-    code: str  # of `KINDS`
-    severity: str  # "refused": not scored; "scored": it may cost points; "note": good to know
-    row: int | None  # its number, from 0; None if the problem is in no row
-    place: str  # the row as the format counts it, such as "line 3" or "data[2]"
+    Attributes:
+        code: Kind of the problem, such as "id-repeated".
+        severity: "refused" if the submission is not scored with it, "scored" if it may cost points, or "note".
+        row: Number of the row, from 0; None if the problem is in no row.
+        place: The row as the format counts it, such as "line 3" or "data[2]".
+        question_id: Id of the row's question; None if it has none.
+        found: What is there.
+        remedy: What to do.
+        certain: Whether `fix_submission` fixes it.
+    """
+
+    code: str
+    severity: str
+    row: int | None
+    place: str
     question_id: str | None
     found: str
     remedy: str
-    certain: bool  # whether `fix_submission` fixes it
+    certain: bool
 
 
 @dataclasses.dataclass(frozen=True)
 class CheckReport:
-    """What `check_submission` found: `counts` of all problems by code, the severest first, and the first `problems`."""
+    """What `check_submission` found.
+
+    Attributes:
+        path: The submission.
+        format: Its detected format; empty if the file cannot be read.
+        portal: Name of the portal whose rules were applied; None if there is none.
+        n: Number of rows.
+        counts: Number of problems by code, the most severe first.
+        mendable: Number of those that `fix_submission` fixes, by code.
+        refused: Number of problems for which the submission is refused.
+        problems: The first problems of each code.
+    """
 
     path: str
-    format: str  # as detected; empty if the file cannot be read
-    portal: str | None  # whose rules were applied
-    n: int  # the number of rows
+    format: str
+    portal: str | None
+    n: int
     counts: dict[str, int]
-    mendable: dict[str, int]  # the number of those that `fix_submission` fixes
-    refused: int  # the number of those for which the submission is refused
+    mendable: dict[str, int]
+    refused: int
     problems: tuple[Problem, ...]
 
     @property
