@@ -7778,7 +7778,9 @@ def structure_in(text: str) -> list[Any] | dict[str, Any] | None:
         return None
     except ValueError:
         found = _printed(bare)
-    return None if found is None or _is_too_deep(found) else found
+    # Each level opens with a bracket: few of them are never too deep.
+    is_deep = found is not None and bare.count("[") + bare.count("{") > _MAX_DEPTH and _is_too_deep(found)
+    return None if is_deep else found
 
 
 def looks_like_structure(text: str) -> bool:
