@@ -4,6 +4,7 @@ import contextlib
 import http.server
 import os
 import re
+import signal
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ from budget import register_profiles  # noqa: E402
 from chromium import NO_CHROMIUM  # noqa: E402
 
 register_profiles()
+# What a shell runs in the background ignores Ctrl-C, and so would every process that a test starts and interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 ROOT = Path(__file__).resolve().parent.parent
 
 
