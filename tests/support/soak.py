@@ -300,9 +300,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of the first run; the next ones follow")
     parser.add_argument("--only", action="append", choices=list(FAULTS), help="faults to try; all by default")
     options = parser.parse_args()
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # which the runs inherit; a shell ignores it in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in the background
     os.environ["PYTHONPATH"] = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
     end = time.monotonic() + 60 * options.minutes
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
