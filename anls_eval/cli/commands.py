@@ -428,7 +428,8 @@ def compare(
 ) -> None:
     """Rank systems with intervals and paired tests, and group those that cannot be told apart."""
     from anls_eval.cli import tables
-    from anls_eval.submission.field_changes import field_differences
+    from anls_eval.registry import get_rules
+    from anls_eval.submission.field_changes import field_differences, has_fields
     from anls_eval.submission.systems import differences_as_json, ranking_as_json, score_systems
 
     if len(systems) < 2:
@@ -443,6 +444,7 @@ def compare(
         systems,
         opened("references", references),
         open_system=lambda path: opened("predictions", [path]),
+        keep=report is not None or has_fields(get_rules(protocol)),
         measure=report is not None,
         by=by or [],
         cluster_by=cluster_by,
@@ -523,6 +525,7 @@ def leaderboard(
         opened("references", references),
         open_system=lambda path: opened("predictions", [path]),
         skip=True,
+        keep=False,
         cluster_by=cluster_by,
         **asked,
     )

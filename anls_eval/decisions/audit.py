@@ -168,7 +168,7 @@ def audit_systems(
     if rules is None:
         name = getattr(first.rules, "name", "")
         raise AnlsError(f"protocol {name!r} has rules of its own; expected one of texts or trees", option="protocol")
-    given = {name: as_list(in_order_of(own, found.question_ids).predictions) for name, own in found.systems.items()}
+    given = {name: as_list(in_order_of(own, found.questions).predictions) for name, own in found.systems.items()}
     least = _number_that_agrees(agree, len(given))
     expected, ids, line = as_list(first.answers), found.question_ids, found.signature
     if rules.tree:

@@ -467,7 +467,7 @@ def _aligned(other: System, system: System) -> System:
             f"{system.name} has {len(ids)} questions and {other.name} has {len(places)}, and question_id {alone[0]!r} "
             "is in only one of them; expected both scored on the same references"
         )
-    return dataclasses.replace(other, scored=in_order_of(scored, ids))
+    return dataclasses.replace(other, scored=in_order_of(scored, system.scored))
 
 
 def _rules(scored: ScoredQuestions) -> str:

@@ -20,7 +20,7 @@ from anls_eval.statistics.intervals import (
     interval_of_units,
 )
 from anls_eval.statistics.ranking import holm
-from anls_eval.statistics.resampling import Floats, Integers, Units
+from anls_eval.statistics.resampling import Floats, Integers, Units, cluster_sums
 from anls_eval.statistics.tally import Tally
 
 LEVEL = 0.95
@@ -93,25 +93,26 @@ class GroupedScores:
         """
         tallies = {name: self.tally(name) for name in self.rows}
         numbers = {name: number for number, name in enumerate(tallies)}
+        # Sums and draws are in an order that does not depend on that of the questions and of their groups.
         rows = np.array([row for row, names in enumerate(self.groups) for _ in names])
-        columns = np.array([numbers[name] for names in self.groups for name in names])
+        columns = np.array([numbers[name] for names in self.groups for name in sorted(names)])
         means = np.array([tally.mean for tally in tallies.values()])
         sizes = np.array([tally.n for tally in tallies.values()])
         parts = (self.scores[rows] - means[columns]) / sizes[columns] / len(means)
         contributions: Floats = np.bincount(rows, parts, len(self.scores)).astype(np.float64)
         if self.codes is None:
-            sums, counts = contributions, self.counts
+            kinds, inverse = np.unique(contributions, return_inverse=True)
+            counts = np.bincount(inverse, self.counts).astype(np.int64)
             units_of_groups = sizes
         else:
-            sums = np.bincount(self.codes, contributions).astype(np.float64)
-            counts = np.ones(len(sums), dtype=np.int64)
+            kinds, counts = np.unique(cluster_sums(contributions, self.codes)[0], return_counts=True)
             pairs = np.unique(np.stack([columns, self.codes[rows]]), axis=1)
             units_of_groups = np.bincount(pairs[0])
             if units_of_groups.min() < 2:
                 return None
         mean = math.fsum(means.tolist()) / len(means)
         number = int(counts.sum())
-        units = Units(mean, sums * number, np.ones(len(sums), dtype=np.float64), counts)
+        units = Units(mean, kinds * number, np.ones(len(kinds), dtype=np.float64), counts)
         if units.are_equal:  # in every group: then the mean of the bounds of all groups is a bound, too
             intervals = [own for name in tallies if (own := self.interval(name, seed)) is not None]
             low, high = (math.fsum(ends) / len(means) for ends in np.array([[i.low, i.high] for i in intervals]).T)
@@ -157,47 +158,31 @@ class GroupDifference:
         return self.comparison.interval if self.has_interval else None
 
 
-Compare = Callable[[str, str, Integers, "Integers | None", int], Comparison]
-"""Compares two systems, by name, on some questions, given the documents of these and the number of sign flips."""
+Compare = Callable[[str, str, Integers, "Integers | None"], Comparison]
+"""Compares two systems, by name, on some questions, given the documents of these."""
 
 
 def compare_groups(
-    scores_by_name: Mapping[str, Floats],
-    groups: Sequence[Sequence[str]],
-    codes: Integers | None,
-    seed: int,
-    alpha: float = 0.05,
+    scores_by_name: Mapping[str, Floats], groups: Sequence[Sequence[str]], codes: Integers | None, seed: int
 ) -> list[GroupDifference]:
     """Compare the scores of all pairs of systems, best first, on every group; groups in order, then pairs."""
 
-    def compare(a: str, b: str, rows: Integers, documents: Integers | None, flips: int) -> Comparison:
-        return compare_scores(
-            scores_by_name[a][rows], scores_by_name[b][rows], documents, LEVEL, RESAMPLES, seed, flips=flips
-        )
+    def compare(a: str, b: str, rows: Integers, documents: Integers | None) -> Comparison:
+        return compare_scores(scores_by_name[a][rows], scores_by_name[b][rows], documents, LEVEL, RESAMPLES, seed)
 
-    return compare_groups_by(compare, list(scores_by_name), groups, codes, RESAMPLES, alpha)
+    return compare_groups_by(compare, list(scores_by_name), groups, codes)
 
 
 def compare_groups_by(
-    compare: Compare,
-    names: Sequence[str],
-    groups: Sequence[Sequence[str]],
-    codes: Integers | None,
-    least_flips: int,
-    alpha: float = 0.05,
+    compare: Compare, names: Sequence[str], groups: Sequence[Sequence[str]], codes: Integers | None
 ) -> list[GroupDifference]:
-    """Compare all pairs of systems, best first, on every group; groups in order, then pairs.
-
-    Sign flips grow with the number of tests, so that adjusted p-values can become significant.
-    """
+    """Compare all pairs of systems, best first, on every group; groups in order, then pairs."""
     rows = rows_of_groups(groups)
-    tests = [(group, a, b) for group in rows for a, b in itertools.combinations(names, 2)]
-    flips = max(least_flips, math.ceil(2 * len(tests) / alpha))
     found = []
-    for group, a, b in tests:
+    for group, (a, b) in itertools.product(rows, itertools.combinations(names, 2)):
         own = np.array(list(dict.fromkeys(rows[group])))
         documents = None if codes is None else np.unique(codes[own], return_inverse=True)[1]
-        comparison = compare(a, b, own, documents, flips)
+        comparison = compare(a, b, own, documents)
         found.append((group, len(own), a, b, comparison, documents is None or int(documents.max()) > 0))
     adjusted = holm([comparison.p_value for *_, comparison, _ in found]).tolist()
     return [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -21,12 +20,10 @@ from anls_eval.statistics.intervals import (
     interval_of_mean,
     interval_words,
 )
-from anls_eval.statistics.resampling import Floats, cluster_codes, cluster_sums, flipped_p_values
+from anls_eval.statistics.resampling import Floats, cluster_codes
 from anls_eval.statistics.tally import check_range, checked_columns
 
-_ALPHA = 0.05
-_MOST_FLIPS = 1_000_000
-_MOST_SIGNS = 1_000_000_000  # of all flips together: seconds
+ALPHA = 0.05
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,16 +144,15 @@ def rank_systems(
 
     The rank group of a system is 1 plus the number of systems that are significantly better: with a higher score, and a
     p-value in the paired test, adjusted by Holm's method over all pairs, of at most alpha. The systems of group 1 are
-    those that none beats. The sign flips are shared by all pairs, and there are up to a million of them, so that groups
-    depend little on the seed; a pair near the limit can still change sides.
+    those that none beats. The tests are computed, not drawn: groups do not depend on the seed.
 
     Args:
         scores_by_name: The scores of each system, shape (n,), in [0, 1], with the questions in the same order.
         clusters: Shape (n,), the document of each question.
         alpha: Probability of finding any difference where there is none, in (0, 1).
         level: Confidence level of the intervals, in (0, 1). Intervals are not adjusted for the number of systems.
-        resamples: Number of resamples, at least 1,000. Sign flips are many more.
-        seed: Seed of NumPy's random generator, at least 0.
+        resamples: Number of resamples for the intervals, at least 1,000.
+        seed: Seed of NumPy's random generator for the intervals, at least 0.
 
     Raises:
         ValueError: As for `paired_comparison`, with the name of the system; there are no systems; or alpha is outside
@@ -183,29 +179,17 @@ def rank_systems(
         for name, scores in checked.items()
     }
 
-    names = _best_first(intervals)
-    pairs = list(itertools.combinations(range(len(names)), 2))
-    matrix = np.column_stack(
-        [checked[name] if codes is None else cluster_sums(checked[name], codes)[0] for name in names]
-    )
-    # At the least p-value that can be significant, alpha over the number of pairs, so many flips are off by 7 %.
-    wanted = min(math.ceil(200 * len(pairs) / alpha), _MOST_FLIPS, _MOST_SIGNS // len(matrix))
-    flips = max(resamples, wanted)
-    p_values = flipped_p_values(matrix, pairs, flips, np.random.default_rng(seed))
     comparisons = [
-        compare_scores(checked[names[a]], checked[names[b]], codes, level, resamples, seed, p_value=p_value)
-        for (a, b), p_value in zip(pairs, p_values, strict=True)
+        compare_scores(checked[a], checked[b], codes, level, resamples, seed)
+        for a, b in itertools.combinations(_best_first(intervals), 2)
     ]
     return _ranked(intervals, comparisons, alpha)
 
 
-def rank_by(
-    intervals: Mapping[str, Interval], compare: Callable[[str, str, int], Comparison], least_flips: int
-) -> Ranking:
-    """Rank systems by their scores and by a comparison of two of them, given their names and the number of flips."""
-    pairs = list(itertools.combinations(_best_first(intervals), 2))
-    flips = max(least_flips, math.ceil(2 * len(pairs) / _ALPHA))
-    return _ranked(intervals, [compare(a, b, flips) for a, b in pairs], _ALPHA)
+def rank_by(intervals: Mapping[str, Interval], compare: Callable[[str, str], Comparison]) -> Ranking:
+    """Rank systems by their scores and by a comparison of two of them, given their names."""
+    pairs = itertools.combinations(_best_first(intervals), 2)
+    return _ranked(intervals, [compare(a, b) for a, b in pairs], ALPHA)
 
 
 def _best_first(intervals: Mapping[str, Interval]) -> list[str]:

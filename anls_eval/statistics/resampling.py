@@ -1,8 +1,8 @@
-"""Bootstrap and sign flips over the distribution of scores, whose cost hardly grows with the number of questions.
+"""Bootstrap over the distribution of scores, whose cost hardly grows with the number of questions.
 
 The mean of a resample depends only on how often each distinct score was drawn, and these counts are multinomial:
-drawing the counts gives exactly the distribution of the bootstrap. Likewise, the sign flips of all equal differences
-are one binomial draw. With clusters, whole clusters are drawn or flipped, each represented by its sum and its size.
+drawing the counts gives exactly the distribution of the bootstrap. With clusters, whole clusters are drawn, each
+represented by its sum and its size.
 """
 
 from __future__ import annotations
@@ -210,63 +210,3 @@ def student_quantile(probability: float, freedom: float) -> float:
         ((((79 * s + 776) * s + 1482) * s - 1920) * s - 945) / 92160,
     )
     return x + x * sum(term / freedom**power for power, term in enumerate(terms, 1))
-
-
-MOST_ENUMERATED = 20  # questions or clusters that differ: all flips of their signs are enumerated
-
-
-def flipped_p_value(sums: Floats, flips: int, generator: np.random.Generator) -> float:
-    """Return the two-sided p-value, in (0, 1], of the test that differences are equally likely to have either sign."""
-    # The signs, one per question or cluster, are flipped at random. The observed signs count as one of the flips, so
-    # that the p-value is never 0 (Phipson and Smyth, Permutation P-values Should Never Be Zero, 2010).
-    observed = abs(exact_sum(sums)) - EQUAL_WITHIN * len(sums)
-    different = np.abs(sums[np.abs(sums) > EQUAL_WITHIN])
-    if len(different) <= MOST_ENUMERATED:
-        return _enumerated_p_value(different, observed)
-    sizes, counts = np.unique(np.abs(sums), return_counts=True)
-    sizes, _, counts = pooled(sizes, np.ones_like(sizes), counts)
-    flipped = np.zeros(flips)
-    for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
-        flipped += size * (2 * generator.binomial(count, 0.5, flips) - count)
-    as_extreme = int(np.count_nonzero(np.abs(flipped) >= observed))
-    return (as_extreme + 1) / (flips + 1)
-
-
-def _enumerated_p_value(sizes: Floats, observed: float) -> float:
-    """Return the share of all flips of signs that are as extreme; half of them, as the other half mirrors these."""
-    flipped = np.zeros(1)
-    for place, size in enumerate(np.sort(sizes).tolist()):
-        flipped = np.concatenate([flipped + size, flipped - size]) if place else flipped + size
-    return int(np.count_nonzero(np.abs(flipped) >= observed)) / len(flipped)
-
-
-_CELLS_FLIPPED = 20_000_000  # signs at a time: 160 MB
-
-
-def flipped_p_values(
-    sums: Floats, pairs: list[tuple[int, int]], flips: int, generator: np.random.Generator
-) -> list[float]:
-    """Return the p-values of pairs of systems, given the sums of each unit, of shape (units, systems).
-
-    All pairs share the flips: those of a difference are the difference of the flips of both systems.
-    """
-    kept = sums[(np.ptp(sums, axis=1) > EQUAL_WITHIN)]  # the others differ for no pair
-    slack = EQUAL_WITHIN * len(sums)
-    observed = np.array([abs(exact_sum(sums[:, a], -sums[:, b])) - slack for a, b in pairs])
-    extreme = np.zeros(len(pairs), dtype=np.int64)
-    few = [np.abs(kept[:, a] - kept[:, b]) for a, b in pairs]
-    is_few = np.array([np.count_nonzero(own > EQUAL_WITHIN) <= MOST_ENUMERATED for own in few])
-    most = max(1, _CELLS_FLIPPED // max(1, len(kept)))
-    total = kept.sum(axis=0)
-    for start in range(0, 0 if is_few.all() else flips, most):
-        number = min(most, flips - start)
-        width = -(-len(kept) // 8)
-        drawn = np.frombuffer(generator.bytes(number * width), dtype=np.uint8).reshape(number, width)
-        signs = np.unpackbits(drawn, axis=1, count=len(kept)).astype(np.float64)
-        flipped = 2 * (signs @ kept) - total
-        for at, (a, b) in enumerate(pairs):
-            extreme[at] += np.count_nonzero(np.abs(flipped[:, a] - flipped[:, b]) >= observed[at])
-    return [
-        _enumerated_p_value(own[own > EQUAL_WITHIN], least) if enumerated else (count + 1) / (flips + 1)
-        for own, least, enumerated, count in zip(few, observed.tolist(), is_few.tolist(), extreme.tolist(), strict=True)
-    ]

@@ -15,13 +15,14 @@ import numpy.typing as npt
 
 from anls_eval.statistics import Comparison, Interval
 from anls_eval.statistics.groups import rows_of_groups
+from anls_eval.statistics.ranking import ALPHA
 
 if TYPE_CHECKING:
     from anls_eval.leaderboards.benchmark import Benchmark
 
 Integers = npt.NDArray[np.int64]
 
-RESAMPLES = 1_000
+_RESAMPLES = 1_000
 LEVEL = 0.95
 _FEW = 10
 _SLACK = 1e-12  # the effect of another order of summing on a difference
@@ -97,7 +98,7 @@ class Units(Generic[_Item]):
     def draws(self, seed: int) -> Iterator[Integers]:
         """Yield how often each item occurs in each resample."""
         random = np.random.default_rng(seed)
-        for _ in range(RESAMPLES):
+        for _ in range(_RESAMPLES):
             yield self._of_items(random.multinomial(self.number, self._counts / self.number))
 
     def flips(self, number: int, seed: int) -> Iterator[tuple[Integers, Integers]]:
@@ -137,13 +138,16 @@ def counted_interval(table: CountTable, units: Units[int], seed: int) -> Interva
 
 
 def compare_counted(
-    table: CountTable, a: Sequence[int], b: Sequence[int], codes: Sequence[int] | None, seed: int, flips: int
+    table: CountTable, a: Sequence[int], b: Sequence[int], codes: Sequence[int] | None, seed: int, tests: int
 ) -> Comparison:
     """Compare the headlines of two systems, given the rows of their counts of the same questions.
 
     The p-value comes from a permutation test as in `paired_comparison`: if the systems are equally good, their answers
-    to a question, or to all of a document, can be exchanged.
+    to a question, or to all of a document, can be exchanged. A headline is not a sum, so that the exchanges are drawn:
+    enough of them for a p-value that is adjusted for so many `tests` to be significant. The observed one counts as one
+    of them, so that the p-value is never 0 (Phipson and Smyth, Permutation P-values Should Never Be Zero, 2010).
     """
+    flips = max(_RESAMPLES, math.ceil(2 * tests / ALPHA))
     units = Units(list(zip(a, b, strict=True)), [1] * len(a), codes)
     of_a, of_b = ([item[side] for item in units.items] for side in (0, 1))
 
@@ -206,7 +210,7 @@ class GroupedCounts:
         codes = None if self.codes is None else self.codes.tolist()
         if codes is not None and any(len({codes[row] for row in rows}) == 1 for rows in self.rows.values()):
             return None
-        items = [(kind, tuple(names)) for kind, names in zip(self.kinds, self.groups, strict=True)]
+        items = [(kind, tuple(sorted(names))) for kind, names in zip(self.kinds, self.groups, strict=True)]
         units = Units(items, self.counts.tolist(), codes)
         rows = rows_of_groups([names for _, names in units.items])
         kinds = {name: [units.items[row][0] for row in own] for name, own in rows.items()}
@@ -241,11 +245,11 @@ class CountedSystems:
         rows = self._rows[name]
         return counted_interval(self._table, Units(rows, [1] * len(rows), self._codes), seed)
 
-    def compare(self, a: str, b: str, seed: int, flips: int = RESAMPLES) -> Comparison:
+    def compare(self, a: str, b: str, seed: int, tests: int = 1) -> Comparison:
         """Compare two systems on all questions."""
-        return compare_counted(self._table, self._rows[a], self._rows[b], self._codes, seed, flips)
+        return compare_counted(self._table, self._rows[a], self._rows[b], self._codes, seed, tests)
 
-    def compare_on(self, a: str, b: str, rows: Integers, codes: Integers | None, seed: int, flips: int) -> Comparison:
+    def compare_on(self, a: str, b: str, rows: Integers, codes: Integers | None, seed: int, tests: int) -> Comparison:
         """Compare two systems on some questions, with the documents of these."""
         first, second = ([own[row] for row in rows.tolist()] for own in (self._rows[a], self._rows[b]))
-        return compare_counted(self._table, first, second, None if codes is None else codes.tolist(), seed, flips)
+        return compare_counted(self._table, first, second, None if codes is None else codes.tolist(), seed, tests)

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -180,14 +180,17 @@ class Options:
 ScoredRows = tuple[pa.Table, npt.NDArray[np.float64], Any]
 """Some questions, their scores, and what `Scorer.columns` takes, if that was asked for."""
 
+Kept = Literal["questions", "ids", "documents"]
+"""What a pass keeps of each question beside its score: everything, its id and named columns, or its document if any."""
+
 
 class Pass:
     """One pass over both sides, which scores the questions block by block and adds up their `totals`."""
 
     def __init__(
-        self, sides: Sides, options: Options, whole: bool, *, keep: bool = False, measure: bool = False
+        self, sides: Sides, options: Options, whole: bool, *, keep: Kept = "documents", measure: bool = False
     ) -> None:
-        # As a `whole`, sides can drop repeated ids. `keep` keeps all questions, not only their documents if named.
+        # As a `whole`, sides can drop repeated ids.
         self.scorer, self.totals = options.scorer(), Totals(notes=dict.fromkeys((*sides[0].notes, *sides[1].notes)))
         self.measures = measure and isinstance(self.scorer, TextScorer)
         self._options, self._keep, self._sides = options, keep, sides
@@ -236,12 +239,12 @@ class Pass:
                 self.scorer.tally_groups(name, labels, found, self.totals)
             if documents is not None:
                 _check_documents(questions, documents)
-            if self._keep:
+            if self._keep == "questions":
                 self.kept.append((questions, scores, found))
-            elif documents is not None:
-                names = dict.fromkeys((documents, *self._options.by))
-                counted = None if self.scorer.averages else found
-                self.kept.append((questions.select([BY + name for name in names]), scores, counted))
+            elif self._keep == "ids" or documents is not None:
+                names = ["question_id"] if self._keep == "ids" else []
+                names += [BY + name for name in self._options.names]
+                self.kept.append((questions.select(names), scores, None if self.scorer.averages else found))
             if on_progress is not None:
                 on_progress(self.totals.n)
             yield questions, scores, found

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from anls_eval.analysis.side_by_side import has_documents
-from anls_eval.arrow import TEXTS, as_bools, as_list, decode_texts
+from anls_eval.arrow import BYTES, TEXTS, as_bools, as_list, decode_texts, number_array
 from anls_eval.explanation.result import KeyMean, walk_keys
 from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.files import Reader, open_predictions, open_references, write_rows
@@ -36,7 +37,7 @@ from anls_eval.statistics.resampling import cluster_codes
 from anls_eval.statistics.tally import Tally
 from anls_eval.structure import Parse, parse_names
 from anls_eval.submission.counted import CountedSystems, GroupedCounts, grouped_counts
-from anls_eval.submission.passes import BY, NO_VALUE, PRINTED, SIDES, Options, OptionWords, Pass, sides_of
+from anls_eval.submission.passes import BY, NO_VALUE, PRINTED, SIDES, Kept, Options, OptionWords, Pass, sides_of
 from anls_eval.submission.scorers import BenchmarkScorer, Scorer
 from anls_eval.submission.totals import Path, Totals
 from anls_eval.text.measure import Measured
@@ -289,7 +290,7 @@ def _scored(
     per_question: str | os.PathLike[str] | None,
     on_progress: Callable[[int], None] | None,
     *,
-    keep: bool = False,
+    keep: Kept = "documents",
     measure: bool = False,
 ) -> tuple[SubmissionScore, Pass]:
     """Score every question, and write a row for each if a file is given."""
@@ -358,7 +359,8 @@ def read_questions(
         run = Pass(sides_of(opened, options), options, whole)
         table = pa.concat_tables(run.questions()).combine_chunks()
         notes = (*run.totals.notes, *_notes(run.totals, table.num_rows, options))
-        return Questions(_id_texts(table), *run.scorer.read(table), notes)
+        ids = as_list(decode_texts(_ids(table["question_id"]), TEXTS))
+        return Questions(ids, *run.scorer.read(table), notes)
 
     return in_a_stream_or_whole(read)
 
@@ -371,25 +373,59 @@ def fitting_protocol(predictions: Reader, references: Reader) -> str:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class ScoredQuestions:
-    """A submission with the score of each question, in memory."""
+class QuestionScores:
+    """A submission with the id and score of each question in memory, and neither predictions nor answers."""
 
     submission: SubmissionScore
+    ids: pa.Array  # as bytes; the row numbers if the files have none
+    scores: npt.NDArray[np.float64]  # of shape (n,), from 0 to 1
+    labels: pa.Table  # the values of each question in the named columns
+    counted: list[str] | None  # what a benchmark counts of each question; None where the score is a mean
+    rules: Protocol | Leaderboard | Benchmark  # those of the protocol, with its extraction
+
+    @functools.cached_property
+    def question_ids(self) -> list[str]:
+        """The ids as texts."""
+        return as_list(decode_texts(self.ids, TEXTS))
+
+    @functools.cached_property
+    def columns(self) -> dict[str, list[list[str]]]:
+        """The values of each question, as texts: mostly one, none where it is null."""
+        return {name: self.labels[name].to_pylist() for name in self.labels.column_names}
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class ScoredQuestions(QuestionScores):
+    """A submission with the score of each question, in memory."""
+
     protocol: Protocol | None  # with the threshold that was used; None for a leaderboard
-    question_ids: list[str]  # or the row numbers if the files have none
     predictions: Any  # None where there is none
     answers: Any  # the accepted answers, or the references as trees
     is_missing: npt.NDArray[np.bool_]  # of shape (n,), whether there is no prediction
-    scores: npt.NDArray[np.float64]  # of shape (n,), from 0 to 1
     measured: Measured | None  # the closest answer and the distance of each text, if asked for
-    columns: dict[str, list[list[str]]]  # the values of each question, as texts: mostly one, none where it is null
-    counted: list[str] | None = None  # what a benchmark counts of each question; None where the score is a mean
-    rules: Protocol | Leaderboard | Benchmark | None = None  # those of the protocol, with its extraction
 
     @property
     def fields(self) -> Fields | None:
         """The fields by which trees were compared."""
         return self.submission.fields
+
+
+def score_ids(
+    predictions: Reader, references: Reader, *, columns: Sequence[str] = (), **options: Unpack[OptionWords]
+) -> QuestionScores:
+    """Score a submission as `score_submission` does, and keep the id and score of each question with its `columns`."""
+    asked = Options(columns=columns, **options)
+    submission, run = _scored(predictions, references, asked, None, None, keep="ids")
+    return QuestionScores(submission=submission, **_of_questions(run, asked))
+
+
+def _of_questions(run: Pass, options: Options) -> dict[str, Any]:
+    """Return what is kept of each question, by the name of its attribute."""
+    table = run.kept_questions
+    labels = pa.table({name: table[BY + name] for name in options.names})
+    rules = run.scorer.rules
+    ids = _ids(table["question_id"])
+    return {"ids": ids, "scores": run.scores, "labels": labels, "counted": run.counted, "rules": rules}
 
 
 def score_questions(
@@ -404,21 +440,19 @@ def score_questions(
 ) -> ScoredQuestions:
     """Score a submission as `score_submission` does, and keep every question with its `columns` in memory."""
     asked = Options(columns=columns, **options)
-    submission, run = _scored(predictions, references, asked, per_question, on_progress, keep=True, measure=measure)
+    submission, run = _scored(
+        predictions, references, asked, per_question, on_progress, keep="questions", measure=measure
+    )
     table = run.kept_questions
     given, expected = run.scorer.read(table)
     return ScoredQuestions(
         submission=submission,
         protocol=run.scorer.protocol,
-        question_ids=_id_texts(table),
         predictions=given,
         answers=expected,
         is_missing=as_bools(table["is_missing"].combine_chunks()),
-        scores=run.scores,
         measured=Measured.join([found for *_, found in run.kept]) if run.measures else None,
-        columns={name: table[BY + name].to_pylist() for name in asked.names},
-        counted=run.counted,
-        rules=run.scorer.rules,
+        **_of_questions(run, asked),
     )
 
 
@@ -590,7 +624,9 @@ def _printed_notes(totals: Totals, name: str, options: Options) -> list[str]:
     return printed_sentences(name.removeprefix(BY), n, **counts, shown="".join(shown[:1]))
 
 
-def _id_texts(table: pa.Table) -> list[str]:
-    """Return the ids, or the row numbers if there are none."""
-    ids = decode_texts(table["question_id"].combine_chunks(), TEXTS)
-    return [str(row) if own is None else own for row, own in enumerate(as_list(ids))]
+def _ids(column: pa.ChunkedArray) -> pa.Array:
+    """Return the ids as bytes, or the row numbers if there are none."""
+    ids = column.combine_chunks()
+    if not ids.null_count:
+        return ids
+    return pc.coalesce(ids, number_array(np.arange(len(ids))).cast(TEXTS).cast(BYTES))

@@ -5,27 +5,29 @@ from __future__ import annotations
 import collections
 import dataclasses
 import glob
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
-from anls_eval.arrow import number_array
+from anls_eval.arrow import as_ints, number_array
 from anls_eval.errors import AnlsError, Note, located
 from anls_eval.files import Reader, open_predictions, open_references
 from anls_eval.files.errors import FilesError, without_path
 from anls_eval.files.many import Paths
 from anls_eval.markup import notebook_page, notes_html, score_bar, signature_html, table_html
 from anls_eval.statistics import Comparison, Ranking, rank_systems
-from anls_eval.statistics.groups import GroupDifference, compare_groups, compare_groups_by
+from anls_eval.statistics.groups import GroupDifference, compare_groups, compare_groups_by, rows_of_groups
 from anls_eval.statistics.intervals import interval_words
 from anls_eval.statistics.ranking import rank_by
 from anls_eval.statistics.resampling import Integers, cluster_codes
-from anls_eval.submission.counted import RESAMPLES, CountedSystems
+from anls_eval.submission.counted import CountedSystems
 from anls_eval.submission.passes import Options, OptionWords
-from anls_eval.submission.score import ScoredQuestions, score_questions
+from anls_eval.submission.score import QuestionScores, ScoredQuestions, SubmissionScore, score_ids, score_questions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -39,38 +41,41 @@ _COMPRESSIONS = (".gz", ".zst")
 class ScoredSystems:
     """Systems that were scored on the same questions."""
 
+    submissions: Mapping[str, SubmissionScore]  # by system
     scores: Mapping[str, npt.NDArray[np.float64]]  # by system, of shape (n,), in the order of `question_ids`
-    question_ids: list[str]
+    questions: QuestionScores  # those of the first system
     clusters: list[str] | None  # the document of each question, if asked for
-    systems: Mapping[str, ScoredQuestions]  # by name, in the order of its own file
+    systems: Mapping[str, ScoredQuestions]  # by name, in the order of its own file; empty if they were not kept
     skipped: Mapping[str, AnlsError]  # files that could not be scored, with the error
     counted: CountedSystems | None  # what a benchmark counts; None where the score is a mean
 
     @property
+    def question_ids(self) -> list[str]:
+        """The ids of the questions, or the row numbers if the files have none."""
+        return self.questions.question_ids
+
+    @property
     def signature(self) -> str:
         """The signature of the scores, one for all systems."""
-        return next(iter(self.systems.values())).submission.signature
+        return self.questions.submission.signature
 
     @property
     def notes(self) -> list[str]:
         """Warnings to show to the user, system by system."""
         found: list[str] = []
-        for name, own in self.systems.items():
-            if own.submission.extraction is not None:
-                found.append(f"{name}: {own.submission.extraction}")
+        for name, own in self.submissions.items():
+            if own.extraction is not None:
+                found.append(f"{name}: {own.extraction}")
             found += [
                 Note(f"{name}: {note.problem}", note.remedies) if isinstance(note, Note) else f"{name}: {note}"
-                for note in own.submission.notes
+                for note in own.notes
             ]
         return found
 
     def _repr_html_(self) -> str:
         """Return the systems as notebooks show them, the best first."""
-        found = sorted(self.systems.items(), key=lambda pair: -pair[1].submission.score)
-        rows = [
-            (name, own.submission.score, score_bar(own.submission.score), interval_words(own.submission.interval))
-            for name, own in found
-        ]
+        found = sorted(self.submissions.items(), key=lambda pair: -pair[1].score)
+        rows = [(name, own.score, score_bar(own.score), interval_words(own.interval)) for name, own in found]
         skipped = [f"{name} was skipped: {error}" for name, error in self.skipped.items()]
         table = table_html(("system", "score", "", "interval"), rows)
         return notebook_page(table, notes_html([*skipped, *self.notes]), signature_html(self.signature))
@@ -81,12 +86,13 @@ class ScoredSystems:
             return rank_systems(self.scores, clusters=self.clusters, seed=seed)
         counted = self.counted
         intervals = {name: counted.interval(name, seed) for name in self.scores}
-        return rank_by(intervals, lambda a, b, flips: counted.compare(a, b, seed, flips), RESAMPLES)
+        pairs = math.comb(len(intervals), 2)
+        return rank_by(intervals, lambda a, b: counted.compare(a, b, seed, pairs))
 
     def group_differences(self, column: str, ranking: Ranking, seed: int = 0) -> list[GroupDifference]:
         """Compare all pairs of systems, in the order of their ranking, on every group of a column."""
         ordered = {own.name: self.scores[own.name] for own in ranking.systems}
-        groups = next(iter(self.systems.values())).columns[column]
+        groups = self.questions.columns[column]
         codes = None if self.clusters is None else cluster_codes(self.clusters, len(self.clusters))
         return differences_by_group(ordered, groups, codes, seed, self.counted)
 
@@ -102,41 +108,53 @@ def differences_by_group(
     if counted is None:
         return compare_groups(scores, groups, codes, seed)
 
-    def compare(a: str, b: str, rows: Integers, documents: Integers | None, flips: int) -> Comparison:
-        return counted.compare_on(a, b, rows, documents, seed, flips)
+    tests = len(rows_of_groups(groups)) * math.comb(len(scores), 2)
 
-    return compare_groups_by(compare, list(scores), groups, codes, RESAMPLES)
+    def compare(a: str, b: str, rows: Integers, documents: Integers | None) -> Comparison:
+        return counted.compare_on(a, b, rows, documents, seed, tests)
 
-
-def count_systems(systems: Mapping[str, ScoredQuestions], codes: Any) -> CountedSystems | None:
-    """Return what a benchmark counts of systems, whose questions are in the same order; None if the score is a mean."""
-    texts = {name: own.counted for name, own in systems.items() if own.counted is not None}
-    if not texts:
-        return None
-    rules = cast("Benchmark", next(iter(systems.values())).rules)
-    return CountedSystems(rules, texts, None if codes is None else codes.tolist())
+    return compare_groups_by(compare, list(scores), groups, codes)
 
 
-def in_order_of(own: ScoredQuestions, question_ids: Sequence[str]) -> ScoredQuestions:
-    """Return the questions of a system in the order of these ids."""
-    places = {id_: row for row, id_ in enumerate(own.question_ids)}
-    rows = [places[id_] for id_ in question_ids]
+def count_systems(systems: Mapping[str, QuestionScores], codes: Any) -> CountedSystems | None:
+    """Return what a benchmark counts of systems, in the order of the questions of the first; None for a mean."""
+    first = next(iter(systems.values()))
+    texts = {
+        name: _taken(own.counted, rows_in_order_of(own, first))
+        for name, own in systems.items()
+        if own.counted is not None
+    }
+    rules = cast("Benchmark", first.rules)
+    return CountedSystems(rules, texts, None if codes is None else codes.tolist()) if texts else None
+
+
+def rows_in_order_of(own: QuestionScores, first: QuestionScores) -> Integers:
+    """Return the row of each question of the first system in another."""
+    if own.ids.equals(first.ids):
+        return np.arange(len(own.ids))
+    return as_ints(pc.index_in(first.ids, value_set=own.ids))
+
+
+def in_order_of(own: ScoredQuestions, first: QuestionScores) -> ScoredQuestions:
+    """Return the questions of a system in the order of those of the first."""
+    rows = rows_in_order_of(own, first)
     return dataclasses.replace(
         own,
-        question_ids=list(question_ids),
+        ids=first.ids,
         predictions=_taken(own.predictions, rows),
         answers=_taken(own.answers, rows),
         is_missing=own.is_missing[rows],
         scores=own.scores[rows],
-        measured=None if own.measured is None else own.measured.take(rows),
+        labels=own.labels.take(number_array(rows)),
+        measured=None if own.measured is None else own.measured.take(rows.tolist()),
         counted=None if own.counted is None else _taken(own.counted, rows),
     )
 
 
-def _taken(column: Any, rows: list[int]) -> Any:
+def _taken(column: Any, rows: Integers) -> Any:
     if isinstance(column, list):
-        return [column[row] for row in rows]
-    return column.take(number_array(np.array(rows, dtype=np.int64)))
+        return [column[row] for row in rows.tolist()]
+    return column.take(number_array(rows))
 
 
 def system_name(path: str) -> str:
@@ -155,6 +173,7 @@ def score_systems(
     *,
     open_system: Callable[[str], Reader] = open_predictions,
     skip: bool = False,
+    keep: bool = True,
     measure: bool = False,
     columns: Sequence[str] = (),
     **options: Unpack[OptionWords],
@@ -167,6 +186,8 @@ def score_systems(
         references: From `anls_eval.open_references`, or what it takes: a path, a pattern or a list of them.
         open_system: Opens the file of a system; by default `anls_eval.open_predictions`.
         skip: Whether to list systems that cannot be scored instead of raising an error.
+        keep: Whether to keep predictions and answers in memory, in `systems`, which reports, audits and differences of
+            fields need. Without, memory grows by the ids and scores alone.
         measure: Whether to measure the distance to each closest answer, too, which a report needs.
         columns: Columns whose values to keep for each question.
         options: As in `score_submission`.
@@ -190,30 +211,45 @@ def score_systems(
     Options(**options)  # refuses what is wrong with them before any file is read
     references = references if isinstance(references, Reader) else open_references(references)
     names = _different_names(paths)
+    submissions: dict[str, SubmissionScore] = {}
+    scores: dict[str, npt.NDArray[np.float64]] = {}
+    counted: dict[str, QuestionScores] = {}  # the systems of which a benchmark counts something
     systems: dict[str, ScoredQuestions] = {}
     skipped: dict[str, AnlsError] = {}
+    first: QuestionScores | None = None
     clusters_in = options.pop("cluster_by", None)  # of the ranking, and not of the interval of each system
     kept = [*columns, *([] if clusters_in is None else [clusters_in])]
     for path, name in zip(paths, names, strict=True):
+        own: QuestionScores
         try:
-            systems[name] = score_questions(open_system(path), references, columns=kept, measure=measure, **options)
+            if keep:
+                own = systems[name] = score_questions(
+                    open_system(path), references, columns=kept, measure=measure, **options
+                )
+            else:
+                own = score_ids(open_system(path), references, columns=kept, **options)
         except ValueError as error:
             if not skip:
                 raise located(name, error) from None
             skipped[path] = without_path(error, path)
-    if not systems:
+            continue
+        first = first or own
+        submissions[name], scores[name] = own.submission, own.scores[rows_in_order_of(own, first)]
+        if own.counted is not None:
+            counted[name] = own
+    if first is None:
         raise FilesError("no system could be scored", skipped)
-    first = next(iter(systems.values()))
-    order = {id_: row for row, id_ in enumerate(first.question_ids)}
-    scores = {name: np.empty(len(order)) for name in systems}
-    for name, own in systems.items():
-        scores[name][[order[id_] for id_ in own.question_ids]] = own.scores
     clusters = None if clusters_in is None else [" ".join(own) for own in first.columns[clusters_in]]
-    counted = None
-    if first.counted is not None:
-        ordered = {name: in_order_of(own, first.question_ids) for name, own in systems.items()}
-        counted = count_systems(ordered, None if clusters is None else cluster_codes(clusters, len(clusters)))
-    return ScoredSystems(scores, first.question_ids, clusters, systems, skipped, counted)
+    codes = None if clusters is None else cluster_codes(clusters, len(clusters))
+    return ScoredSystems(
+        submissions=submissions,
+        scores=scores,
+        questions=first,
+        clusters=clusters,
+        systems=systems,
+        skipped=skipped,
+        counted=count_systems(counted, codes) if counted else None,
+    )
 
 
 def _different_names(paths: Sequence[str]) -> list[str]:

@@ -18,7 +18,8 @@ def verdict(
 ) -> str:
     """Return which of two systems is better, by how much and where above all, or that it is not proven.
 
-    The comparisons, also those by group, are of the first with the second.
+    The comparisons, also those by group, are of the first with the second. The p-value is left to where the sentence is
+    shown: beside it or in a table.
     """
     gain, own = comparison.difference, comparison.interval
     if gain == 0:
@@ -26,9 +27,8 @@ def verdict(
     better, worse = names if gain > 0 else names[::-1]
     low, high = (own.low, own.high) if gain > 0 else (-own.high, -own.low)
     amount = f"{abs(gain):.3f} ({low:.3f} to {high:.3f})"
-    p_value = comparison.p_value if p_adjusted is None else p_adjusted
-    if p_value > _ALPHA:
-        return f"{better} scores {amount} higher than {worse}, but that it is better is not proven (p = {p_value:.2g})."
+    if (comparison.p_value if p_adjusted is None else p_adjusted) > _ALPHA:
+        return f"{better} scores {amount} higher than {worse}, but that it is better is not proven."
     proven = [
         (abs(group.comparison.difference), column, group.group)
         for column, groups in (by or {}).items()

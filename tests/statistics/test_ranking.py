@@ -1,6 +1,5 @@
 """Rankings: ranks, groups, and p-values adjusted for all pairs."""
 
-import dataclasses
 import math
 from typing import Any
 
@@ -27,11 +26,8 @@ def test_the_six_runs_are_ranked() -> None:
     first = ranking.comparisons[0]
     assert (first.a, first.b) == ("llama_maverick", "qwen2_vl_7b_instruct")
     alone = paired_comparison(docvqa_scores()[first.a], docvqa_scores()[first.b])
-    assert dataclasses.replace(first.comparison, p_value=alone.p_value) == alone
+    assert first.comparison == alone
     assert first.comparison.interval == alone.interval
-    for pair in ranking.comparisons:
-        alone = paired_comparison(docvqa_scores()[pair.a], docvqa_scores()[pair.b], resamples=200_000)
-        assert pair.comparison.p_value == pytest.approx(alone.p_value, rel=0.1, abs=2e-5)
     adjusted = holm([pair.comparison.p_value for pair in ranking.comparisons])
     assert [pair.p_adjusted for pair in ranking.comparisons] == adjusted.tolist()
 
@@ -71,9 +67,11 @@ def many_systems(number: int, n: int) -> dict[str, Any]:
 
 
 def test_groups_do_not_depend_on_the_seed() -> None:
-    systems = many_systems(8, 400)
-    groups = {tuple(own.rank_group for own in rank_systems(systems, seed=seed).systems) for seed in range(6)}
-    assert len(groups) == 1
+    systems = many_systems(30, 1_000)
+    rankings = [rank_systems(systems, seed=seed, resamples=1_000) for seed in range(20)]
+    assert len({tuple(own.rank_group for own in ranking.systems) for ranking in rankings}) == 1
+    assert len({tuple(pair.p_adjusted for pair in ranking.comparisons) for ranking in rankings}) == 1
+    assert len({own.rank_group for own in rankings[0].systems}) > 5
 
 
 def test_equal_systems_are_in_one_group_whatever_their_names() -> None:
@@ -100,7 +98,7 @@ def test_one_system() -> None:
 
 
 def test_many_systems_can_be_significant() -> None:
-    """With 1,000 flips the least p-value is 0.001, and 15 times that is not significant at 0.01."""
+    """P-values can be so small that 15 times as much is still significant, whatever the resamples."""
     systems = {str(number): np.arange(60) < 10 * number for number in range(6)}
     ranking = rank_systems(systems, alpha=0.01, resamples=1_000)
     assert ranking.comparisons[4].p_adjusted < 0.01

@@ -22,14 +22,16 @@ LEFT_OUT = frozenset(
     )
 )  # fmt: skip
 
-# A bootstrap multiplies matrices, so that the last bits of these depend on the processor.
-_BOUNDS = frozenset(("low", "high", "interval", "confidence_interval"))
+# A bootstrap multiplies matrices and a test transforms by Fourier, so that the last bits depend on the processor.
+_BOUNDS = frozenset(("low", "high", "interval", "confidence_interval", "p_value", "p_adjusted"))
 _DIGITS = 10
 
 # Came after the recording, of what is recorded beside them.
 _NEW_FIELDS = frozenset(
     ("compared_as", "counted", "extract", "extraction", "fields", "measured", "raw_prediction", "rules")
 )
+# Fields that became properties of others, by the name of the field that they are computed from.
+_NOW_PROPERTIES = {"ids": "question_ids", "labels": "columns"}
 _NEW_FINDINGS = frozenset(("accounting", "fields", "fields_left_out"))  # the same, in what a report finds
 
 _VERSIONS = re.compile(r"(?<=\|)(version|unicode):[^|]*")
@@ -42,6 +44,7 @@ def plain(value: Any) -> Any:
     """Return a result as JSON values: floats as they are, versions masked, fields of dataclasses by name."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = {own.name for own in dataclasses.fields(value) if not own.name.startswith("_")}
+        names = {_NOW_PROPERTIES.get(name, name) for name in names}
         return plain({name: getattr(value, name) for name in sorted(names - _NEW_FIELDS)})
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return plain({name: own for name, own in sorted(value._asdict().items()) if name not in _NEW_FINDINGS})
