@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 _EXCEPTIONS = ("missing", "unknown", "unanswered")
 _MAX_SHOWN_GROUPS = 50  # in a notebook, whose groups get their intervals when they are shown
+_LISTS_AT_ONCE = 32_768
 MAX_INTERVALS = 500  # groups of a column; beyond, intervals would take longer than the score
 
 
@@ -391,7 +392,7 @@ class QuestionScores:
     @functools.cached_property
     def columns(self) -> dict[str, list[list[str]]]:
         """The values of each question, as texts: mostly one, none where it is null."""
-        return {name: self.labels[name].to_pylist() for name in self.labels.column_names}
+        return {name: _shared_lists(self.labels[name]) for name in self.labels.column_names}
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -417,6 +418,13 @@ def score_ids(
     asked = Options(columns=columns, **options)
     submission, run = _scored(predictions, references, asked, None, None, keep="ids")
     return QuestionScores(submission=submission, **_of_questions(run, asked))
+
+
+def _shared_lists(column: pa.ChunkedArray) -> list[list[str]]:
+    """Return a column of lists with one list for each distinct value, since groups have many questions."""
+    known: dict[tuple[str, ...], list[str]] = {}
+    parts = (column.slice(start, _LISTS_AT_ONCE).to_pylist() for start in range(0, len(column), _LISTS_AT_ONCE))
+    return [known.setdefault(tuple(own), own) for part in parts for own in part]
 
 
 def _of_questions(run: Pass, options: Options) -> dict[str, Any]:

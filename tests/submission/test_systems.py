@@ -1,0 +1,59 @@
+"""Several systems on the same questions: in any order, with and without their texts in memory."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anls_eval import open_references, score_systems
+from anls_eval.submission.systems import ScoredSystems
+
+
+def written(folder: Path, *, ids: bool = True) -> tuple[list[str], Path]:
+    """Three systems on 300 questions, each in an order of its own if they have ids."""
+    generator = np.random.default_rng(3)
+    gold = [
+        {"id": f"q{row}", "answers": ["lisbon"], "kind": ["ab", "b"][row % 2], "page": row // 3} for row in range(300)
+    ]
+    systems = {
+        name: [{"id": own["id"], "prediction": "lisbon" if generator.random() < right else "lisbom"} for own in gold]
+        for name, right in (("a", 0.9), ("b", 0.8), ("c", 0.5))
+    }
+    for name, rows in {**systems, "gold": gold}.items():
+        mixed = [rows[at] for at in generator.permutation(len(rows))] if ids else rows
+        lines = [{key: value for key, value in row.items() if ids or key != "id"} for row in mixed]
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in lines))
+    return [str(folder / f"{name}.jsonl") for name in systems], folder / "gold.jsonl"
+
+
+def both_ways(paths: list[str], gold: Path, cluster_by: str | None) -> list[ScoredSystems]:
+    return [
+        score_systems(paths, open_references(gold), by=["kind"], cluster_by=cluster_by, keep=keep)
+        for keep in (True, False)
+    ]
+
+
+@pytest.mark.parametrize("cluster_by", [None, "page"])
+@pytest.mark.parametrize("ids", [True, False])
+def test_without_texts_everything_else_is_the_same(tmp_path: Path, ids: bool, cluster_by: str | None) -> None:
+    kept, light = both_ways(*written(tmp_path, ids=ids), cluster_by)
+    assert (list(kept.systems), light.systems) == (["a", "b", "c"], {})
+    assert kept.question_ids == light.question_ids
+    assert kept.clusters == light.clusters
+    assert (kept.signature, kept.notes) == (light.signature, light.notes)
+    assert kept.submissions == light.submissions
+    rankings = [own.rank() for own in (kept, light)]
+    assert rankings[0] == rankings[1]
+    differences = [own.group_differences("kind", ranking) for own, ranking in zip((kept, light), rankings, strict=True)]
+    assert differences[0] == differences[1]
+    assert kept._repr_html_() == light._repr_html_()
+
+
+def test_scores_are_in_the_order_of_the_first_system(tmp_path: Path) -> None:
+    paths, gold = written(tmp_path)
+    found = both_ways(paths, gold, None)[1]
+    for path, name in zip(paths, "abc", strict=True):
+        given = {own["id"]: own["prediction"] for own in map(json.loads, Path(path).read_text().splitlines())}
+        expected = [1.0 if given[id_] == "lisbon" else 5 / 6 for id_ in found.question_ids]
+        assert found.scores[name].tolist() == pytest.approx(expected)
