@@ -149,6 +149,8 @@ def ranking_table(ranking: Ranking) -> Table:
 
 def comparison_table(ranking: Ranking) -> Table:
     """Return a table of the pairs of systems."""
+    from anls_eval.statistics.intervals import p_value_words
+
     table = plain_table("", "difference", "95% interval", "p", "p (Holm)", "wins", "losses", "ties")
     names = shortened(own.name for own in ranking.systems)
     for pair in ranking.comparisons:
@@ -157,8 +159,8 @@ def comparison_table(ranking: Ranking) -> Table:
             Text(f"{names[pair.a]} - {names[pair.b]}"),
             f"{own.difference:.4f}",
             f"{own.interval.low:.4f} to {own.interval.high:.4f}",
-            f"{own.p_value:.4f}",
-            f"{pair.p_adjusted:.4f}",
+            p_value_words(own.p_value),
+            p_value_words(pair.p_adjusted),
             *map(str, (own.wins, own.losses, own.ties)),
         )
     return table
@@ -166,6 +168,8 @@ def comparison_table(ranking: Ranking) -> Table:
 
 def differences_table(title: str, what: str, differences: Sequence[GroupDifference]) -> Table:
     """Return a table of the differences between systems by group."""
+    from anls_eval.statistics.intervals import p_value_words
+
     [heading] = shortened([title]).values()
     table = plain_table(heading, "", what, "difference", "95% interval", "p", "p (Holm)")
     groups = shortened(own.group for own in differences)
@@ -177,8 +181,8 @@ def differences_table(title: str, what: str, differences: Sequence[GroupDifferen
             f"{own.n:,}",
             f"{own.comparison.difference:.4f}",
             "one document" if own.interval is None else f"{own.interval.low:.4f} to {own.interval.high:.4f}",
-            f"{own.comparison.p_value:.4f}",
-            f"{own.p_adjusted:.4f}",
+            p_value_words(own.comparison.p_value),
+            p_value_words(own.p_adjusted),
         )
     return table
 

@@ -91,7 +91,7 @@ class Comparison:
         rows = [
             ("difference", f"{self.difference:+.4f}"),
             (f"{self.interval.level:.0%} interval", interval_words(self.interval)),
-            ("p", f"{self.p_value:.4f}"),
+            ("p", p_value_words(self.p_value)),
             ("first scores higher", self.wins),
             ("second scores higher", self.losses),
             ("equal", self.ties),
@@ -102,6 +102,11 @@ class Comparison:
 def interval_words(interval: Interval) -> str:
     """Return the bounds of an interval in words."""
     return f"{interval.low:.4f} to {interval.high:.4f}"
+
+
+def p_value_words(p_value: float) -> str:
+    """Return a p-value in words, which is never 0."""
+    return "<0.0001" if p_value < 0.0001 else f"{p_value:.4f}"
 
 
 def confidence_interval(

@@ -19,6 +19,7 @@ from anls_eval.statistics.intervals import (
     exact_mean,
     interval_of_mean,
     interval_words,
+    p_value_words,
 )
 from anls_eval.statistics.resampling import Floats, cluster_codes
 from anls_eval.statistics.tally import check_range, checked_columns
@@ -108,13 +109,18 @@ class Ranking:
             for own in self.systems
         ]
         pairs = [
-            (f"{own.a} − {own.b}", f"{own.comparison.difference:+.4f}", own.p_adjusted, own.p_adjusted <= self.alpha)
+            (
+                f"{own.a} − {own.b}",
+                f"{own.comparison.difference:+.4f}",
+                p_value_words(own.p_adjusted),
+                "yes" if own.p_adjusted <= self.alpha else "no",
+            )
             for own in self.comparisons
         ]
         heads = ("pair", "difference", "adjusted p", f"significant at {self.alpha:g}")
         tables = [table_html(("rank", "system", "score", "", "interval", "rank group"), systems)]
         if pairs:
-            tables.append(table_html(heads, [(*own[:3], "yes" if own[3] else "no") for own in pairs]))
+            tables.append(table_html(heads, pairs))
         return notebook_page(*tables, notes_html(self.notes))
 
 
