@@ -56,7 +56,7 @@ def score_submission(
             none.
         fields: For documents, how their fields are compared: options by path, such as
             {"$.total": {"compare": "number"}}, or a JSON Schema.
-        encoding: The encoding of text that is not UTF-8, such as cp1252.
+        encoding: The encoding of text that is not UTF-8 and has no byte order mark, such as cp1252.
         separator: What separates the cells of a table of text. Found in its header by default.
         filter: The filter of an lm-eval log that has several.
 

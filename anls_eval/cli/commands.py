@@ -169,7 +169,8 @@ def explain(
     if json_file is not None:
         from anls_eval.files.json_files import read_document
 
-        given, expected = read_document(json_file)
+        given, expected, notes = read_document(json_file)
+        show_notes(notes)
         document = scoring.explain(
             given,
             expected,

@@ -45,7 +45,7 @@ def test_every_letter_that_is_one_of_a_mark_without_case(before: str, word: str,
 
 
 ANY_CASE = st.sampled_from(WORDS).flatmap(lambda word: st.tuples(*(st.sampled_from(LIKE[own]) for own in word)))
-PIECES = list("<>/[]:`*-#}a") + ["</", "**", "__", "```", "\\boxed{", "\u25c1", "\u25b7", "\uff1a"]
+PIECES = [*"<>/[]:`*-#}a", "</", "**", "__", "```", "\\boxed{", "\u25c1", "\u25b7", "\uff1a"]
 PARTS = ANY_CASE.map("".join) | st.sampled_from(PIECES) | st.sampled_from(WHITESPACE)
 TEXTS = st.lists(PARTS | ANY_TEXT, max_size=10).map("".join)
 ITEMS = st.tuples(st.text(WHITESPACE, max_size=3), st.sampled_from("-*#"), st.sampled_from(WHITESPACE), TEXTS)
