@@ -203,8 +203,8 @@ def _line_break_note(questions: list[Question]) -> str:
     if not rows:
         return ""
     return (
-        f"lists of answers with line breaks inside their strings: {_which(rows, questions)}. They were read as they are; "
-        "the original fails there"
+        f"lists of answers with line breaks inside their strings: {_which(rows, questions)}. They were read as they "
+        "are; the original fails there"
     )
 
 

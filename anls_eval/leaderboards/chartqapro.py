@@ -174,6 +174,7 @@ _benchmark = functools.partial(
     figures_of=_figures,
     headline="Overall",
     averages=True,
+    no_prediction="",
     reports="mean of the questions; and by question type",
     answer_types=TYPES,
     other_types=True,

@@ -29,12 +29,13 @@ from openpyxl.utils.exceptions import IllegalCharacterError
 
 from anls_eval import leaderboards
 from anls_eval.analysis import diagnosis
+from anls_eval.arrow import as_list
 from anls_eval.check.check import check_submission
 from anls_eval.check.fix import fix_submission
 from anls_eval.cli import commands as cli
 from anls_eval.errors import located
 from anls_eval.explanation.answers import explain_answers
-from anls_eval.files import FORMATS, open_predictions, open_references, write_rows
+from anls_eval.files import FORMATS, Reader, open_predictions, open_references, write_rows
 from anls_eval.files.json_files import read_document
 from anls_eval.metric import ANLS
 from anls_eval.registry import protocol_from_signature, signature
@@ -91,8 +92,10 @@ def _numpy_prints(tree: Any) -> str:
 
 
 def ways(random: Random, folder: Path) -> str:
-    """Every reader with an encoding, a separator and a filter."""
+    """Every reader with an encoding, a separator and a filter, also of control characters inside strings."""
     path = _damaged_file(random, folder, "file", whole=0.5)
+    if random.random() < 0.3:
+        path.write_bytes(path.read_bytes().replace(b" ", random.choice((b"\n", b"\t", b"\x1f", b"\r\n"))))
     how: dict[str, Any] = {
         "encoding": random.choice((None, None, "cp1252", "utf-16", "utf-8", "utf-7", "rot13", draws.text(random))),
         "separator": random.choice((None, ";", "|", "\t", draws.text(random))),
@@ -101,10 +104,27 @@ def ways(random: Random, folder: Path) -> str:
     outcome = "refused"
     for open_side in open_predictions, open_references:
         with refusals():
-            for batch in open_side(path, **how).batches():
-                assert len(batch.values) == len(batch) > 0
+            rows = _rows(open_side(path, **how))
             outcome = "read"
+            if _is_beyond_ascii(path.read_bytes()):
+                assert rows == _rows(open_side(path, **how | {"encoding": None})), "misread in a named encoding"
     return outcome
+
+
+def _rows(reader: Reader) -> list[str]:
+    rows = []
+    for batch in reader.batches():
+        assert len(batch.values) == len(batch) > 0
+        rows += map(repr, as_list(batch.values))
+    return rows
+
+
+def _is_beyond_ascii(content: bytes) -> bool:
+    """Whether this is a text that only UTF-8 gives."""
+    try:
+        return "\0" not in content.decode() and not content.isascii()
+    except UnicodeDecodeError:
+        return False
 
 
 def documents(random: Random, folder: Path) -> str:
