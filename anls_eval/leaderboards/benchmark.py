@@ -52,7 +52,8 @@ class Benchmark(Rules):
     required_options: tuple[str, ...] = ()  # of shared ones, at least one
     drops_unpaired: bool = False  # as zip does: surplus predictions or references do not count
     reads_lists: bool = False
-    no_prediction: Any = None  # what is counted in place of a missing prediction, whose scores are then 0
+    # What is counted in place of a missing prediction, whose scores are then 0.
+    no_prediction: Any = dataclasses.field(default=None, compare=False)
     depends_on_ties: bool = False  # the solver's choice between equally good assignments can change the figures
     source: str
     aliases: tuple[str, ...] = ()

@@ -112,7 +112,7 @@ def ways(random: Random, folder: Path) -> str:
 
 
 def _rows(reader: Reader) -> list[str]:
-    rows = []
+    rows: list[str] = []
     for batch in reader.batches():
         assert len(batch.values) == len(batch) > 0
         rows += map(repr, as_list(batch.values))
