@@ -53,6 +53,7 @@ from fuzz.invariant import Target, refusal, refusals
 
 _TREES = [name for name, rules in PROTOCOLS.items() if rules.tree]
 _TEXTS = sorted(reference.TEXT_PROTOCOLS)
+_OF_QUESTIONS = {name: own for name, own in leaderboards.BENCHMARKS.items() if own.unit == "question"}
 _NAMES = (*PROTOCOLS, *leaderboards.LEADERBOARDS)
 _SUFFIXES = ("", ".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".parquet", ".txt", ".gz", ".json.gz", ".JSON")
 
@@ -482,13 +483,15 @@ def _in_this_process(task: Callable[..., Any], *arguments: Any, seconds: float, 
 def _answer_tab(random: Random, folder: Path) -> str:
     from anls_eval.app import answer
 
-    name = random.choice([*_TEXTS, *leaderboards.LEADERBOARDS])
-    board = leaderboards.LEADERBOARDS.get(name)
+    boards: dict[str, Any] = {**leaderboards.LEADERBOARDS, **_OF_QUESTIONS}
+    name = random.choice([*_TEXTS, *boards])
+    board = boards.get(name)
     answer_type = random.choice(board.answer_types) if board and board.answer_types else None
     given, accepted = draws.text(random), ["a", *(draws.text(random) for _ in range(random.randrange(3)))]
     if random.random() < 0.3:
         threshold = random.choice((None, None, 0.8, 0.0, 1.0, math.nan))
-        return _shown(answer.card(given, "\n".join(accepted), name, threshold, answer_type))
+        options = _option_text(random) if random.random() < 0.5 else ""
+        return _shown(answer.card(given, "\n".join(accepted), name, threshold, answer_type, "", "", options))
     asked: list[Any] = [given, random.choice((accepted, "\n".join(accepted))), name, None, answer_type]
     for place in range(5):
         if random.random() < 0.05:
@@ -521,7 +524,7 @@ def _submission_tab(random: Random, folder: Path) -> str:
         both = random.choice((references, references, references, None))
         return _endpoint(submission.score_submission, _file_data(random, predictions), _file_data(random, both), name)
     if random.random() < 0.3:
-        reading = _more(random, folder)[5:-1]
+        reading = _more(random, folder)[5:-2]
         found = submission.detected(random.choice((predictions, [predictions, references])), references, *reading)
         return _shown(found[:1])
     by = [random.choice(("docId", "question_types", draws.text(random)))] if random.random() < 0.3 else []
@@ -547,7 +550,14 @@ def _more(random: Random, folder: Path) -> list[Any]:
         )
     ]
     switches = [random.random() < 0.7, random.random() < 0.7]
-    return [*texts[:3], *switches, *texts[3:], str(rules) if random.random() < 0.1 else None]
+    options = _option_text(random) if random.random() < 0.2 else ""
+    return [*texts[:3], *switches, *texts[3:], str(rules) if random.random() < 0.1 else None, options]
+
+
+def _option_text(random: Random) -> str:
+    """Options of a benchmark as they are typed: their own, anything in JSON, or no JSON."""
+    own = {"year": ["NO"]}, {"appearance": {"a": "unrepeated"}}, {"year": "a"}, draws.json_value(random)
+    return random.choice((json.dumps(random.choice(own)), draws.text(random)))
 
 
 def _compare_tab(random: Random, folder: Path) -> str:
