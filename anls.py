@@ -6544,7 +6544,8 @@ def _key_scores_as_json(documents: Sequence[Mapping[str, ScoreNode]], with_count
 # Which steps would take an answer out of predictions that score 0.
 # ---------------------------------------------------------------------------------------------------
 
-MAY_HAVE_MARKS = r"(?i)think|answer|\\boxed|\x60|\*\*|__|^\s*[-*#]"
+# Python's \s and its "i" without case are more than RE2's: the other whitespace, and two letters, are named.
+MAY_HAVE_MARKS = r"(?i)th[i\x{130}\x{131}]nk|answer|\\boxed|\x60|\*\*|__|^[\s\pZ\x0b\x1c-\x1f\x85]*[-*#]"
 """A pattern for RE2 that every text matches in which a step finds something."""
 
 _MIN_SHARE = 20  # one in so many of the predictions that score 0 must have marks
@@ -8384,7 +8385,7 @@ class ANLS(evaluate.Metric):
             result: dict[str, Any]
             taken: list[str] = []
             if self._board is not None:
-                result = _board_result(aligned, self._board, answer_types, options, extract)
+                result, notes = _board_result(aligned, self._board, answer_types, options, extract)
                 details = {"question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids)}
             else:
                 aligned, taken, printed = taken_apart(aligned, rules, parse)
@@ -8513,14 +8514,15 @@ def _scored_texts(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
 
 def _board_result(
     aligned: Aligned, board: str, answer_types: Any, options: Mapping[str, object] | None, extract: Extract
-) -> dict[str, Any]:
-    """Return the figures of a leaderboard or benchmark, which are computed by the package alone."""
-    from anls_eval.leaderboards.scoring import leaderboard_figures
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the figures of a leaderboard or benchmark, which are computed by the package alone, and the warnings."""
+    from anls_eval.leaderboards.scoring import figures_of
 
     sides = [[json.loads(text or b"null") for text in side.to_pylist()] for side in (aligned.texts, aligned.answers)]
     references = [own["$one_of"] if isinstance(own, dict) and own.keys() == {"$one_of"} else own for own in sides[1]]
     words: dict[str, Any] = {"protocol": board, "answer_types": answer_types, "options": options, "extract": extract}
-    return dict(leaderboard_figures(sides[0], references, **words))
+    figures, notes = figures_of(sides[0], references, missing=aligned.missing, **words)
+    return dict(figures), notes
 
 
 def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool, fields: Fields | None) -> _Scored:

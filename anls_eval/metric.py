@@ -296,7 +296,7 @@ class ANLS(evaluate.Metric):
             result: dict[str, Any]
             taken: list[str] = []
             if self._board is not None:
-                result = _board_result(aligned, self._board, answer_types, options, extract)
+                result, notes = _board_result(aligned, self._board, answer_types, options, extract)
                 details = {"question_ids": None if aligned.question_ids is None else id_list(aligned.question_ids)}
             else:
                 aligned, taken, printed = taken_apart(aligned, rules, parse)
@@ -425,14 +425,15 @@ def _scored_texts(aligned: Aligned, rules: Protocol, detailed: bool) -> _Scored:
 
 def _board_result(
     aligned: Aligned, board: str, answer_types: Any, options: Mapping[str, object] | None, extract: Extract
-) -> dict[str, Any]:
-    """Return the figures of a leaderboard or benchmark, which are computed by the package alone."""
-    from anls_eval.leaderboards.scoring import leaderboard_figures
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the figures of a leaderboard or benchmark, which are computed by the package alone, and the warnings."""
+    from anls_eval.leaderboards.scoring import figures_of
 
     sides = [[json.loads(text or b"null") for text in side.to_pylist()] for side in (aligned.texts, aligned.answers)]
     references = [own["$one_of"] if isinstance(own, dict) and own.keys() == {"$one_of"} else own for own in sides[1]]
     words: dict[str, Any] = {"protocol": board, "answer_types": answer_types, "options": options, "extract": extract}
-    return dict(leaderboard_figures(sides[0], references, **words))
+    figures, notes = figures_of(sides[0], references, missing=aligned.missing, **words)
+    return dict(figures), notes
 
 
 def _scored_trees(aligned: Aligned, rules: Protocol, detailed: bool, fields: Fields | None) -> _Scored:

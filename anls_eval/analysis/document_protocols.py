@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -74,13 +74,18 @@ def document_rules(protocols: Iterable[str | DocumentRules] | None = None) -> li
     return found
 
 
-def score_documents(documents: Documents, rules: DocumentRules, fields: Fields | None = None) -> DocumentScores:
+def score_documents(
+    documents: Documents,
+    rules: DocumentRules,
+    fields: Fields | None = None,
+    options: Mapping[str, object] | None = None,
+) -> DocumentScores:
     """Score documents under a protocol; an error of a benchmark, which cannot score every document, is kept."""
     if isinstance(rules, Protocol):
         scores, _ = score_trees(*documents, rules, fields)
         return DocumentScores(rules, {"mean": Tally.of(scores).mean}, scores)
     try:
-        counts = list(rules.count_all(*documents, None))
+        counts = list(rules.count_all(*documents, None, options))
         score, *figures = rules.figures(sum_counts(counts)).items()
     except AnlsError as error:
         return DocumentScores(rules, error=str(error))
@@ -91,12 +96,16 @@ def score_documents(documents: Documents, rules: DocumentRules, fields: Fields |
 
 
 def compare_documents(
-    predictions: Any, references: Any, protocols: Iterable[str | DocumentRules] | None, most: int
+    predictions: Any,
+    references: Any,
+    protocols: Iterable[str | DocumentRules] | None,
+    most: int,
+    options: Mapping[str, Mapping[str, object]] | None = None,
 ) -> ProtocolComparison:
-    """Compare protocols for documents; ANLS* is what they differ from."""
+    """Compare protocols for documents, with their options by name; ANLS* is what they differ from."""
     documents, rules = read_documents(predictions, references), document_rules(protocols)
     check_names(own.name for own in rules)
-    found = [score_documents(documents, own) for own in rules]
+    found = [score_documents(documents, own, options=(options or {}).get(own.name)) for own in rules]
     means = {own.rules.name: own.score for own in found if own.score is not None}
     star = means.get(_ANLS_STAR.name) if _ANLS_STAR in rules else score_documents(documents, _ANLS_STAR).score
     scores = {own.rules.name: own.scores for own in found if own.score is not None and len(own.scores)}

@@ -12,9 +12,10 @@ from gradio.events import api
 from anls_eval.app.answer_view import explain, read_answers, view
 from anls_eval.app.controls import endpoint_errors, example_buttons, link, shows_errors
 from anls_eval.app.examples import ANSWERS
-from anls_eval.app.more_options import EXTRACT_INFO
+from anls_eval.app.more_options import EXTRACT_INFO, options_box, options_js
+from anls_eval.app.options import options_in
 from anls_eval.app.page import html
-from anls_eval.app.protocols import OF_TEXTS, choices
+from anls_eval.app.protocols import OF_TEXTS, choices, option_names
 from anls_eval.app.results import UPDATING, Area, shown
 from anls_eval.app.words import LABELS, in_page_words
 from anls_eval.registry import get_rules
@@ -29,6 +30,7 @@ def score_answer(
     answer_type: str | None = None,
     extract: str | None = None,
     parse: str | None = None,
+    options: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Score one prediction against its accepted answers by ANLS, and explain the score.
 
@@ -42,6 +44,7 @@ def score_answer(
         extract: Steps that take the answer out of the prediction first, such as think,answer_tag, or none for no
             steps. Defaults to the protocol's.
         parse: none to compare a line that prints a list as it is.
+        options: What a benchmark knows beside the answers, such as {"year": ["NO"]} of chartqapro.
 
     Returns:
         The score from 0 to 1, the index of the closest answer, for each answer its distance, length, similarity and
@@ -60,7 +63,7 @@ def score_answer(
             answers, notes = read_answers(answers, protocol, parse)
         if not isinstance(answers, list):
             raise ValueError(f"answers is {type(answers).__name__}; expected text with one answer per line, or a list")
-        found = explain(prediction, answers, protocol, threshold, answer_type, extract)
+        found = explain(prediction, answers, protocol, threshold, answer_type, extract, options_in(options))
         return dataclasses.replace(found, notes=(*notes, *found.notes)).to_dict()
 
 
@@ -73,14 +76,16 @@ def card(
     answer_type: str | None,
     extract: str | None = None,
     parse: str | None = None,
+    options: str | None = None,
 ) -> tuple[Any, ...]:
     """Return the HTML of the score, and of the thresholds and protocols; options that do not apply are ignored."""
     rules = get_rules(protocol)
     applicable_type = answer_type if _answer_types(rules) else None
     applicable_threshold = threshold if isinstance(rules, Protocol) else None
+    applicable_options = options_in(options) if option_names(OF_TEXTS.get(rules.name, rules)) else None
     steps = (extract or "").strip() or None
     listed, notes = read_answers(answers or "", protocol, parse or None)
-    shown = view(prediction or "", listed, protocol, applicable_threshold, applicable_type, steps)
+    shown = view(prediction or "", listed, protocol, applicable_threshold, applicable_type, steps, applicable_options)
     address = link(
         "answer",
         prediction=prediction,
@@ -90,6 +95,7 @@ def card(
         answer_type=applicable_type,
         extract=steps,
         parse=parse or None,
+        options=(applicable_options and options) or None,
     )
     notes = tuple(map(in_page_words, (*notes, *shown.found.notes, *shown.hints)))
     return html("answer.html", found=shown.found, notes=notes, link=address), html("answer_protocols.html", shown=shown)
@@ -104,6 +110,8 @@ _RULES = {
     for name, rules in OF_TEXTS.items()
 }
 """The threshold of each protocol, None if it takes none, and its answer types."""
+
+_OPTIONS_JS = options_js(OF_TEXTS)
 
 _ANSWER_TYPES = list(dict.fromkeys(name for _, types in _RULES.values() for name in types))
 
@@ -122,7 +130,7 @@ _LINK_JS = f"""() => {{
     return [
         given.get("prediction") ?? "", given.get("answers"), protocol,
         isNaN(threshold) ? rules[protocol][0] : threshold, given.get("answer_type"),
-        given.get("extract") ?? "", given.get("parse") === "none" ? "none" : "",
+        given.get("extract") ?? "", given.get("parse") === "none" ? "none" : "", given.get("options") ?? "",
     ];
 }}"""
 
@@ -154,6 +162,7 @@ def build(page: gr.Blocks) -> None:
                     info="This protocol scores each type by its own rule.",
                     visible=False,
                 )
+                options = options_box("Those of this one answer.", visible=False)
                 with gr.Row():
                     extract = gr.Textbox(
                         "", label=LABELS["extract"], info=EXTRACT_INFO, placeholder="think,answer_tag", max_length=200
@@ -164,12 +173,13 @@ def build(page: gr.Blocks) -> None:
                         label=LABELS["parse"],
                         info="What a line such as ['a', 'b'] means.",
                     )
-                fields: list[Any] = [prediction, answers, protocol, threshold, answer_type, extract, parse]
+                fields: list[Any] = [prediction, answers, protocol, threshold, answer_type, extract, parse, options]
                 example_buttons(ANSWERS, fields[:4])
             with gr.Column(scale=3, min_width=300):
                 result = shown(first)
         below = shown(more)
         protocol.change(None, [protocol, answer_type], answer_type, js=_ANSWER_TYPE_JS)
+        protocol.change(None, [protocol, options], options, js=_OPTIONS_JS)
         protocol.input(None, protocol, threshold, js=_THRESHOLD_JS)
         page.load(None, None, fields, js=_LINK_JS)
         area = Area(fields, [result, below], UPDATING, has_result=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from anls_eval.analysis.thresholds import ThresholdSweep, sweep_measured
 from anls_eval.app.limits import check_text
-from anls_eval.app.protocols import OF_TEXTS
+from anls_eval.app.protocols import OF_TEXTS, options_of
 from anls_eval.errors import Note, Remedy, check_choice
 from anls_eval.explanation.answers import AnswersExplanation, explain_answers
 from anls_eval.extract.hints import count_steps, extract_note, steps_in
@@ -55,7 +56,7 @@ class AnswerView:
     found: AnswersExplanation
     sweep: ThresholdSweep | None  # the score at every threshold; None for a leaderboard
     protocols: tuple[ProtocolScore, ...]  # the chosen one, then the most different first
-    not_applicable: tuple[str, ...]  # leaderboards that need an answer type or another kind of answer
+    not_applicable: tuple[str, ...]  # leaderboards that need an answer type, options or another kind of answer
     hints: tuple[str, ...]  # what may help
 
 
@@ -80,6 +81,7 @@ def explain(
     threshold: float | None,
     answer_type: str | None,
     extract: str | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> AnswersExplanation:
     """Explain the score of an answer within the limits; a leaderboard takes a single answer as it is, even a list."""
     if not answers:
@@ -88,7 +90,13 @@ def explain(
     rules = get_rules(protocol, threshold)
     accepted: Any = answers[0] if not isinstance(rules, Protocol) and len(answers) == 1 else answers
     return explain_answers(
-        prediction, accepted, protocol=protocol, threshold=threshold, extract=extract, answer_type=answer_type
+        prediction,
+        accepted,
+        protocol=protocol,
+        threshold=threshold,
+        extract=extract,
+        answer_type=answer_type,
+        options=options,
     )
 
 
@@ -99,9 +107,10 @@ def view(
     threshold: float | None,
     answer_type: str | None,
     extract: str | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> AnswerView:
     """Collect what the page shows of an answer; takes and refuses what `explain` does."""
-    found = explain(prediction, answers, protocol, threshold, answer_type, extract)
+    found = explain(prediction, answers, protocol, threshold, answer_type, extract, options)
     if math.isnan(found.score):
         raise ValueError(f"protocol {found.protocol!r} reports no figure for this question alone")
     given = prediction
@@ -117,7 +126,8 @@ def view(
         try:
             # A protocol that takes the answer out itself is given the whole output.
             text = given if board.extract else prediction
-            other = explain(text, answers, name, None, answer_type if board.answer_types else None)
+            kind = answer_type if board.answer_types else None
+            other = explain(text, answers, name, None, kind, options=options_of(board, options))
         except ValueError:
             not_applicable.append(name)
             continue

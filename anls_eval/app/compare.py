@@ -12,7 +12,7 @@ from anls_eval.app.controls import endpoint_errors, example_buttons, new_folder,
 from anls_eval.app.examples import COMPARISONS
 from anls_eval.app.limits import MAX_SYSTEMS
 from anls_eval.app.more_options import MoreOptions, more_options
-from anls_eval.app.options import Options, names_in, roles_in
+from anls_eval.app.options import Options, names_in, options_in, roles_in
 from anls_eval.app.protocols import OF_FILES, choices
 from anls_eval.app.results import UPDATING, Area, outdated, shown
 from anls_eval.app.submission import QUEUE, as_rules, columns_to_break_down_by, detected
@@ -37,6 +37,7 @@ def compare_submissions(
     encoding: str | None = None,
     separator: str | None = None,
     filter: str | None = None,  # noqa: A002 - as in open_predictions
+    options: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Rank several files of predictions on the same accepted answers, with intervals and paired tests.
 
@@ -55,6 +56,7 @@ def compare_submissions(
         encoding: As in score_submission.
         separator: As in score_submission.
         filter: As in score_submission.
+        options: As in score_submission.
 
     Returns:
         The systems, best first, each with its score, confidence interval, rank and rank group: systems of one group
@@ -68,7 +70,7 @@ def compare_submissions(
         if not isinstance(predictions, list):
             raise ValueError("predictions is not a list; expected at least two files, one per system")
         given = [uploaded(file, number) for number, file in enumerate(predictions, start=1)]
-        options = Options(
+        asked = Options(
             protocol=protocol,
             threshold=threshold,
             extract=extract,
@@ -81,8 +83,9 @@ def compare_submissions(
             encoding=encoding,
             separator=separator,
             filter=filter,
+            options=options_in(options),
         )
-        return work_on_files(compare_as_json, given, uploaded(references), options)
+        return work_on_files(compare_as_json, given, uploaded(references), asked)
 
 
 FILES_NEEDED = "Upload at least two files of predictions and the file of references, or choose an example."

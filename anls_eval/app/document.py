@@ -14,9 +14,10 @@ from anls_eval.app.document_score import Scored, score
 from anls_eval.app.examples import DOCUMENTS
 from anls_eval.app.infer_fields import infer_rules, rules_in_file
 from anls_eval.app.limits import DOCUMENT_SECONDS, check_tree
-from anls_eval.app.more_options import EXTRACT_INFO
+from anls_eval.app.more_options import EXTRACT_INFO, options_box, options_js
+from anls_eval.app.options import options_in
 from anls_eval.app.page import html
-from anls_eval.app.protocols import OF_DOCUMENTS, choices
+from anls_eval.app.protocols import OF_DOCUMENTS, choices, option_names
 from anls_eval.app.results import UPDATING, Area, fill, shown
 from anls_eval.app.submission import as_rules
 from anls_eval.app.words import LABELS
@@ -36,6 +37,7 @@ def score_document(
     protocol: str = "anls_star",
     extract: str | None = None,
     fields: dict[str, Any] | None = None,
+    options: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Score JSON that was extracted from a document against its reference by ANLS*, and show where credit was lost.
 
@@ -49,6 +51,7 @@ def score_document(
             around it.
         fields: How the fields are compared: options by path, such as {"$.total": {"compare": "number"}}, or a JSON
             Schema. Without it, all values are compared as texts.
+        options: What a benchmark knows beside the documents, such as {"appearance": {"date": "unrepeated"}} of vrdu.
 
     Returns:
         The score from 0 to 1, a row for each leaf with its paths, credit and the reason if it is not full, the score of
@@ -64,23 +67,31 @@ def score_document(
         0.4
     """
     with endpoint_errors():
-        return _scored(prediction, reference, protocol, extract, as_rules(fields)).plain
+        return _scored(prediction, reference, protocol, extract, as_rules(fields), options_in(options)).plain
 
 
-def _scored(prediction: Any, reference: Any, protocol: str, extract: str | None, fields: Any) -> Scored:
+def _scored(
+    prediction: Any, reference: Any, protocol: str, extract: str | None, fields: Any, options: dict[str, Any] | None
+) -> Scored:
     for side, name in (prediction, "the prediction"), (reference, "the reference"), (fields, "the field rules"):
         check_tree(side, name)  # a deep one cannot be sent to another process
-    return child.run(score, prediction, reference, protocol, extract, fields, seconds=DOCUMENT_SECONDS)
+    return child.run(score, prediction, reference, protocol, extract, fields, options, seconds=DOCUMENT_SECONDS)
 
 
 @shows_errors(outputs=3)
 def card(
-    prediction: str, reference: str, protocol: str, extract: str | None = None, fields: str | None = None
+    prediction: str,
+    reference: str,
+    protocol: str,
+    extract: str | None = None,
+    fields: str | None = None,
+    options: str | None = None,
 ) -> tuple[Any, ...]:
     """Return the HTML of the score, the closest reference, and the HTML of the score under every protocol."""
     steps = (extract or "").strip() or None
-    found = _scored(prediction or "", reference or "", protocol, steps, fields or "")
-    given = {"extract": steps, "fields": (fields or "").strip() or None}
+    applicable_options = options_in(options) if option_names(OF_DOCUMENTS[protocol]) else None
+    found = _scored(prediction or "", reference or "", protocol, steps, fields or "", applicable_options)
+    given = {"extract": steps, "fields": (fields or "").strip() or None, "options": applicable_options and options}
     address = link("document", prediction=prediction, reference=reference, protocol=protocol, **given)
     return found.shown + html("link.html", link=address), found.closest, found.protocols
 
@@ -105,7 +116,7 @@ _LINK_JS = f"""() => {{
     const protocol = {json.dumps(list(OF_DOCUMENTS))}.includes(name) ? name : undefined;
     return [
         given.get("prediction") ?? "", given.get("reference"), protocol, given.get("extract") ?? "",
-        given.get("fields") ?? "",
+        given.get("fields") ?? "", given.get("options") ?? "",
     ];
 }}"""
 
@@ -129,6 +140,8 @@ def build(page: gr.Blocks) -> None:
         extract = gr.Textbox(
             "", label=LABELS["extract"], info=EXTRACT_INFO, placeholder="think,json", max_length=200, min_width=300
         )
+    options = options_box("Those of this one document.", visible=False)
+    protocol.change(None, [protocol, options], options, js=options_js(OF_DOCUMENTS))
     with gr.Accordion("Fields: compare numbers, dates and identifiers as such", open=False):
         gr.Markdown(_FIELDS_HELP)
         rules = gr.Code(start[4], label="Field rules", lines=6, **editor)
@@ -137,8 +150,8 @@ def build(page: gr.Blocks) -> None:
             file = gr.UploadButton("Choose a file", size="sm", file_types=[".json", ".yaml", ".yml"])
             clear = gr.Button("Clear", size="sm")
         problem = shown()
-    fields: list[Any] = [prediction, reference, protocol, extract, rules]
-    example_buttons(DOCUMENTS, fields)
+    fields: list[Any] = [prediction, reference, protocol, extract, rules, options]
+    example_buttons(DOCUMENTS, fields[:5])
     with gr.Column(elem_classes="area"):
         result = shown()
         closest = gr.Code(

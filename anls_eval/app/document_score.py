@@ -10,7 +10,7 @@ from anls_eval.analysis.document_protocols import compare_documents
 from anls_eval.app.child import Progress
 from anls_eval.app.field_table import field_rows, why_lost
 from anls_eval.app.page import html
-from anls_eval.app.protocols import OF_DOCUMENTS, Rules
+from anls_eval.app.protocols import OF_DOCUMENTS, Rules, of_one
 from anls_eval.app.tasks import FIELD_RULES
 from anls_eval.app.tree_view import view
 from anls_eval.app.trees import PREDICTION, REFERENCE, as_json_text, has_alternatives, read_tree
@@ -44,6 +44,7 @@ def score(
     protocol: str,
     extract: str | None,
     fields: str | Mapping[str, Any] | None,
+    options: Mapping[str, Any] | None,
     report_progress: Progress,
 ) -> Scored:
     """Score a document, as JSON text or as values, by a protocol of documents."""
@@ -51,6 +52,7 @@ def score(
     if name not in OF_DOCUMENTS:
         check_choice("protocol", protocol, tuple(OF_DOCUMENTS))
     rules: Rules = OF_DOCUMENTS[name].with_extract(extract)
+    rules.checked_options(options)
     rule_fields = read_fields(read_field_rules(fields), rules)
     raw = prediction
     if rules.extract and isinstance(prediction, str):
@@ -60,9 +62,9 @@ def score(
         rules = rules.with_extract([*rules.extract, "json"])
     expected = read_tree(reference, REFERENCE)
     notes = [*given.notes, *expected.notes]
-    by_protocols = _by_protocols(given.tree, expected.tree, rules)
+    by_protocols = _by_protocols(given.tree, expected.tree, rules, options)
     if isinstance(rules, Benchmark):
-        scored = _by_benchmark(given.tree, expected.tree, rules, notes)
+        scored = _by_benchmark(given.tree, expected.tree, rules, options, notes)
     else:
         assert isinstance(rules, Protocol)  # noqa: S101 - no leaderboard scores documents
         was_taken_out = isinstance(raw, str) and (given.is_taken_out or raw != prediction)
@@ -97,14 +99,17 @@ def _by_tree(
     return Scored(plain, shown, as_json_text(plain["closest_reference"]), "")
 
 
-def _by_benchmark(given: Any, expected: Any, rules: Benchmark, notes: list[str]) -> Scored:
+def _by_benchmark(
+    given: Any, expected: Any, rules: Benchmark, options: Mapping[str, Any] | None, notes: list[str]
+) -> Scored:
     if has_alternatives(expected):
         notes = [*notes, f"{rules.name} knows no alternatives: what stands for them was compared as it is written"]
-    figures = leaderboard_figures([given], [expected], protocol=rules.name, extract="none")
+    known = of_one(rules, options)
+    figures = leaderboard_figures([given], [expected], protocol=rules.name, extract="none", options=known)
     own = figures.pop("score")
     if own is None:
         raise ValueError(f"protocol {rules.name!r} reports no figure for this document alone")
-    line = signature(rules, n=1)
+    line = signature(rules, n=1, options=options)
     plain = {"score": own, "figures": figures, "signature": line, "notes": notes}
     shown = html(
         "document_figures.html",
@@ -117,14 +122,14 @@ def _by_benchmark(given: Any, expected: Any, rules: Benchmark, notes: list[str])
     return Scored(plain, shown, "", "")
 
 
-def _by_protocols(given: Any, expected: Any, chosen: Rules) -> str:
+def _by_protocols(given: Any, expected: Any, chosen: Rules, options: Mapping[str, Any] | None) -> str:
     """Return the HTML of the score of a document under every protocol that can score it."""
     count = _count(given) + _count(expected)
     if count > _MAX_VALUES_BY_PROTOCOLS:
         return html("document_protocols.html", found=None, most=_MAX_VALUES_BY_PROTOCOLS)
     alternatives = has_alternatives(expected)  # which benchmarks do not know
     rules = [name for name, own in OF_DOCUMENTS.items() if isinstance(own, Protocol) or not alternatives]
-    found = compare_documents([given], [expected], rules, 0)
+    found = compare_documents([given], [expected], rules, 0, {chosen.name: of_one(chosen, options)})
     names = sorted(found.means, key=lambda name: (name != chosen.name, -found.means[name], name))
     left_out = [name for name in OF_DOCUMENTS if name not in rules]
     return html(

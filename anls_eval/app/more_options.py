@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gradio as gr
 
-from anls_eval.app.options import Options, names_in, roles_in
+from anls_eval.app.options import Options, names_in, options_in, roles_in
+from anls_eval.app.protocols import Rules, example_options, option_names
 from anls_eval.app.words import IGNORE, LABELS, ZERO
 from anls_eval.files.columns import ROLES
 
@@ -41,6 +43,21 @@ class HowToRead:
                 "", label=LABELS["filter"], info="Of an lm-eval log that has several.", max_length=200
             )
         self.controls: list[Any] = [self.columns, self.encoding, self.separator, self.filter]
+
+
+def options_js(offered: Mapping[str, Rules]) -> str:
+    """Return what the browser does when another protocol is chosen: options to start from, where some are needed.
+
+    Nothing here asks the server, whose answer could come after another choice of the user.
+    """
+    known = {name: [list(option_names(rules)), example_options(rules)] for name, rules in offered.items()}
+    return f"""(protocol, given) => {{
+        const [names, example] = ({json.dumps(known)})[protocol] ?? [[], ""];
+        let keys = [];
+        try {{ keys = Object.keys(JSON.parse(given || "{{}}")); }} catch {{ keys = names; }}
+        const value = keys.length && keys.every((key) => names.includes(key)) ? given : example;
+        return [{{ __type__: "update", value, visible: names.length > 0 }}];
+    }}"""
 
 
 def how_to_read(columns: str | None, encoding: str | None, separator: str | None, filter_name: str | None) -> Options:
@@ -77,7 +94,24 @@ class MoreOptions:
         ignore = gr.Checkbox(label=IGNORE)
         self.reading = HowToRead().controls
         fields = gr.File(label="Field rules for documents, or a JSON Schema (JSON or YAML)", height=140)
-        self.controls: list[Any] = [threshold, extract, parse, zero, ignore, *self.reading, fields]
+        options = options_box(
+            'Of each question, the column that has it: {"year": "Year"}; a column of the same name is found.'
+        )
+        self.controls: list[Any] = [threshold, extract, parse, zero, ignore, *self.reading, fields, options]
+
+
+def options_box(info: str, *, visible: bool = True) -> gr.Textbox:
+    """Add the control of the options of a benchmark."""
+    return gr.Textbox(
+        "",
+        label=LABELS["options"],
+        info=f"What a benchmark knows beside the answers, as JSON. {info}",
+        placeholder='{"appearance": {"date": "unrepeated"}}',
+        lines=1,
+        max_lines=8,
+        max_length=20_000,
+        visible=visible,
+    )
 
 
 def more_options(
@@ -88,10 +122,10 @@ def more_options(
     parse: str | None,
     missing_is_zero: bool,
     ignore_unknown: bool,
-    *reading_and_fields: str | None,
+    *others: str | None,
 ) -> Options:
     """Return options from a protocol, columns to break down by, and the values of `MoreOptions.controls`."""
-    *reading, fields = reading_and_fields
+    *reading, fields, options = others
     return dataclasses.replace(
         how_to_read(*reading),
         protocol=protocol,
@@ -102,4 +136,5 @@ def more_options(
         missing="zero" if missing_is_zero else "error",
         unknown="ignore" if ignore_unknown else "error",
         fields=fields,
+        options=options_in(options),
     )

@@ -7,8 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from anls_eval.app.limits import check_tree
 from anls_eval.errors import AnlsError, short_repr
+from anls_eval.files import FormatError
 from anls_eval.files.columns import ROLES, read_roles
+from anls_eval.files.json_text import parse
 from anls_eval.types import Missing, Unknown
 
 _NEXT_ROLE = re.compile(rf"[\n,]\s*(?=(?:\w+\.)?(?:{'|'.join(ROLES)})\s*=)")
@@ -26,6 +29,7 @@ class Options:
     unknown: Unknown = "error"
     parse: str | Sequence[str] | None = None
     fields: str | Mapping[str, Any] | None = None  # the path of a file of field rules, or the rules
+    options: Mapping[str, Any] | None = None  # what a benchmark knows beside the answers
     columns: Mapping[str, str] = dataclasses.field(default_factory=dict)
     encoding: str | None = None
     separator: str | None = None
@@ -52,3 +56,17 @@ def roles_in(columns: str | Mapping[str, str] | None) -> dict[str, str]:
     if not isinstance(columns or {}, Mapping):
         raise AnlsError("expected names of columns by role", option="columns", value=columns)
     return read_roles([f"{role}={name}" for role, name in (columns or {}).items()])
+
+
+def options_in(options: str | Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the options of a benchmark in the JSON text of an object, or in a dict; None if there are none."""
+    found: Any = options
+    if isinstance(options, str):
+        try:
+            found = parse(options, "the options") if options.strip() else None
+        except FormatError as error:
+            raise AnlsError(f"{error.place}: {error.problem}", option="options", value=options) from None
+    if not isinstance(found or {}, Mapping):
+        raise AnlsError('expected an object such as {"year": ["NO"]}', option="options", value=options)
+    check_tree(found, "the options")  # a deep one cannot be sent to another process
+    return dict(found or {}) or None

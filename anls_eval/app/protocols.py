@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
 from anls_eval.analysis.side_by_side import scores_documents
 from anls_eval.leaderboards import BENCHMARKS, LEADERBOARDS, Benchmark, Leaderboard
 from anls_eval.rules.protocol import Protocol
@@ -15,12 +19,37 @@ _COMMON = (*_OF_TEXTS, *_OF_DOCUMENTS)
 MORE = "More \u00b7 "
 """Before the names of the protocols that are not common."""
 
-# What needs more than an answer type, such as the year flags of ChartQAPro, has no field in the app.
-_OFFERED: dict[str, Rules] = {
-    **PROTOCOLS,
-    **LEADERBOARDS,
-    **{name: own for name, own in BENCHMARKS.items() if not own.required_options},
+_OFFERED: dict[str, Rules] = {**PROTOCOLS, **LEADERBOARDS, **BENCHMARKS}
+_EXAMPLES: dict[str, dict[str, object]] = {
+    "year": {"year": ["NO"]},
+    "match": {"match": {"date": "DateMatch"}, "appearance": {"date": "unrepeated"}},
 }
+"""By their first name, the options that a protocol needs, to start from."""
+
+
+def option_names(rules: Rules) -> tuple[str, ...]:
+    """Return the names of the options of a benchmark."""
+    return rules.options if isinstance(rules, Benchmark) else ()
+
+
+def options_of(rules: Rules, options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return those of some options that a benchmark has."""
+    return {name: value for name, value in (options or {}).items() if name in option_names(rules)}
+
+
+def of_one(rules: Rules, options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the options of one question or document as those of a list of one."""
+    each = rules.question_options if isinstance(rules, Benchmark) else ()
+    return {  # a dict, such as a schema, holds for all questions
+        name: value if name not in each or isinstance(value, Mapping) else [value]
+        for name, value in (options or {}).items()
+    }
+
+
+def example_options(rules: Rules) -> str:
+    """Return options to start from as JSON text, for one answer or document; empty if none are needed."""
+    needed = rules.required_options[:1] if isinstance(rules, Benchmark) else ()
+    return "".join(json.dumps(_EXAMPLES[name]) for name in needed)
 
 
 def has_means(rules: Rules) -> bool:

@@ -12,7 +12,7 @@ from anls_eval.app.controls import endpoint_errors, example_buttons, new_folder,
 from anls_eval.app.examples import SUBMISSIONS
 from anls_eval.app.limits import check_tree
 from anls_eval.app.more_options import MoreOptions, how_to_read, more_options
-from anls_eval.app.options import Options, names_in, roles_in
+from anls_eval.app.options import Options, names_in, options_in, roles_in
 from anls_eval.app.protocols import OF_FILES, choices
 from anls_eval.app.results import UPDATING, Area, outdated, shown
 from anls_eval.app.tasks import inspect, report, score_as_json
@@ -37,6 +37,7 @@ def score_submission(
     encoding: str | None = None,
     separator: str | None = None,
     filter: str | None = None,  # noqa: A002 - as in open_predictions
+    options: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Score a file of predictions against a file of accepted answers by ANLS, ANLS* or a benchmark's own score.
 
@@ -56,9 +57,11 @@ def score_submission(
             none.
         fields: For documents, how their fields are compared: options by path, such as
             {"$.total": {"compare": "number"}}, or a JSON Schema.
-        encoding: The encoding of text that is not UTF-8, such as cp1252.
+        encoding: The encoding of text that is not UTF-8 and has no byte order mark, such as cp1252.
         separator: What separates the cells of a table of text. Found in its header by default.
         filter: The filter of an lm-eval log that has several.
+        options: What a benchmark knows beside the answers: {"appearance": {"date": "unrepeated"}} of vrdu. What each
+            question has is the name of its column: {"year": "Year"} of chartqapro.
 
     Returns:
         The mean score with its confidence interval, the number of questions, the groups, the signature and notes.
@@ -69,7 +72,7 @@ def score_submission(
     """
     with endpoint_errors():
         given, expected = uploaded(predictions), None if references is None else uploaded(references)
-        options = Options(
+        asked = Options(
             protocol=protocol,
             threshold=threshold,
             extract=extract,
@@ -82,8 +85,9 @@ def score_submission(
             encoding=encoding,
             separator=separator,
             filter=filter,
+            options=options_in(options),
         )
-        return work_on_files(score_as_json, given, expected, options)
+        return work_on_files(score_as_json, given, expected, asked)
 
 
 def as_rules(fields: Any) -> dict[str, Any] | None:

@@ -70,7 +70,7 @@ def open_sides(predictions: str, references: str | None, options: Options) -> tu
 
 def _scoring(options: Options) -> dict[str, Any]:
     """Return the options of `score_submission`."""
-    names = ("protocol", "threshold", "extract", "by", "missing", "unknown", "parse")
+    names = ("protocol", "threshold", "extract", "by", "missing", "unknown", "parse", "options")
     return {**{name: getattr(options, name) for name in names}, "fields": read_rules(options.fields)}
 
 

@@ -41,7 +41,8 @@ def read_tree(text: Any, name: str, take_out: bool = True) -> ReadTree:
 def _read(text: str, name: str, take_out: bool) -> ReadTree:
     """Read JSON, else a Python literal, in which a tuple holds alternatives, else what NumPy or pandas print."""
     try:
-        return ReadTree(parse(text, name))
+        tolerated: dict[str, None] = {}
+        return ReadTree(parse(text, name, notes=tolerated), tuple(f"{name}: {note}" for note in tolerated))
     except FormatError as error:
         refused = error
     if re.match(r"line \d+, column \d+", refused.place) is None:  # it is JSON, but repeats a key or nests too deeply

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from anls_eval.errors import AnlsError, Note
@@ -12,6 +13,7 @@ LABELS = {
     "protocol": "Protocol",
     "threshold": "Threshold",
     "answer_type": "Answer type",
+    "options": "Options",
     "extract": "Extract",
     "parse": "Parse",
     "columns": "Columns",
@@ -33,6 +35,8 @@ def page_words(option: str, value: object) -> str | None:
         return f"\u201c{SWITCHES[option]}\u201d"
     if option not in LABELS:
         return None
+    if option == "options":
+        value = json.dumps(value) if isinstance(value, Mapping) else value
     shown = ", ".join(f"{role}={name}" for role, name in value.items()) if isinstance(value, Mapping) else value
     return f"{LABELS[option]} \u201c{shown}\u201d"
 

@@ -18,6 +18,7 @@ from anls_eval.extract.json_in_text import json_in_text
 from anls_eval.extract.steps import check_extract, extracted, read_extract
 from anls_eval.files import FormatError
 from anls_eval.files.files import DETECTED, How
+from anls_eval.files.json_text import CONTROL_CHARACTERS
 from anls_eval.files.source import ABSENT
 from anls_eval.structure import Parse
 from anls_eval.types import Extract
@@ -191,6 +192,7 @@ class _Search:
 
     def _of_file(self) -> Iterator[Problem]:
         rows, portal = self.rows, self.rows.portal
+        yield from self._of_reading()
         yield from self._of_printed()
         if not rows.answers:
             yield self._problem("no-rows", None, "the file has columns but no rows")
@@ -208,6 +210,13 @@ class _Search:
             for key, wanted in ((rows.id_key, portal.question_id), (rows.answer_key, portal.answer)):
                 if key not in (None, wanted):
                     yield self._problem("wrong-key", None, f"{key!r}; expected {wanted!r}", certain=True)
+
+    def _of_reading(self) -> Iterator[Problem]:
+        for note in self.rows.source.notes:
+            code = "escapes" if note == CONTROL_CHARACTERS else "read-otherwise"
+            yield self._problem(code, None, note, certain=code == "escapes")
+        for note in () if self.references is None else self.references.notes:
+            yield self._problem("read-otherwise", None, note)
 
     def _of_printed(self) -> Iterator[Problem]:
         if self.references is None:

@@ -88,6 +88,7 @@ class References:
     answers: list[Any]  # tuples of the accepted ones; None for a tree, which ANLS* scores; ABSENT where none is known
     without_answers: str  # why there are no answers, as in test splits; empty where there are some
     printed: Printed  # what was done with texts that print lists
+    notes: tuple[str, ...]  # what was read otherwise than is usual or was asked for
 
 
 def read_references(
@@ -125,7 +126,8 @@ def read_references(
         )
     if without_answers:
         answers = [ABSENT] * len(answers)
-    return References(ids if "question_id" in reader.detected.columns else None, answers, without_answers, printed)
+    known = ids if "question_id" in reader.detected.columns else None
+    return References(known, answers, without_answers, printed, reader.notes)
 
 
 def _accepted(reference: Any) -> tuple[str, ...] | None:

@@ -53,6 +53,7 @@ from anls_eval.cli.common import (
     print_table,
     progress,
     read_fields_option,
+    read_options,
     say,
     scoring,
     show_notes,
@@ -151,6 +152,14 @@ def explain(
     threshold: Threshold = None,
     extract: Extract = None,
     answer_type: Annotated[str | None, typer.Option(help="The answer type, for leaderboards that need one.")] = None,
+    options: Annotated[
+        str | None,
+        typer.Option(
+            "--options",
+            metavar="FILE",
+            help='What a benchmark knows beside the answers: a JSON object such as {"year": ["NO"]}.',
+        ),
+    ] = None,
     fields: FieldsOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -169,7 +178,8 @@ def explain(
     if json_file is not None:
         from anls_eval.files.json_files import read_document
 
-        given, expected = read_document(json_file)
+        given, expected, notes = read_document(json_file)
+        show_notes(notes)
         document = scoring.explain(
             given,
             expected,
@@ -188,6 +198,7 @@ def explain(
             threshold=threshold,
             extract=extract,
             answer_type=answer_type,
+            options=read_options(options),
         )
         show_notes(found.notes)
         shown, plain = tables.answers_text(found), found.to_dict()

@@ -23,7 +23,7 @@ from anls_eval.files.files import DETECTED, How
 from anls_eval.files.many import check_roles, open_documents
 from anls_eval.files.write import whole_file
 from anls_eval.questions.stream import come_twice
-from anls_eval.submission.passes import BY, SIDES, Options, Pass, Sides, printed_totals, sides_of
+from anls_eval.submission.passes import BY, SIDES, Options, Pass, Sides, read_totals, sides_of
 from anls_eval.submission.score import in_a_stream_or_whole
 from anls_eval.submission.totals import Totals
 
@@ -289,7 +289,7 @@ def shuffle_piece(file: ShuffledPiece, job: Job) -> None:
     except NoRowsError:
         files = []
     totals = Totals(notes=dict.fromkeys(reader.detected.notes))
-    totals.add(printed_totals(reader, file.side))
+    totals.add(read_totals(reader, file.side))
     _finish(file, job, totals, files)
 
 

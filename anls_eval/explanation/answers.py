@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 from anls_eval.errors import AnlsError
 from anls_eval.extract.steps import extracted
@@ -111,6 +112,7 @@ def explain_answers(
     threshold: Threshold = None,
     extract: Extract = None,
     answer_type: str | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> AnswersExplanation:
     """Compare a prediction with each of its answers.
 
@@ -121,6 +123,7 @@ def explain_answers(
         threshold: Minimum similarity that counts, from 0 to 1. Defaults to the protocol's.
         extract: Steps that take the answer out of the prediction first. Defaults to the protocol's.
         answer_type: The answer type, for leaderboards that need one.
+        options: What a benchmark knows beside the answers, as in `leaderboard_score`.
 
     Raises:
         ValueError: As for `anls_score` or `leaderboard_score`.
@@ -136,25 +139,27 @@ def explain_answers(
     raw = prediction if rules.extract and isinstance(prediction, str) else None
     prediction = extracted(prediction, rules.extract)
     raw = None if raw == prediction else raw
+    known = rules.checked_options(options)
     if not isinstance(rules, Protocol):
-        score, found = rules.score_one(prediction, answers, answer_type)
-        line = signature(rules, n=1)
+        others = {"options": known} if known else {}  # which leaderboards do not have
+        score, found = rules.score_one(prediction, answers, answer_type, **others)
+        line = signature(rules, n=1, options=known)
         return AnswersExplanation(score, rules.name, None, (), rules.description, line, tuple(found), raw)
     if answer_type is not None:
         problem = f"protocol {protocol!r} has no answer types; leave it out"
         raise AnlsError(problem, option="answer_type", value=answer_type)
     rules = resolve_rules(rules, None, of_trees=False)
-    text, options = to_text(prediction, "prediction", "one string"), to_answers(answers, "answers")
+    text, accepted = to_text(prediction, "prediction", "one string"), to_answers(answers, "answers")
     comparisons: tuple[AnswerComparison, ...] = ()
     closest, score = None, 0.0
     if text is not None:
         left = apply_steps(rules.prediction_steps, text)
         comparisons = tuple(
-            compare_answer(text, answer, *compare_texts(text, left, answer, rules), rules) for answer in options
+            compare_answer(text, answer, *compare_texts(text, left, answer, rules), rules) for answer in accepted
         )
-        closest = max(range(len(options)), key=lambda index: comparisons[index].similarity)
+        closest = max(range(len(accepted)), key=lambda index: comparisons[index].similarity)
         score = comparisons[closest].score
-    notes = tuple(text_notes_of_one(text, options, score, rules))
+    notes = tuple(text_notes_of_one(text, accepted, score, rules))
     return AnswersExplanation(score, rules.name, closest, comparisons, "", signature_of_one(rules), notes, raw)
 
 

@@ -10,7 +10,8 @@ from anls_eval.errors import Note, Remedy
 from anls_eval.extract.marks import MARK_STEPS
 from anls_eval.extract.steps import extracted
 
-MAY_HAVE_MARKS = r"(?i)think|answer|\\boxed|\x60|\*\*|__|^\s*[-*#]"
+# Python's \s and its "i" without case are more than RE2's: the other whitespace, and two letters, are named.
+MAY_HAVE_MARKS = r"(?i)th[i\x{130}\x{131}]nk|answer|\\boxed|\x60|\*\*|__|^[\s\pZ\x0b\x1c-\x1f\x85]*[-*#]"
 """A pattern for RE2 that every text matches in which a step finds something."""
 
 _MIN_SHARE = 20  # one in so many of the predictions that score 0 must have marks

@@ -1,5 +1,6 @@
 """Detect a format by the first bytes; the file name decides only between formats that both fit, such as CSV and TSV."""
 
+import dataclasses
 import json
 from collections.abc import Callable
 from itertools import islice
@@ -71,7 +72,7 @@ def open_source(
         return open_dataset(path), None
     file = find_file(path, max_bytes, faults, how)
     container = format_name if format_name in _FILES else _container(file)
-    return _FILES[container](file), file.compression
+    return dataclasses.replace(_FILES[container](file), notes=file.notes), file.compression
 
 
 def _container(file: File) -> str:

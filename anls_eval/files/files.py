@@ -28,7 +28,7 @@ _DENSEST = 100  # times its size that a larger one may expand to; answers and id
 class How:
     """What the user says of how files are to be read, where it is not detected."""
 
-    encoding: str | None = None  # of texts; None for UTF-8, or what a byte order mark says
+    encoding: str | None = None  # of the files that are neither UTF-8 nor have a byte order mark
     separator: str | None = None  # between the cells of a table of text
     filter: str | None = None  # of lm-eval, whose rows are read from a sample log with several
 
@@ -59,6 +59,8 @@ class File:
     faults: dict[str, FormatError] | None = None
     how: How = DETECTED
     member: str = ""  # the name of the file in a zip file
+    encoding: str | None = None  # of its text, unless a byte order mark says another; None for UTF-8
+    notes: dict[str, None] = dataclasses.field(default_factory=dict)  # collects what was read otherwise than asked
 
     @property
     def name(self) -> str:
@@ -124,7 +126,40 @@ def find_file(
         raise FormatError(path, f"cannot be opened: {reason}. Check the path.") from None
     compression = next((name for magic, name in _COMPRESSIONS.items() if start.startswith(magic)), None)
     member = _member(path) if start == _ZIP else ""
-    return File(path, "zip" if member else compression, max_bytes, faults, how, member)
+    file = File(path, "zip" if member else compression, max_bytes, faults, how, member)
+    return file if how.encoding is None or _is_utf8_name(how.encoding) else _in_its_encoding(file, how.encoding)
+
+
+def _in_its_encoding(file: File, named: str) -> File:
+    """Return a file that is read in the named encoding, unless its bytes show that it is in another one."""
+    name = codecs.lookup(named).name
+    with file.open() as stream:
+        mark = _marked_encoding(cast(io.BufferedReader, stream).peek(4)[:4])
+        if mark is None and not _is_utf8(stream, unless_ascii=not name.startswith(("utf-16", "utf-32"))):
+            return dataclasses.replace(file, encoding=named)
+    if mark is None or not name.startswith(mark):
+        shown = f"the byte order mark is that of {mark.upper()}" if mark else "the text is UTF-8"
+        file.notes[f"{shown}, so it was not read as {named}"] = None
+    return file
+
+
+def _is_utf8(stream: BinaryIO, *, unless_ascii: bool) -> bool:
+    """Return whether bytes are UTF-8, as text in other encodings hardly ever is; ASCII can be of several encodings."""
+    decoder, is_ascii = codecs.getincrementaldecoder("utf-8")(), True
+    try:
+        while block := stream.read(_BUFFER):
+            if b"\0" in block:  # of UTF-16 without a mark, or no text
+                return False
+            is_ascii = is_ascii and block.isascii()
+            decoder.decode(block)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return not (is_ascii and unless_ascii)
+
+
+def _is_utf8_name(encoding: str) -> bool:
+    return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
 
 
 _SPREADSHEETS = {".xlsx", ".xlsm"}
@@ -213,9 +248,11 @@ _MARKS = {  # the longer ones first
 
 
 def encoding_of(file: File, start: bytes) -> str | None:
-    """Return the encoding that was given, or that the byte order mark at the start names; None for UTF-8."""
-    if file.how.encoding is not None and codecs.lookup(file.how.encoding).name != "utf-8":
-        return file.how.encoding
+    """Return the encoding that the byte order mark at the start names, else that of the file; None for UTF-8."""
+    return _marked_encoding(start) or file.encoding
+
+
+def _marked_encoding(start: bytes) -> str | None:
     return next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
 
 

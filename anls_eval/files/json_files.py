@@ -18,7 +18,7 @@ _FOLDED_IDS = {name.casefold() for name in IDS}
 
 def open_json(file: File) -> Source:
     """Open a file that holds one JSON value."""
-    document = parse(text_of(file), file.path)
+    document = parse(text_of(file), file.path, notes=file.notes)
     if isinstance(document, dict):
         return open_object(document, file)
     if isinstance(document, list):
@@ -217,11 +217,12 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     return found
 
 
-def read_document(path: str | os.PathLike[str]) -> tuple[Any, Any]:
-    """Read ``{"prediction": ..., "reference": ...}`` from a JSON file; both are trees or texts."""
+def read_document(path: str | os.PathLike[str]) -> tuple[Any, Any, tuple[str, ...]]:
+    """Read ``{"prediction": ..., "reference": ...}``, both trees or texts, from a JSON file; return notes with them."""
     name = os.fspath(path)
-    document = parse(text_of(find_file(name, None)), name)
+    file = find_file(name, None)
+    document = parse(text_of(file), name, notes=file.notes)
     if not isinstance(document, dict) or document.keys() != {"prediction", "reference"}:
         found = f"the keys {', '.join(document)}" if isinstance(document, dict) else type_with_article(document)
         raise FormatError(name, f'found {found}; expected an object {{"prediction": ..., "reference": ...}}.')
-    return document["prediction"], document["reference"]
+    return document["prediction"], document["reference"], tuple(f"{name}: {note}" for note in file.notes)

@@ -59,7 +59,7 @@ def _together(lines: Iterator[tuple[int, str]]) -> Iterator[list[tuple[int, str]
 def _one_by_one(file: File, lines: list[tuple[int, str]]) -> Iterator[Any]:
     for number, line in lines:
         try:
-            yield parse(line, file.path, number)
+            yield parse(line, file.path, number, file.notes)
         except FormatError as error:
             file.refuse_row(f"line {number}", error)
             yield {}

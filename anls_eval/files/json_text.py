@@ -1,4 +1,4 @@
-"""Parse JSON strictly: repeated keys are refused, and errors say where. Flatten the rows of sample logs."""
+"""Parse JSON: repeated keys are refused, and errors say where. Flatten the rows of sample logs."""
 
 import json
 import uuid
@@ -26,18 +26,29 @@ def _constant(name: str) -> float | None:
 
 
 _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
+_tolerant_decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, strict=False)
+
+CONTROL_CHARACTERS = (
+    "line breaks or other control characters in strings, where JSON wants escapes such as \\n, were read as they are"
+)
+"""The note on a file that a strict reader of JSON refuses."""
 
 
-def parse(text: str, path: str, line: int | None = None) -> Any:
-    """Parse the JSON text of a file or of one line; NaN, which pandas writes for a missing value, becomes None."""
+def parse(text: str, path: str, line: int | None = None, notes: dict[str, None] | None = None) -> Any:
+    """Parse the JSON text of a file or of one line; NaN, which pandas writes for a missing value, becomes None.
+
+    Control characters in strings are refused, unless there are `notes`, which then say that they were read.
+    """
     try:
-        return _decoder.decode(text)
+        return _decoded(text, notes)
     except json.JSONDecodeError as error:
         number = error.lineno if line is None else line
         at_end = not text[error.pos :].strip() or error.msg.startswith("Unterminated string")
         remedy = "Fix it there; if the text ends too early, it was truncated." if at_end else "Fix it there."
-        problem = f"not JSON: {error.msg.removesuffix(' at')}. {remedy}"
-        raise FormatError(path, problem, f"line {number}, column {error.colno}") from None
+        found = error.msg.removesuffix(" at")
+        if found == _CONTROL:
+            found, remedy = "a line break or other control character in a string", "Write it as an escape such as \\n."
+        raise FormatError(path, f"not JSON: {found}. {remedy}", f"line {number}, column {error.colno}") from None
     except _RepeatedKeyError as error:
         problem = f"an object has the key {str(error)!r} twice, so one value would be lost. Remove one of them."
     except RecursionError:
@@ -45,6 +56,20 @@ def parse(text: str, path: str, line: int | None = None) -> Any:
     except ValueError:  # Python refuses to read integers of thousands of digits
         problem = "an integer has too many digits to read. Write it as text, in quotes."
     raise FormatError(path, problem, "" if line is None else f"line {line}")
+
+
+_CONTROL = "Invalid control character"  # in the words of Python's parser, to which it adds "at"
+
+
+def _decoded(text: str, notes: dict[str, None] | None) -> Any:
+    try:
+        return _decoder.decode(text)
+    except json.JSONDecodeError as error:
+        if notes is None or not error.msg.startswith(_CONTROL):
+            raise
+    found = _tolerant_decoder.decode(text)
+    notes[CONTROL_CHARACTERS] = None
+    return found
 
 
 def parse_lines(lines: Sequence[str]) -> list[Any] | None:

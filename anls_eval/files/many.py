@@ -69,8 +69,8 @@ def open_predictions(
             side: ``"predictions.question_id"``, ``"references.question_id"``.
         by: Further columns to read, for groups.
         max_bytes: Maximum size of each file after decompression, in bytes.
-        encoding: The encoding of text, by Python's name, such as ``"cp1252"``. By default UTF-8, or the UTF-16 or
-            UTF-32 that a byte order mark says.
+        encoding: The encoding of text that is not UTF-8 and has no byte order mark, by Python's name, such as
+            ``"cp1252"``. Any other text is read as what it is, with a note.
         separator: What separates the cells of a table of text. By default it is found in the header.
         filter: The filter of lm-eval whose rows are read, for a sample log with several.
 
@@ -211,6 +211,11 @@ class PartsReader(Reader):
     def parts(self) -> tuple[Reader, ...]:
         """The reader of each file, in their order."""
         return self._parts
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The warnings about each file, each once."""
+        return tuple(dict.fromkeys(note for part in self._parts for note in part.notes))
 
     def also(self, by: Iterable[str]) -> Reader:
         """Return a reader that also reads further columns, which every file must have."""
@@ -372,7 +377,7 @@ def are_documents(
             if text.lstrip().startswith("["):
                 strays[path] = "holds a list"
                 continue
-            value = parse(text, path)
+            value = parse(text, path, notes=file.notes)
         except FormatError:
             continue  # it is named when it is read
         if not _is_document(value, file, side):
@@ -410,14 +415,15 @@ def open_documents(
     how: How = DETECTED,
 ) -> Reader:
     """Open files that hold one document each, as the rows of one side."""
+    notes: dict[str, None] = {}
     _refuse_same_names(paths, max_bytes, how)
-    of_path = {KEY: document_id, VALUE: lambda path: _document(path, max_bytes, how)}
+    of_path = {KEY: document_id, VALUE: lambda path: _document(path, max_bytes, how, notes)}
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         for block in in_blocks(iter(paths), min(size, 256)):  # documents are larger than answers
             yield Block({name: list(map(of_path[name], block)) for name in wanted}, block.__getitem__)
 
-    source = Source("json", (KEY, VALUE), len(paths), read, "values")
+    source = Source("json", (KEY, VALUE), len(paths), read, "values", notes=notes)
     reader = reader_of(source, label or paths_label(paths), side, None, columns, by)
     reader.detected = dataclasses.replace(reader.detected, columns={**reader.detected.columns, **_FILE_NAME})
     return reader
@@ -433,7 +439,7 @@ def _refuse_same_names(paths: Sequence[str], max_bytes: int | None, how: How) ->
     first: dict[str, str] = {}
     for path in paths:
         other = first.setdefault(document_id(path), path)
-        if other != path and _document(other, max_bytes, how) != _document(path, max_bytes, how):
+        if other != path and _document(other, max_bytes, how, {}) != _document(path, max_bytes, how, {}):
             raise FormatError(
                 path,
                 f"its id {document_id(path)!r}, the name without the ending, is also that of {other}, which has "
@@ -441,8 +447,11 @@ def _refuse_same_names(paths: Sequence[str], max_bytes: int | None, how: How) ->
             )
 
 
-def _document(path: str, max_bytes: int | None, how: How) -> dict[str, Any]:
-    value = parse(text_of(find_file(path, max_bytes, how=how)), path)
+def _document(path: str, max_bytes: int | None, how: How, notes: dict[str, None]) -> dict[str, Any]:
+    """Return the document in a file, and add what is to say of the file to the notes."""
+    file = find_file(path, max_bytes, how=how)
+    value = parse(text_of(file), path, notes=file.notes)
+    notes |= file.notes
     if not isinstance(value, dict):
         raise FormatError(path, f"{type_with_article(value)}; expected one JSON object, as in the other files.")
     return value

@@ -73,6 +73,11 @@ class Reader:
         """The reader of each file, in their order."""
         return (self,)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Warnings about what was read otherwise than is usual or was asked for, complete once the rows are read."""
+        return source_notes(self._source, self._side)
+
     def also(self, by: Iterable[str]) -> "Reader":
         """Return a reader of this file that also reads further columns."""
         found = dataclasses.replace(self._found, extra=self._found.extra | {name: name for name in by})
@@ -205,6 +210,11 @@ def _without_gaps(column: Any) -> Any:
     return [None if value is ABSENT else value for value in column] if isinstance(column, list) else column
 
 
+def source_notes(source: Source, side: str) -> tuple[str, ...]:
+    """Return the notes of a source, which name its side, ``"prediction"`` or ``"answers"``."""
+    return tuple(f"{'predictions' if side == 'prediction' else 'references'}: {note}" for note in source.notes)
+
+
 def reader_of(
     source: Source,
     path: str,
@@ -219,7 +229,7 @@ def reader_of(
     found = find_columns(source.names, side, layout=layout, given=columns, by=by, path=path)
     ids = {"question_id": " + ".join(found.question_id)} if found.question_id else {}
     roles = {role: name for role, name in found.extra.items() if role not in by}
-    notes = []
+    notes = [*source_notes(source, side)]
     if not ids and source.layout == "values":
         notes.append("no question ids: rows are paired by order")
     elif not ids:

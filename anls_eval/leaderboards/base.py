@@ -113,7 +113,12 @@ class Leaderboard(Rules):
     def _score(self, questions: list[Question]) -> tuple[list[float], list[str]]:
         outcomes = list(map(self._outcome, questions))
         scores = _compared(outcomes, self.similarity)
-        notes = (_unanswered_note(questions), _integer_note(questions), self._padding_note(outcomes, scores))
+        notes = (
+            _unanswered_note(questions),
+            _integer_note(questions),
+            _line_break_note(questions),
+            self._padding_note(outcomes, scores),
+        )
         return scores, [note for note in notes if note]
 
     def _outcome(self, question: Question) -> Outcome:
@@ -189,6 +194,17 @@ def _integer_note(questions: list[Question]) -> str:
     return (
         f"answers of type Int that are not integers: {_which(rows, questions)}. As in the original, every prediction "
         "is then wrong, or correct if the answer is empty"
+    )
+
+
+def _line_break_note(questions: list[Question]) -> str:
+    lists = [(row, own) for row, own in enumerate(questions) if own.answer_type.lower().startswith("list")]
+    rows = [row for row, question in lists if question.breaks_lines()]
+    if not rows:
+        return ""
+    return (
+        f"lists of answers with line breaks inside their strings: {_which(rows, questions)}. They were read as they "
+        "are; the original fails there"
     )
 
 

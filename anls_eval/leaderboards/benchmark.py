@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import json
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from anls_eval.errors import AnlsError, check_choice, short_repr
@@ -52,6 +52,8 @@ class Benchmark(Rules):
     required_options: tuple[str, ...] = ()  # of shared ones, at least one
     drops_unpaired: bool = False  # as zip does: surplus predictions or references do not count
     reads_lists: bool = False
+    # What is counted in place of a missing prediction, whose scores are then 0.
+    no_prediction: Any = dataclasses.field(default=None, compare=False)
     depends_on_ties: bool = False  # the solver's choice between equally good assignments can change the figures
     source: str
     aliases: tuple[str, ...] = ()
@@ -112,8 +114,9 @@ class Benchmark(Rules):
         references: Sequence[Any],
         answer_types: Sequence[Any] | None,
         options: Mapping[str, object] | None = None,
+        missing: Container[int] = (),
     ) -> Iterator[Counts]:
-        """Yield the counts of n questions or documents."""
+        """Yield the counts of n questions or documents, of which some are `missing` a prediction."""
         n = min(len(predictions), len(references)) if self.drops_unpaired else len(predictions)
         if not self.drops_unpaired:
             check_same_length(predictions, references, "references")
@@ -128,7 +131,8 @@ class Benchmark(Rules):
         for row in range(n):
             own = known | {name: values[row] for name, values in columns.items()}
             kind = self._checked_type(types[row], f"s[{row}]")
-            yield self._counted(Question(predictions[row], references[row], kind, f"s[{row}]", own))
+            question = Question(predictions[row], references[row], kind, f"s[{row}]", own)
+            yield self._counted_as_missing(question) if row in missing else self._counted(question)
 
     def headline_of(self, counts: Counts) -> float:
         """Return the headline of one question or document, 0 where it has none."""
@@ -160,6 +164,11 @@ class Benchmark(Rules):
             return self.count(question)
         except RecursionError:
             raise AnlsError(f"prediction{question.row} or its reference is nested too deeply to be scored") from None
+
+    def _counted_as_missing(self, question: Question) -> Counts:
+        """Return the counts of a question without a prediction, with 0 for each score, even of an empty answer."""
+        found = self._counted(question._replace(prediction=self.no_prediction))
+        return {key: (0.0,) * len(own) if isinstance(own, tuple) else own for key, own in found.items()}
 
     def _checked_type(self, answer_type: Any, row: str) -> str:
         name = f"answer_type{row}"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from anls_eval.errors import AnlsError
+from anls_eval.errors import AnlsError, Remedy
 from anls_eval.inputs.values import describe_value, is_missing_value
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, plain_sum
 from anls_eval.leaderboards.question import Question, parse_literal, plain_list
@@ -51,7 +51,9 @@ def _official(question: Question, prediction: str) -> _Parts:
     flags = plain_list(question.options.get("year"))
     if not isinstance(flags, (list, tuple)):
         problem = 'expected the year flags of the question, such as ["NO"]: the column Year of ChartQAPro'
-        raise AnlsError(problem, option=f"options['year']{question.row[1:]}", value=flags)
+        remedies = [] if question.row else [Remedy("options", {"year": ["NO"]}, "give them")]
+        named = f"options['year']{question.row[1:]}"
+        raise AnlsError(f"{problem}." if remedies else problem, option=named, value=flags, remedies=remedies)
     flags = list(flags[-1:] if question.answer_type == "Conversational" else flags)
     return _Parts(_trimmed(prediction), _trimmed(_text(_last_answer(question), f"reference{question.row}")), flags)
 
@@ -174,6 +176,7 @@ _benchmark = functools.partial(
     figures_of=_figures,
     headline="Overall",
     averages=True,
+    no_prediction="",
     reports="mean of the questions; and by question type",
     answer_types=TYPES,
     other_types=True,

@@ -350,6 +350,7 @@ EXTRACTBENCH_VALUE = Benchmark(
     headline="f1",
     reports="mean of the documents' F1",
     question_options=("alternatives", "normalizers", "schema"),
+    no_prediction={},  # null would be left out of the mean
     depends_on_ties=True,
     source="run-llama/ExtractBench @ 0aa76ce, src/extract_bench/evaluation/metrics/extract/unified_evidence_metric.py, "
     "of one document: the leaderboard's mean was not run. Years of two digits are those from 1976 to 2075.",

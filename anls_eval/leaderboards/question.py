@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import numbers
+import re
 import types
 import warnings
 from collections.abc import Callable, Mapping
@@ -53,12 +54,26 @@ class Question(NamedTuple):
         where = f"reference{self.row}"
 
         def refuse(text: str, reason: str) -> list[Any]:
+            found = _list_with_line_breaks(text)
+            if found is not None:
+                return found
             raise ValueError(
                 f"{where} is {describe_value(text)}, which cannot be read as a list ({reason}); "
                 "expected a list, or its text such as \"['White', '10%']\". Correct the text."
             )
 
         return read_items(self.reference, where, refuse)
+
+    def breaks_lines(self) -> bool:
+        """Return whether the reference is the text of a list that can be read only with line breaks in its strings."""
+        text = self.reference
+        if not isinstance(text, str) or not text.startswith("[") or not ("\n" in text or "\r" in text):
+            return False
+        try:
+            parse_literal(text)
+        except ValueError:
+            return _list_with_line_breaks(text) is not None
+        return False
 
     def prediction_items(self) -> list[Any]:
         """Return the items of the prediction; a text that cannot be read as a list is one item."""
@@ -110,6 +125,19 @@ def parse_literal(text: str) -> Any:
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
             raise ValueError(str(error) or type(error).__name__) from None
     return value
+
+
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
+
+
+def _list_with_line_breaks(text: str) -> list[Any] | None:
+    """Return the items of a list with line breaks inside its strings, which Python does not read; else None."""
+    escaped = _QUOTED.sub(lambda string: string[0].replace("\r", "\\r").replace("\n", "\\n"), text)
+    try:
+        found = parse_literal(escaped)
+    except ValueError:
+        return None
+    return found if isinstance(found, list) else None
 
 
 def read_items(value: Any, where: str, unreadable: Callable[[str, str], list[Any]]) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from anls_eval.arrow import TEXT_LISTS, TEXTS, Floats, as_list
@@ -116,18 +116,37 @@ def leaderboard_figures(
 
     Source: the code named in `LEADERBOARDS` and `BENCHMARKS`.
     """
+    words: dict[str, Any] = {"answer_types": answer_types, "options": options, "extract": extract}
+    figures, notes = figures_of(predictions, references, protocol=protocol, **words)
+    for note in notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return figures
+
+
+def figures_of(
+    predictions: Any,
+    references: Any,
+    *,
+    protocol: str | Protocol,
+    answer_types: Any,
+    options: Mapping[str, object] | None,
+    extract: Extract,
+    missing: Collection[int] = (),
+) -> tuple[Figures, list[str]]:
+    """Return the figures of questions or documents, of which some are `missing` a prediction, and the warnings."""
     rules = get_scored_rules(protocol).with_extract(extract)
     predictions = _extracted(predictions, rules)
     sides = read_column(predictions, "predictions"), read_column(references, "references")
     types = None if answer_types is None else as_list(read_column(answer_types, "answer_types"))
     if isinstance(rules, Benchmark):
         given, expected = map(as_list, sides)
-        return rules.figures(sum_counts(rules.count_all(given, expected, types, options)))
+        return rules.figures(sum_counts(rules.count_all(given, expected, types, options, missing))), []
     figures: Figures
     if isinstance(rules, Leaderboard):
         _refuse_options(rules.name, options)
         check_same_length(*sides, "references")
         scores, notes = rules.score_all(*sides, types)
+        scores[list(missing)] = 0.0
         tally = Tally.of(scores)
         figures = {"score": tally.mean, "mean": tally.mean}
         figures |= rules.figures(tally, *rules.tally_answerable(scores, *sides))
@@ -135,9 +154,7 @@ def leaderboard_figures(
         scores, notes = _plain_scores(predictions, references, rules, types, options)
         mean = Tally.of(scores).mean
         figures = {"score": mean, "mean": mean}
-    for note in notes:
-        warnings.warn(note, UserWarning, stacklevel=2)
-    return figures
+    return figures, notes
 
 
 def _extracted(predictions: Any, rules: Rules) -> Any:

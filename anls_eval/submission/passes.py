@@ -69,8 +69,8 @@ class Side:
         """Read the rows from the start."""
         raise NotImplementedError
 
-    def printed(self) -> Totals:
-        """Return what the rows that have been read hold of printed lists and dicts."""
+    def read(self) -> Totals:
+        """Return what is to say of the rows that have been read."""
         return Totals()
 
     def in_file(self, row: int) -> str:
@@ -220,7 +220,7 @@ class Pass:
         self.totals.note("missing", *first_ids(self._alignment.missing))
         self.totals.note("unknown", *first_ids(self._alignment.unknown))
         for side in self._sides:
-            self.totals.add(side.printed())
+            self.totals.add(side.read())
 
     def scored(self, detailed: bool, on_progress: Callable[[int], None] | None = None) -> Iterator[ScoredRows]:
         """Score block by block; if `detailed`, with what `Scorer.columns` takes."""
@@ -328,11 +328,11 @@ class FileSide(Side):
         columns = {"question_id": BYTES, "value": BYTES} | dict.fromkeys(names, pa.large_list(pa.large_string()))
         return pa.table({name: pa.nulls(0, kind) for name, kind in columns.items()})
 
-    def printed(self) -> Totals:
-        """Return what the rows that have been read hold of printed lists and dicts."""
+    def read(self) -> Totals:
+        """Return the notes on the files that have been read, and the counts of printed lists and dicts."""
         totals = Totals()
         for part in self._parts:
-            totals.add(printed_totals(part, self._side))
+            totals.add(read_totals(part, self._side))
         return totals
 
 
@@ -340,9 +340,9 @@ PRINTED = "printed "
 """Before what was done with texts that print lists and dicts, in the counts of a totals."""
 
 
-def printed_totals(reader: Reader, side: str) -> Totals:
-    """Return the counts of texts that print lists and dicts in a file that has been read."""
-    totals = Totals()
+def read_totals(reader: Reader, side: str) -> Totals:
+    """Return the notes on a file that has been read, and its counts of texts that print lists and dicts."""
+    totals = Totals(notes=dict.fromkeys(reader.notes))
     for name, own in reader.printed.items():
         where = f"{BY}{name}" if name else side
         shown = [own.shown] if own.shown else []

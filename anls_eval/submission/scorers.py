@@ -499,7 +499,8 @@ class BenchmarkScorer(Scorer):
         types_of = _answer_types(questions, self.rules)
         counts: list[Mapping[Any, Any]] = []
         try:
-            for own in self.rules.count_all(predictions, references, types_of, options):
+            missing = set(np.flatnonzero(_missing(questions)).tolist())
+            for own in self.rules.count_all(predictions, references, types_of, options, missing):
                 counts.append(own)
         except ValueError as error:  # of the question after those that are counted
             raise located(f"question {_named_rows([len(counts)], questions, totals)[0]}", error) from None

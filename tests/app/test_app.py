@@ -49,6 +49,7 @@ from anls_eval.errors import AnlsError
 from anls_eval.explanation.answers import explain_answers
 from anls_eval.explanation.tree import explain_tree
 from anls_eval.files import FormatError, open_predictions, open_references
+from anls_eval.leaderboards import leaderboard_figures
 from anls_eval.registry import get_protocol, signature
 from anls_eval.rules.protocol import Protocol
 from anls_eval.scoring import anls_score, explain
@@ -76,12 +77,12 @@ def test_only_the_four_endpoints_are_offered(client: Client) -> None:
     assert list(offered) == ["/score_answer", "/score_document", "/score_submission", "/compare_submissions"]
     parameters = {name: [own["parameter_name"] for own in endpoint["parameters"]] for name, endpoint in offered.items()}
     assert parameters["/score_answer"] == [
-        "prediction", "answers", "protocol", "threshold", "answer_type", "extract", "parse",
+        "prediction", "answers", "protocol", "threshold", "answer_type", "extract", "parse", "options",
     ]  # fmt: skip
-    assert parameters["/score_document"] == ["prediction", "reference", "protocol", "extract", "fields"]
+    assert parameters["/score_document"] == ["prediction", "reference", "protocol", "extract", "fields", "options"]
     of_files = [
         "predictions", "references", "protocol", "extract", "threshold", "by", "missing", "unknown", "columns", "parse",
-        "fields", "encoding", "separator", "filter",
+        "fields", "encoding", "separator", "filter", "options",
     ]  # fmt: skip
     assert parameters["/score_submission"] == of_files
     assert parameters["/compare_submissions"] == of_files
@@ -361,12 +362,75 @@ def test_leaderboards_with_answer_types() -> None:
     assert "dude" in found.not_applicable
 
 
+def test_options_of_an_answer(client: Client) -> None:
+    given_, year = ("2019", ["2020"], "chartqapro", None, "Factoid"), {"year": ["YES"]}
+    found = client.predict(*given_, options={"year": ["NO"]}, api_name="/score_answer")
+    assert found["score"] == 1
+    assert "|options:year|" in found["signature"]
+    assert client.predict(*given_, options=year, api_name="/score_answer")["score"] == 0
+    with pytest.raises(exceptions.AppError, match="expected the year flags of the question"):
+        client.predict(*given_, api_name="/score_answer")
+    with pytest.raises(exceptions.AppError, match="protocol 'standard' has no options"):
+        client.predict("a", "a", options=year, api_name="/score_answer")
+    first, more = answer.card("2019", "2020", "chartqapro", None, "Factoid", "", "", '{"year": ["NO"]}')
+    assert "1.0000" in first
+    assert "options=%7B%22year%22" in first  # the link
+    assert re.search(r"<code>chartqapro_vlmevalkit</code>", more.partition("Not under")[0])
+    assert "1.0000" in answer.card("a", "a", "standard", None, None, "", "", '{"year": ["NO"]}')[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ('{"year": ["NO"]', "line 1, column 16: not JSON"),
+        ("[1]", "expected an object such as"),
+        ('{"years": ["NO"]}', "no option 'years'; it takes 'year'"),
+        ("", "expected the year flags"),
+        (f'{{"year": {"[" * 200 + "]" * 200}}}', "nested more than 100 levels deep"),
+    ],
+)
+def test_wrong_options_are_told(options: str, message: str) -> None:
+    shown_ = answer.card("2019", "2020", "chartqapro", None, "Factoid", "", "", options)[0]
+    assert 'role="alert"' in shown_
+    assert message in html.unescape(shown_)
+
+
+def test_options_of_a_document(client: Client) -> None:
+    sides = [["date", "3 May"], ["total", "8"]], [["date", ["3 May"]], ["total", ["9"]]]
+    options = {"appearance": {"date": "unrepeated", "total": "unrepeated"}}
+    found = client.predict(*sides, "vrdu", options=options, api_name="/score_document")
+    expected = leaderboard_figures([sides[0]], [sides[1]], protocol="vrdu", options=options)
+    assert found["score"] == expected.pop("score")
+    assert found["figures"] == expected
+    assert found["signature"] == signature("vrdu", n=1, options=options)
+    with pytest.raises(exceptions.AppError, match=r"options\['appearance'\].*expected how each name appears"):
+        client.predict(*sides, "vrdu", api_name="/score_document")
+    with pytest.raises(exceptions.AppError, match="protocol 'anls_star' has no options"):
+        client.predict({}, {}, options=options, api_name="/score_document")
+    keyed = {"groups": {}, "entities": {"a": ["x"], "b": ["y"]}}, {"groups": {}, "entities": {"a": ["x"], "b": ["z"]}}
+    of_keys = {"keys": ["a"]}
+    assert client.predict(*keyed, "kieval_entity_f1", options=of_keys, api_name="/score_document")["score"] == 1
+    subset = client.predict({}, '{"a": "b"}', "lmms_cc_ocr_kie_f1", options={"subset": "x"}, api_name="/score_document")
+    assert list(subset["figures"]) == ["mean", "x"]
+
+
+def test_options_of_files(client: Client, tmp_path: Path) -> None:
+    rows = {"id": 1, "prediction": "2019", "answers": ["2020"], "answer_type": "Factoid", "flags": ["NO"]}
+    (tmp_path / "p.jsonl").write_text(json.dumps(rows))
+    given_: dict[str, Any] = {"protocol": "chartqapro", "api_name": "/score_submission"}
+    found = client.predict(handle_file(tmp_path / "p.jsonl"), options={"year": "flags"}, **given_)
+    assert found["score"] == 1
+    with pytest.raises(exceptions.AppError, match=r'To name its column, pass options={"year": "NAME"}'):
+        client.predict(handle_file(tmp_path / "p.jsonl"), **given_)
+
+
 def test_texts_are_escaped() -> None:
     for first, more in (shown("<img src=x>", "<img src=y>\n&amp;"), shown("a", "b", "<img src=x>")):
         assert "<img" not in first + more
     assert "<bdi>&lt;img src=y&gt;</bdi>" in shown("<img src=x>", "<img src=y>")[0]
     rules = {"$['<img>']": {"compare": "exact"}}
-    found = document_score.score({"<img>": "<img>"}, {"<img>": ["<img>"]}, "anls_star", None, rules, lambda *_: None)
+    sides = {"<img>": "<img>"}, {"<img>": ["<img>"]}
+    found = document_score.score(*sides, "anls_star", None, rules, None, lambda *_: None)
     assert "<img" not in found.shown + found.protocols
 
 
@@ -394,7 +458,13 @@ _TREES = st.recursive(
 )
 
 
-_FORMS = {
+_OPTIONS: dict[str, Any] = {
+    "vrdu": {"appearance": {"date": "unrepeated"}, "match": {"date": "DateMatch"}},
+    "chartqapro": {"year": ["NO"]},
+    "chartqapro_vlmevalkit": {"year": ["NO"]},
+}
+_FORMS: dict[str, Any] = {
+    "vrdu": [["date", ["3 May"]]],
     "due": {"total": "8", "date": {"value": "3 May"}},
     "due_group": {"item": {"children": {"name": ["tea"]}}},
     "kieval": {"groups": {"0": [{"name": "tea"}]}, "entities": {"total": ["8"]}},
@@ -404,8 +474,10 @@ _FORMS = {
 
 @pytest.mark.parametrize("protocol", OF_DOCUMENTS)
 def test_a_document_by_every_protocol(protocol: str) -> None:
-    form = next(own for own in ("due_group", "due", "kieval", "plain") if protocol.startswith(own) or own == "plain")
-    found = document_score.score(_FORMS[form], json.dumps(_FORMS[form]), protocol, None, None, lambda *_: None)
+    form = next((own for own in ("due_group", "due", "kieval", "vrdu") if protocol.startswith(own)), "plain")
+    given_ = [["date", "3 May"]] if protocol == "vrdu" else _FORMS[form]
+    options = _OPTIONS.get(protocol)
+    found = document_score.score(given_, json.dumps(_FORMS[form]), protocol, None, None, options, lambda *_: None)
     assert found.plain["score"] == pytest.approx(1, abs=1e-5)  # some benchmarks add 1e-6 to what they divide by
     assert 'id="document-score"' in found.shown
     assert f'<code>{protocol}</code> <span class="tag">chosen</span>' in found.protocols
@@ -416,7 +488,8 @@ def test_a_document_by_every_protocol(protocol: str) -> None:
 def test_an_answer_by_every_benchmark(protocol: str) -> None:
     types = getattr(OF_TEXTS[protocol], "answer_types", ())
     kinds = [own for own in types if own in ("Int", "Integer", "Factoid", "extractive")] or [None]
-    first, more = answer.card("FINAL ANSWER: 5", "5", protocol, None, kinds[0])
+    options = json.dumps(_OPTIONS[protocol]) if protocol in _OPTIONS else ""
+    first, more = answer.card("FINAL ANSWER: 5", "5", protocol, None, kinds[0], "", "", options)
     assert 'id="answer-score"' in first, first
     assert f"<code>{protocol}</code>" in more
 

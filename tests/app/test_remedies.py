@@ -1,6 +1,7 @@
 """What the app says helps is in the app and helps: each remedy is read from the message and applied."""
 
 import ast
+import html
 import json
 import re
 from pathlib import Path
@@ -20,7 +21,7 @@ _REMEDY = re.compile(rf"use ((?:{'|'.join(LABELS.values())})? ?\u201c[^\u201d]*\
 _DEFAULTS: dict[str, Any] = {
     "Threshold": "", "Extract": "", "Parse": "", SWITCHES["missing"]: False, SWITCHES["unknown"]: False,
     "Columns": "", "Encoding": "", "Separator": "", "Filter": "",
-    "Field rules for documents, or a JSON Schema (JSON or YAML)": None,
+    "Field rules for documents, or a JSON Schema (JSON or YAML)": None, "Options": "",
 }  # fmt: skip
 
 
@@ -32,8 +33,7 @@ def options_with_remedies() -> set[str]:
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Remedy":
                     found.add(ast.literal_eval(node.args[0]))
-    # Of benchmarks that need options, and of `anls agreement`, which the app does not offer.
-    return found - {"options", "positive"}
+    return found - {"positive"}  # of `anls agreement`, which the app does not offer
 
 
 def test_each_option_of_a_remedy_has_a_control_in_every_tab_that_takes_files(url: str) -> None:
@@ -50,10 +50,12 @@ def test_each_option_of_a_remedy_has_a_control_in_every_tab_that_takes_files(url
 def applied(message: str, names: dict[str, str]) -> dict[str, Any]:
     """The values of the controls that a message tells the user to use, with these names in place of NAME."""
     values: dict[str, Any] = {}
-    for found in _REMEDY.findall(message):
+    for found in _REMEDY.findall(html.unescape(message)):
         label, _, value = found.rstrip("\u201d").rpartition("\u201c")
         for role, name in names.items():
             value = value.replace(f"{role}=NAME", f"{role}={name}")
+            if f'"{role}"' in value:  # of options, which are JSON
+                value = value.replace("NAME", name)
         if label.strip():
             values[label.strip()] = value
         else:
@@ -97,6 +99,14 @@ FILES: dict[str, tuple[str | bytes, str | bytes | None, str, list[str], dict[str
         rows({"id": 1, "prediction": "5"}), rows({"id": 1, "answer": "5", "kind": "Int"}), "mmlongbench", [],
         {"answer_type": "kind"},
     ),
+    "options": (
+        rows({"id": 1, "prediction": "5"}), rows({"id": 1, "answer": "5", "answer_type": "Factoid", "flags": ["NO"]}),
+        "chartqapro", [], {"year": "flags"},
+    ),
+    "options for all": (
+        rows({"id": 1, "prediction": [["date", "5 May"]], "answers": [["date", ["5 May"]]]}), None, "vrdu", [],
+        {"appearance": "date"},
+    ),
     "encoding": ("id,prediction\n1,Málaga\n".encode("cp1252"), rows({"id": "1", "answer": "Málaga"}), "standard", [],
                  {}),
     "filter": (rows(*_LM_EVAL), None, "standard", [], {}),
@@ -135,8 +145,8 @@ def test_a_remedy_of_the_submission_tab_helps(case: str, tmp_path: Path) -> None
 
     def scored(**values: Any) -> str:
         more = [*(_DEFAULTS | values).values()]
-        html: str = submission.score_and_report(*paths, protocol, by, "", "", *more)[0]
-        return html
+        shown: str = submission.score_and_report(*paths, protocol, by, "", "", *more)[0]
+        return shown
 
     before = scored()
     values = applied(before, names)

@@ -147,6 +147,41 @@ def test_fields_of_a_document(opened: Opened, tmp_path: Path) -> None:
     expect(page.locator("#document-protocols .own")).to_contain_text("donut_f1")
 
 
+def test_options_of_benchmarks(opened: Opened, browser: Browser, url: str) -> None:
+    page = opened.page
+    options = page.get_by_label("Options").locator("visible=true").first
+    page.get_by_label("Prediction").first.fill("2019")
+    page.get_by_label("Accepted answers").fill("2020")
+    expect(options).to_have_count(0)
+    page.get_by_label("Protocol").locator("visible=true").first.click()
+    page.get_by_role("option", name=re.compile("chartqapro:")).click()
+    expect(options).to_have_value('{"year": ["NO"]}')
+    expect(page.locator("#answer-score")).to_have_text("1.0000")
+    options.fill('{"year": ["YES"]}')
+    expect(page.locator("#answer-score")).to_have_text("0.0000")
+    options.fill("")
+    expect(page.get_by_role("alert")).to_contain_text('use Options \u201c{"year": ["NO"]}\u201d')
+    options.fill('{"year": ["YES"]}')
+    expect(page.locator("#answer-score")).to_have_text("0.0000")
+    query = page.get_by_role("link", name="Link to this example").first.get_attribute("href") or ""
+    for again in open_app(browser, url, query):
+        own = again.page.get_by_label("Options").locator("visible=true").first
+        expect(own).to_have_value('{"year": ["YES"]}')
+        expect(again.page.locator("#answer-score")).to_have_text("0.0000")
+        again.page.get_by_label("Protocol").locator("visible=true").first.click()
+        again.page.get_by_role("option", name=re.compile("^standard")).click()
+        expect(again.page.locator("#answer-score")).to_have_text("0.5000")
+        expect(own).to_have_count(0)
+    opened.tab("Document")
+    page.get_by_label("Protocol").locator("visible=true").first.click()
+    page.get_by_role("option", name=re.compile("vrdu:")).click()
+    expect(options).to_have_value(re.compile("appearance"))
+    type_into(page, "Reference", '[["date", ["05/03/22"]]]')
+    type_into(page, "Prediction", '[["date", "5/3/2022"]]')
+    expect(page.locator("#document-score")).to_have_text("1.0000")
+    expect(page.locator("#document-protocols .own")).to_contain_text("vrdu")
+
+
 def test_submission(opened: Opened, runs: dict[str, Path], tmp_path: Path) -> None:
     opened.tab("Submission")
     page = opened.page

@@ -597,6 +597,25 @@ def test_bad_lines(tmp_path: Path) -> None:
     ]
 
 
+def test_control_characters_in_json(rows: Rows, tmp_path: Path) -> None:
+    """Portals refuse them; a fixed file has escapes."""
+    rows[0]["answer"] = "two\nlines"
+    (tmp_path / "p.json").write_text(json.dumps(rows).replace("two\\nlines", "two\nlines"), encoding="utf-8")
+    report = check_submission(tmp_path / "p.json", format="rrc")
+    assert report.mendable["escapes"] == report.counts["escapes"] == 1
+    assert (report.problems[0].severity, report.n) == ("refused", len(rows))
+    assert "escapes" not in fix_submission(tmp_path / "p.json", tmp_path / "fixed.json", format="rrc").counts
+    assert json.loads((tmp_path / "fixed.json").read_text(encoding="utf-8")) == rows
+
+
+def test_encodings_that_a_file_shows_itself(rows: Rows, tmp_path: Path) -> None:
+    rows[0]["answer"] = "Málaga"
+    (tmp_path / "p.json").write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
+    report = check_submission(tmp_path / "p.json", tmp_path / "p.json", encoding="cp1252")
+    found = [own.found for own in report.problems if own.code == "read-otherwise"]
+    assert found == [f"{side}the text is UTF-8, so it was not read as cp1252" for side in ("", "references: ")]
+
+
 def test_unreadable_references(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="cannot be opened"):
         check_submission(RUN, tmp_path / "gold.json")

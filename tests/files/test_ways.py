@@ -1,5 +1,6 @@
 """Encodings, separators, archives, logs with filters, and objects that hold both sides."""
 
+import gzip
 import io
 import json
 import zipfile
@@ -8,9 +9,13 @@ from typing import Any
 
 import openpyxl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anls_eval.errors import AnlsError
 from anls_eval.files import FormatError, Reader, open_predictions, open_references
+from anls_eval.files.json_files import read_object
+from anls_eval.files.json_text import CONTROL_CHARACTERS
 from anls_eval.submission.score import score_submission
 
 ROWS = "id,pred\n1,Zürich\n2,Oslo\n"
@@ -64,6 +69,116 @@ def test_a_given_encoding_that_is_wrong(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content.encode("cp1252"))
         with pytest.raises(FormatError, match=r"not utf-16: .*Name the encoding"):
             contents(open_predictions(tmp_path / name, encoding="utf-16"))
+
+
+ENCODINGS = ["cp1252", "latin-1", "cp1251", "gbk", "shift_jis", "utf-16", "utf-16-le", "utf-32-be", "utf-7", "cp500"]
+
+
+@pytest.mark.parametrize("named", ENCODINGS)
+@pytest.mark.parametrize("own", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_text_that_shows_its_encoding_is_read_in_it(tmp_path: Path, named: str, own: str) -> None:
+    for name, text in (("file.csv", ROWS), ("file.json", '[{"id": 1, "pred": "Zürich"}, {"id": 2, "pred": "Oslo"}]')):
+        (tmp_path / name).write_bytes(text.encode(own))
+        reader = open_predictions(tmp_path / name, encoding=named)
+        assert contents(reader) == READ
+        said = [note for note in reader.detected.notes if f"so it was not read as {named}" in note]
+        assert len(said) == (not named.startswith(own))
+        assert all(note.startswith("predictions: ") for note in said)
+
+
+def test_ascii_is_of_no_encoding_with_two_bytes(tmp_path: Path) -> None:
+    (tmp_path / "file.csv").write_text("id,pred\n1,Oslo\n")
+    for named, notes in (("cp1252", 0), ("utf-16-le", 1)):
+        reader = open_predictions(tmp_path / "file.csv", encoding=named)
+        assert (contents(reader), len(reader.notes)) == ((["1"], ["Oslo"]), notes)
+
+
+@given(text=st.text("aÄéß中文Жя€", min_size=1, max_size=8), named=st.sampled_from(ENCODINGS), of_named=st.booleans())
+def test_no_text_is_misread_in_silence(
+    tmp_path_factory: pytest.TempPathFactory, text: str, named: str, of_named: bool
+) -> None:
+    path = tmp_path_factory.mktemp("text") / "file.csv"
+    try:
+        path.write_bytes(f"id,pred\n1,{text}\n".encode(named if of_named else "utf-8"))
+    except UnicodeEncodeError:
+        return
+    reader = open_predictions(path, encoding=named)
+    assert contents(reader) == (["1"], [text]) or reader.notes
+
+
+def test_sides_in_different_encodings(tmp_path: Path) -> None:
+    rows = "id,prediction,answers\n1,Málaga,Málaga\n"
+    (tmp_path / "old.csv").write_bytes(rows.encode("cp1252"))
+    (tmp_path / "new.csv.gz").write_bytes(gzip.compress(rows.encode()))
+    (tmp_path / "parts").mkdir()
+    for name, encoding in (("1.csv", "cp1252"), ("2.csv", "utf-8")):
+        (tmp_path / "parts" / name).write_bytes(rows.replace("1,", f"{name[0]},").encode(encoding))
+    for given_, expected in (("old.csv", "new.csv.gz"), ("new.csv.gz", "old.csv"), ("parts", "parts")):
+        sides = [
+            open_side(tmp_path / name, encoding="cp1252")
+            for open_side, name in ((open_predictions, given_), (open_references, expected))
+        ]
+        found = score_submission(*sides)
+        assert found.score == 1
+        utf8 = {"old.csv": [], "parts": [1], "new.csv.gz": [1]}
+        notes = [note for note in found.notes if note.endswith(": the text is UTF-8, so it was not read as cp1252")]
+        assert len(notes) == len(utf8[given_]) + len(utf8[expected])
+
+
+TWO_LINES = ["Oslo\nNorway", "a\tb"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("file.json", '[{"id": 1, "pred": "Oslo\nNorway"},\n {"id": 2, "pred": "a\tb"}]'),
+        ("file.json", '{"1": "Oslo\nNorway", "2": "a\tb"}'),
+        ("file.jsonl", '{"id": 1, "pred": "Oslo\\nNorway"}\n{"id": 2, "pred": "a\tb"}\n'),
+    ],
+)
+def test_control_characters_in_json_are_read_with_a_note(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "gold.json").write_text(json.dumps(dict(enumerate(TWO_LINES, 1))))
+    reader = open_predictions(tmp_path / name)
+    assert contents(reader) == (["1", "2"], TWO_LINES)
+    [note] = reader.notes
+    assert note == f"predictions: {CONTROL_CHARACTERS}"
+    found = score_submission(reader, open_references(tmp_path / "gold.json"))
+    assert found.score == 1
+    assert found.notes.count(note) == 1
+
+
+def test_control_characters_in_documents_and_parts(tmp_path: Path) -> None:
+    (tmp_path / "documents").mkdir()
+    for number in range(3):
+        (tmp_path / "documents" / f"{number}.json").write_text('{"a": "x\ny", "b": "z"}')
+    (tmp_path / "documents" / "2.json").write_text('{"a": "x", "b": "other"}')
+    sides = open_predictions(tmp_path / "documents"), open_references(tmp_path / "documents")
+    found = score_submission(*sides, protocol="anls_star")
+    assert found.score == 1
+    assert [note for note in found.notes if CONTROL_CHARACTERS in note] == [
+        f"{side}: {CONTROL_CHARACTERS}" for side in ("predictions", "references")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('[{"id": 1, "pred": "Oslo,\n "id": 2}]', "line 2, column 3: not JSON"),
+        ('{"a": "x\ny", "a": "z"}', "the key 'a' twice"),
+        ('[{"id": 1, "pred": "Os\nlo', "not JSON: Unterminated string.*truncated"),
+    ],
+)
+def test_other_errors_beside_control_characters(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "file.json").write_text(text)
+    with pytest.raises(FormatError, match=problem):
+        open_predictions(tmp_path / "file.json")
+
+
+def test_an_options_file_with_control_characters_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file.json").write_text('{"a":\n "x\ny"}')
+    with pytest.raises(FormatError, match=r"line 2, column 4: .*: a line break .* in a string\. Write it as an esc"):
+        read_object(tmp_path / "file.json")
 
 
 @pytest.mark.parametrize("encoding", ["rot13", "nothing", "", "\0"])

@@ -531,6 +531,18 @@ class TestWarnings:
         with pytest.warns(UserWarning, match=r"type Int that are not integers: 2 of 3 \(row 0, 2\)"):
             leaderboard_scores(["1"] * 3, ["1%", "1", ""], protocol="mmlongbench", answer_types=["Int"] * 3)
 
+    @pytest.mark.parametrize(
+        ("protocol", "kind"), [("mmlongbench", "List"), ("mmesgbench", "List"), ("dude", "list/extractive")]
+    )
+    @pytest.mark.parametrize("end", ["\n", "\r\n"])
+    def test_lists_of_answers_with_line_breaks_in_their_strings(self, protocol: str, kind: str, end: str) -> None:
+        """As in the data of MMESGBench, on which the originals fail."""
+        references = [f"['Spain', \"United{end}Kingdom\"]", f"['Spain',{end} 'Italy']"]
+        predictions = [["Spain", f"United{end}Kingdom"], ["Spain", "Italy"]]
+        with pytest.warns(UserWarning, match=r"line breaks inside their strings: 1 of 2 \(row 0\)"):
+            scores = leaderboard_scores(predictions, references, protocol=protocol, answer_types=[kind] * 2)
+        assert scores.tolist() == [1.0, 1.0]
+
     @pytest.mark.filterwarnings("error")
     def test_padding(self) -> None:
         predictions: list[Any] = ["cat  ", ["cat  ", "dog"], "dog "]

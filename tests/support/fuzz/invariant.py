@@ -31,21 +31,13 @@ def refusal(error: BaseException) -> str:
     Ours is a ValueError or TypeError that the project's code raised on purpose: the last frame is one of ours, stands
     on a ``raise``, and says something.
     """
-    kinds = {
-        "ValueError",
-        "TypeError",
-        "FormatError",
-        "NoColumnError",
-        "RepeatedIdError",
-        "BadPartsError",
-        "AnlsError",
-        "FilesError",
-        "BadParameter",
-    }
+    kind = type(error)
+    is_public = kind.__module__.startswith("anls_eval.") and not kind.__name__.startswith("_")
+    is_known = is_public or kind.__name__ in ("ValueError", "TypeError", "BadParameter")
     *_, last = traceback.extract_tb(error.__traceback__)
     on_purpose = linecache.getline(last.filename, last.lineno or 0).strip().startswith("raise ")
     ours = ROOT in Path(last.filename).parents and "site-packages" not in last.filename
-    if type(error).__name__ in kinds and on_purpose and ours and str(error).strip():
+    if is_known and on_purpose and ours and str(error).strip():
         return str(error)
     raise error
 

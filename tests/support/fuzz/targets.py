@@ -29,12 +29,13 @@ from openpyxl.utils.exceptions import IllegalCharacterError
 
 from anls_eval import leaderboards
 from anls_eval.analysis import diagnosis
+from anls_eval.arrow import as_list
 from anls_eval.check.check import check_submission
 from anls_eval.check.fix import fix_submission
 from anls_eval.cli import commands as cli
 from anls_eval.errors import located
 from anls_eval.explanation.answers import explain_answers
-from anls_eval.files import FORMATS, open_predictions, open_references, write_rows
+from anls_eval.files import FORMATS, Reader, open_predictions, open_references, write_rows
 from anls_eval.files.json_files import read_document
 from anls_eval.metric import ANLS
 from anls_eval.registry import protocol_from_signature, signature
@@ -52,6 +53,7 @@ from fuzz.invariant import Target, refusal, refusals
 
 _TREES = [name for name, rules in PROTOCOLS.items() if rules.tree]
 _TEXTS = sorted(reference.TEXT_PROTOCOLS)
+_OF_QUESTIONS = {name: own for name, own in leaderboards.BENCHMARKS.items() if own.unit == "question"}
 _NAMES = (*PROTOCOLS, *leaderboards.LEADERBOARDS)
 _SUFFIXES = ("", ".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".parquet", ".txt", ".gz", ".json.gz", ".JSON")
 
@@ -91,8 +93,10 @@ def _numpy_prints(tree: Any) -> str:
 
 
 def ways(random: Random, folder: Path) -> str:
-    """Every reader with an encoding, a separator and a filter."""
+    """Every reader with an encoding, a separator and a filter, also of control characters inside strings."""
     path = _damaged_file(random, folder, "file", whole=0.5)
+    if random.random() < 0.3:
+        path.write_bytes(path.read_bytes().replace(b" ", random.choice((b"\n", b"\t", b"\x1f", b"\r\n"))))
     how: dict[str, Any] = {
         "encoding": random.choice((None, None, "cp1252", "utf-16", "utf-8", "utf-7", "rot13", draws.text(random))),
         "separator": random.choice((None, ";", "|", "\t", draws.text(random))),
@@ -101,10 +105,27 @@ def ways(random: Random, folder: Path) -> str:
     outcome = "refused"
     for open_side in open_predictions, open_references:
         with refusals():
-            for batch in open_side(path, **how).batches():
-                assert len(batch.values) == len(batch) > 0
+            rows = _rows(open_side(path, **how))
             outcome = "read"
+            if _is_beyond_ascii(path.read_bytes()):
+                assert rows == _rows(open_side(path, **how | {"encoding": None})), "misread in a named encoding"
     return outcome
+
+
+def _rows(reader: Reader) -> list[str]:
+    rows: list[str] = []
+    for batch in reader.batches():
+        assert len(batch.values) == len(batch) > 0
+        rows += map(repr, as_list(batch.values))
+    return rows
+
+
+def _is_beyond_ascii(content: bytes) -> bool:
+    """Whether this is a text that only UTF-8 gives."""
+    try:
+        return "\0" not in content.decode() and not content.isascii()
+    except UnicodeDecodeError:
+        return False
 
 
 def documents(random: Random, folder: Path) -> str:
@@ -113,7 +134,7 @@ def documents(random: Random, folder: Path) -> str:
     text = '{"prediction": {"total": ["17.9", null]}, "reference": {"total": {"$one_of": ["17.99", [1, 2.5]]}}}'
     path.write_bytes(draws.mutated(random, text.encode()))
     with refusals() as messages:
-        given, expected = read_document(path)
+        given, expected, _ = read_document(path)
         _star(given, expected, random.choice(_TREES))
     return "refused" if messages else "read"
 
@@ -462,13 +483,15 @@ def _in_this_process(task: Callable[..., Any], *arguments: Any, seconds: float, 
 def _answer_tab(random: Random, folder: Path) -> str:
     from anls_eval.app import answer
 
-    name = random.choice([*_TEXTS, *leaderboards.LEADERBOARDS])
-    board = leaderboards.LEADERBOARDS.get(name)
+    boards: dict[str, Any] = {**leaderboards.LEADERBOARDS, **_OF_QUESTIONS}
+    name = random.choice([*_TEXTS, *boards])
+    board = boards.get(name)
     answer_type = random.choice(board.answer_types) if board and board.answer_types else None
     given, accepted = draws.text(random), ["a", *(draws.text(random) for _ in range(random.randrange(3)))]
     if random.random() < 0.3:
         threshold = random.choice((None, None, 0.8, 0.0, 1.0, math.nan))
-        return _shown(answer.card(given, "\n".join(accepted), name, threshold, answer_type))
+        options = _option_text(random) if random.random() < 0.5 else ""
+        return _shown(answer.card(given, "\n".join(accepted), name, threshold, answer_type, "", "", options))
     asked: list[Any] = [given, random.choice((accepted, "\n".join(accepted))), name, None, answer_type]
     for place in range(5):
         if random.random() < 0.05:
@@ -501,7 +524,7 @@ def _submission_tab(random: Random, folder: Path) -> str:
         both = random.choice((references, references, references, None))
         return _endpoint(submission.score_submission, _file_data(random, predictions), _file_data(random, both), name)
     if random.random() < 0.3:
-        reading = _more(random, folder)[5:-1]
+        reading = _more(random, folder)[5:-2]
         found = submission.detected(random.choice((predictions, [predictions, references])), references, *reading)
         return _shown(found[:1])
     by = [random.choice(("docId", "question_types", draws.text(random)))] if random.random() < 0.3 else []
@@ -527,7 +550,14 @@ def _more(random: Random, folder: Path) -> list[Any]:
         )
     ]
     switches = [random.random() < 0.7, random.random() < 0.7]
-    return [*texts[:3], *switches, *texts[3:], str(rules) if random.random() < 0.1 else None]
+    options = _option_text(random) if random.random() < 0.2 else ""
+    return [*texts[:3], *switches, *texts[3:], str(rules) if random.random() < 0.1 else None, options]
+
+
+def _option_text(random: Random) -> str:
+    """Options of a benchmark as they are typed: their own, anything in JSON, or no JSON."""
+    own = {"year": ["NO"]}, {"appearance": {"a": "unrepeated"}}, {"year": "a"}, draws.json_value(random)
+    return random.choice((json.dumps(random.choice(own)), draws.text(random)))
 
 
 def _compare_tab(random: Random, folder: Path) -> str:
