@@ -421,10 +421,10 @@ def score_ids(
 
 
 def _shared_lists(column: pa.ChunkedArray) -> list[list[str]]:
-    """Return a column of lists with one list for each distinct value, since groups have many questions."""
+    """Return a column of lists, of which any can be null, with one list for each distinct value of a group."""
     known: dict[tuple[str, ...], list[str]] = {}
     parts = (column.slice(start, _LISTS_AT_ONCE).to_pylist() for start in range(0, len(column), _LISTS_AT_ONCE))
-    return [known.setdefault(tuple(own), own) for part in parts for own in part]
+    return [own and known.setdefault(tuple(own), own) for part in parts for own in part]
 
 
 def _of_questions(run: Pass, options: Options) -> dict[str, Any]:
