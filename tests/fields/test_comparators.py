@@ -185,15 +185,15 @@ TEXTS_OF_NUMBERS = st.one_of(
 )
 
 
+COLUMNS: st.SearchStrategy[list[tuple[Any, Any]]] = st.sampled_from(
+    [LEAVES, TEXTS_OF_NUMBERS, st.integers(-3, 3) | st.floats(-3, 3)]
+).flatmap(lambda leaves: st.lists(st.tuples(leaves, leaves), max_size=6))
+
+
 @pytest.mark.parametrize(
     "compare", [*COMPARATORS, comparator("number", relative="0.123457"), comparator("number", decimal=",")]
 )
-@given(
-    st.one_of(
-        st.lists(st.tuples(own, own), max_size=6)
-        for own in (LEAVES, TEXTS_OF_NUMBERS, st.integers(-3, 3) | st.floats(-3, 3))
-    )
-)
+@given(COLUMNS)
 def test_columns_are_compared_as_each_pair(compare: Comparator, pairs: list[tuple[Any, Any]]) -> None:
     references, predictions = ([own[side] for own in pairs] for side in (0, 1))
     found, unparsed = compare.compared(references, predictions)
