@@ -1747,6 +1747,217 @@ def date_words(date: int) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------
+# anls_eval/arrow.py
+# Arrow columns of texts: their types, conversions, and views of their buffers as NumPy arrays.
+# ---------------------------------------------------------------------------------------------------
+
+TEXTS = pa.large_string()
+
+TEXT_LISTS = pa.large_list(TEXTS)
+
+BYTES = pa.large_binary()  # UTF-8 that may hold lone surrogates, which Arrow's texts cannot
+
+Floats = npt.NDArray[np.float64]
+
+
+# Where pandas is installed, pyarrow imports it for `pa.array` of lists and NumPy arrays, `pa.scalar`, Python values
+# given to compute functions, and `to_numpy`: 0.3 s and 40 MB for nothing. These functions use buffers instead, except
+# for lists of texts where pandas has been imported anyway: `pa.array` takes two thirds of the time.
+
+
+def text_array(texts: Sequence[str | Any]) -> pa.LargeStringArray:
+    """Return texts as an Arrow array; TypeError if some are not texts, UnicodeEncodeError for lone surrogates."""
+    if "pandas" in sys.modules:
+        return _converted(texts, TEXTS)
+    is_null = None
+    try:
+        data = _joined(texts)
+    except TypeError:
+        is_null = np.fromiter(map(operator.is_, texts, repeat(None)), bool, len(texts))
+        texts = ["" if text is None else text for text in texts]
+        data = _joined(texts)
+    array = _split_texts(data, len(texts), is_null)
+    return _bytes_array(list(map(str.encode, texts)), is_null).cast(TEXTS) if array is None else array
+
+
+def text_list_array(lists: Sequence[Sequence[str | Any]]) -> pa.LargeListArray:
+    """Return lists of texts as an Arrow array, with the errors of `text_array`."""
+    if "pandas" in sys.modules:
+        return _converted(lists, TEXT_LISTS)
+    starts, texts = _list_starts(lists), None
+    with contextlib.suppress(TypeError):
+        texts = _split_texts(_joined(lists, _joined_lists), int(starts[-1]))
+    if texts is None:
+        texts = text_array(list(chain.from_iterable(lists)))
+    return _in_lists(texts, starts)
+
+
+def _converted(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Return values as pyarrow converts them, with the errors of `text_array`."""
+    try:
+        return pa.array(values, kind)
+    except pa.ArrowInvalid as error:
+        raise TypeError(str(error)) from None
+
+
+def _joined(texts: Sequence[Any], join: Callable[[Any], str] = "\0".join) -> bytes:
+    """Return the UTF-8 of texts with a null byte between them.
+
+    A few at a time: ASCII is encoded by copying it, but one other character makes the text around it ten times slower.
+    """
+    few = 128
+    return b"\0".join([join(texts[start : start + few]).encode() for start in range(0, len(texts), few)])
+
+
+def _joined_lists(lists: Sequence[Sequence[Any]]) -> str:
+    return "\0".join(map("\0".join, lists))
+
+
+def _split_texts(data: bytes, n: int, is_null: npt.NDArray[np.bool_] | None = None) -> pa.LargeStringArray | None:
+    """Return n texts from their UTF-8 with a null byte between them: None if some text holds a null byte, or n is 0."""
+    # Finding the null bytes takes a tenth of the time that asking each text for its length does.
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 0)
+    if len(ends) != n - 1:
+        return None
+    starts = np.zeros(n + 1, np.int64)
+    starts[1:-1] = ends - np.arange(n - 1)
+    starts[-1] = len(data) - (n - 1)
+    buffers = [_validity(is_null), pa.py_buffer(starts), pa.py_buffer(data.translate(None, b"\0"))]
+    return pa.Array.from_buffers(TEXTS, n, buffers)
+
+
+def bytes_array(values: Sequence[bytes | None]) -> pa.LargeBinaryArray:
+    """Return byte strings as an Arrow array."""
+    is_null = np.fromiter(map(operator.is_, values, repeat(None)), bool, len(values))
+    return _bytes_array([b"" if value is None else value for value in values], is_null)
+
+
+def _bytes_array(values: Sequence[bytes], is_null: npt.NDArray[np.bool_] | None) -> pa.LargeBinaryArray:
+    buffers = [_validity(is_null), pa.py_buffer(_list_starts(values)), pa.py_buffer(b"".join(values))]
+    return pa.Array.from_buffers(BYTES, len(values), buffers)
+
+
+def bytes_list_array(lists: Sequence[Sequence[bytes | None]]) -> pa.LargeListArray:
+    """Return lists of byte strings as an Arrow array."""
+    return _in_lists(bytes_array(list(chain.from_iterable(lists))), _list_starts(lists))
+
+
+def _in_lists(values: pa.Array, starts: npt.NDArray[np.int64]) -> pa.LargeListArray:
+    """Return the values as lists that begin and end at these offsets."""
+    buffers = [None, pa.py_buffer(starts)]
+    return pa.Array.from_buffers(pa.large_list(values.type), len(starts) - 1, buffers, children=[values])
+
+
+def number_array(values: npt.NDArray[Any], is_null: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """Return numbers or booleans as an Arrow array of their type, without a copy of numbers."""
+    data = np.packbits(values, bitorder="little") if values.dtype == bool else np.ascontiguousarray(values)
+    return pa.Array.from_buffers(
+        pa.from_numpy_dtype(values.dtype), len(values), [_validity(is_null), pa.py_buffer(data)]
+    )
+
+
+def _list_starts(items: Sequence[Any]) -> npt.NDArray[np.int64]:
+    """Return the offsets at which items begin and end in what they are joined to."""
+    starts = np.zeros(len(items) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, items), np.int64, len(items)), out=starts[1:])
+    return starts
+
+
+def _validity(is_null: npt.NDArray[np.bool_] | None) -> pa.Buffer | None:
+    return None if is_null is None else pa.py_buffer(np.packbits(~is_null, bitorder="little"))
+
+
+def as_bools(array: pa.BooleanArray) -> npt.NDArray[np.bool_]:
+    """Return an Arrow array of booleans as a NumPy array; null is False."""
+    if array.null_count:
+        array = pc.and_kleene(array, array.is_valid())
+    begin, end = array.offset, array.offset + len(array)
+    data = np.frombuffer(array.buffers()[1] or b"", np.uint8)[begin // 8 : -(-end // 8)]
+    return np.unpackbits(data, bitorder="little")[begin % 8 :][: len(array)].view(np.bool_)
+
+
+def as_ints(array: pa.Array) -> npt.NDArray[np.int64]:
+    """Return an Arrow array of integers as a NumPy array; null is 0."""
+    array = array.cast(pa.int64())
+    values = np.frombuffer(array.buffers()[1] or b"", np.int64)[array.offset :][: len(array)]
+    return np.where(as_bools(array.is_valid()), values, 0) if array.null_count else values
+
+
+def as_floats(array: pa.DoubleArray) -> Floats:
+    """Return an Arrow array of floats without null as a NumPy array, without a copy."""
+    return np.frombuffer(array.buffers()[1] or b"", np.float64)[array.offset :][: len(array)]
+
+
+def as_objects(texts: pa.Array) -> npt.NDArray[np.object_]:
+    """Return an Arrow array of texts as a NumPy array of Python objects."""
+    objects = np.empty(len(texts), dtype=object)
+    objects[:] = texts.to_pylist()
+    return objects
+
+
+def text_starts(texts: pa.LargeStringArray | pa.LargeListArray) -> npt.NDArray[np.int64]:
+    """Return the offsets at which the texts, or the lists, of a column begin and end, without a copy."""
+    buffer = texts.buffers()[1] or bytes(8)  # an empty column may have none
+    return np.frombuffer(buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+
+
+def text_bytes(texts: pa.LargeStringArray) -> npt.NDArray[np.uint8]:
+    """Return the UTF-8 bytes of all texts of a column, without a copy."""
+    starts = text_starts(texts)
+    return np.frombuffer(texts.buffers()[2] or b"", np.uint8)[starts[0] : starts[-1]]
+
+
+def has_no_gap(answers: pa.LargeListArray) -> bool:
+    """Return whether no answer is null and no list of answers is null or empty."""
+    return not (answers.null_count or answers.flatten().null_count) and bool(np.diff(text_starts(answers)).all())
+
+
+def arrow_type(given: pa.DataType) -> pa.DataType | None:
+    """Return the Arrow type in which texts or lists of texts are scored; None for other types."""
+    if pa.types.is_list(given) or pa.types.is_large_list(given) or pa.types.is_fixed_size_list(given):
+        inner = arrow_type(given.value_type)
+        return TEXT_LISTS if inner == TEXTS else None
+    return TEXTS if is_text(given.value_type if pa.types.is_dictionary(given) else given) else None
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type is a type of texts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def as_array(block: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return a column of texts or lists of texts as one array, in the type in which it is scored."""
+    wanted = block.cast(arrow_type(block.type))
+    return wanted.combine_chunks() if isinstance(wanted, pa.ChunkedArray) else wanted
+
+
+def as_list(column: Any) -> list[Any]:
+    """Return a column as a Python list."""
+    return column if isinstance(column, list) else column.to_pylist()
+
+
+def encode_texts(value: Any) -> Any:
+    """Return texts, or lists of them, as UTF-8 that may hold lone surrogates."""
+    if isinstance(value, list):
+        return list(map(encode_texts, value))
+    return None if value is None else value.encode("utf-8", "surrogatepass")
+
+
+def decode_texts(column: pa.Array, kind: pa.DataType) -> Any:
+    """Return stored bytes as an Arrow array of texts, or as a list if there are lone surrogates."""
+
+    def text(value: Any) -> Any:
+        if isinstance(value, list):
+            return list(map(text, value))
+        return None if value is None else value.decode("utf-8", "surrogatepass")
+
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        return [text(value) for value in column.to_pylist()]
+
+
+# ---------------------------------------------------------------------------------------------------
 # anls_eval/fields/numbers.py
 # Numbers in documents, read exactly: "1,299.00", "EUR 5", "(12)", 1e3.
 #
@@ -1761,6 +1972,9 @@ _MAX_EXPONENT = 1000
 _CACHED_NUMBERS = 200_000  # texts whose number is remembered
 _MAX_PLACES = 18  # decimal places of a column that is compared in 64 bits
 _FITS = 2**61
+_SHORT_SCALE = 10_000  # of short numbers
+_SHORT_LIMIT = 10**15  # of short numbers times their scale
+MAX_SHORT_NUMERATOR = _FITS // _SHORT_LIMIT  # of a relative tolerance by which short numbers are compared
 _SHORT = 300  # characters: no text of a number that is read by the fast path has more digits than are allowed
 
 CURRENCY_CODES = frozenset(
@@ -1930,7 +2144,19 @@ class NumberReader:
 
     def unparsed(self, values: Sequence[Any]) -> list[int]:
         """Return the indexes of the values that are no numbers."""
-        return [index for index, value in enumerate(values) if self.parse(value) is None]
+        rest = np.flatnonzero(~self.read_short(values).is_short).tolist()
+        return [index for index in rest if self.parse(values[index]) is None]
+
+    def read_short(self, values: Sequence[Any]) -> ShortNumbers:
+        """Read those values of a column that are short numbers in the usual notation."""
+        kinds = set(map(type, values))
+        if kinds == {str}:
+            with contextlib.suppress(UnicodeEncodeError):  # lone surrogates, which Arrow cannot hold
+                return _read_short_texts(text_array(values), self.decimal)
+        nothing = np.zeros(len(values), np.bool_)
+        if kinds <= {int, float}:
+            return ShortNumbers(*_scaled_numbers(values), nothing)
+        return ShortNumbers(np.zeros(len(values), np.int64), nothing, nothing)
 
 
 def _without_commas(whole: str) -> str:
@@ -1941,19 +2167,39 @@ def _without_commas(whole: str) -> str:
     return digits if is_grouped and digits.isdigit() else ""
 
 
-def _short_decimals(values: Sequence[float]) -> list[DecimalNumber | None]:
-    """Return the numbers that have at most 15 digits and four decimal places, and None for others.
+class ShortNumbers(NamedTuple):
+    """The numbers of a column that have at most 15 digits, four of them behind the decimal mark."""
 
-    Of decimals of at most 15 digits, one at most is the nearest to a float, and it is the one that Python prints.
-    """
+    scaled: npt.NDArray[np.int64]  # times 10,000; 0 for other values
+    is_short: npt.NDArray[np.bool_]
+    is_none: npt.NDArray[np.bool_]  # what is known to be no number
+
+
+def _read_short_texts(texts: pa.LargeStringArray, decimal: str) -> ShortNumbers:
+    places = "" if decimal == "," else r"(?:\.[0-9]{1,4})?"
+    is_short = as_bools(pc.match_substring_regex(texts, rf"\A-?[0-9]{{1,11}}{places}\z"))
+    scaled = np.zeros(len(texts), np.int64)
+    floats = as_floats(texts.filter(number_array(is_short)).cast(pa.float64()))
+    scaled[is_short] = np.rint(floats * _SHORT_SCALE)  # exact: no two decimals of 15 digits have the same nearest float
+    return ShortNumbers(scaled, is_short, as_bools(pc.match_substring_regex(texts, _WORD.pattern)))
+
+
+def _scaled_numbers(values: Sequence[float]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return the short numbers times 10,000, and which ones they are."""
+    # Of decimals of at most 15 digits, one at most is the nearest to a float, and it is the one that Python prints.
     try:
         floats = np.array(values, dtype=np.float64)
     except OverflowError:  # integers beyond any float
-        return [None] * len(values)
+        return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
     with np.errstate(over="ignore", invalid="ignore"):
-        scaled = np.rint(floats * 10_000)
-        is_short = (scaled / 10_000 == floats) & (np.abs(scaled) < 1e15)
-    m = np.where(is_short, scaled, 0).astype(np.int64)
+        scaled = np.rint(floats * _SHORT_SCALE)
+        is_short = (scaled / _SHORT_SCALE == floats) & (np.abs(scaled) < _SHORT_LIMIT)
+    return np.where(is_short, scaled, 0).astype(np.int64), is_short
+
+
+def _short_decimals(values: Sequence[float]) -> list[DecimalNumber | None]:
+    """Return the short numbers, and None for others."""
+    m, is_short = _scaled_numbers(values)
     d = np.full(len(m), 4)
     for _ in range(4):
         is_longer = m % 10 == 0
@@ -1972,6 +2218,14 @@ def number_matches(prediction: DecimalNumber, reference: DecimalNumber, absolute
         distance * absolute.denominator <= absolute.numerator * 10**places
         or distance * relative.denominator <= relative.numerator * abs(r)
     )
+
+
+def short_matches(
+    references: npt.NDArray[np.int64], predictions: npt.NDArray[np.int64], absolute: Fraction, relative: Fraction
+) -> npt.NDArray[np.bool_]:
+    """Return whether each short number is within the tolerance of its reference."""
+    found: npt.NDArray[np.bool_] = np.abs(references - predictions) <= _tolerances(references, 4, absolute, relative)
+    return found
 
 
 def number_matrix(
@@ -2052,10 +2306,22 @@ def _scaled(
         return None
     scaled = ms * 10 ** (places - ds)
     r, p = scaled[: len(references)], scaled[len(references) :]
+    return (
+        r,
+        p,
+        _tolerances(r, places, absolute, relative),
+        np.array([number is not None for number in predictions], dtype=np.bool_),
+    )
+
+
+def _tolerances(
+    references: npt.NDArray[np.int64], places: int, absolute: Fraction, relative: Fraction
+) -> npt.NDArray[np.int64]:
+    """Return the tolerances of numbers times 10**places."""
     # Distances are integers, so that the floor of a tolerance decides as the tolerance does.
     least = np.int64(min(2 * _FITS, math.floor(absolute * 10**places)))
-    tolerances = np.maximum(least, np.abs(r) * relative.numerator // min(_FITS, relative.denominator))
-    return r, p, tolerances, np.array([number is not None for number in predictions], dtype=np.bool_)
+    found: npt.NDArray[np.int64] = np.abs(references) * relative.numerator // min(_FITS, relative.denominator)
+    return np.maximum(least, found)
 
 
 def number_words(number: DecimalNumber) -> str:
@@ -2213,6 +2479,18 @@ class Comparator:
         columns = [-1 if value is None else codes.get(value, -1) for value in predictions]
         return np.equal.outer(np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)).astype(np.float64)
 
+    def compared(self, references: Sequence[Leaf], predictions: Sequence[Leaf]) -> tuple[Similarities, list[int]]:
+        """Return the similarities of two columns pair by pair, and the indexes of the references that do not parse."""
+        parsed, others = self.parse_all(references, "reference"), self.parse_all(predictions, "prediction")
+        if None not in parsed:
+            return self.vector(parsed, others), []
+        unparsed = [index for index, value in enumerate(parsed) if value is None]
+        known = np.ones(len(parsed), dtype=np.bool_)
+        known[unparsed] = False
+        similarities = np.zeros(len(parsed))
+        similarities[known] = self.vector(*(list(itertools.compress(own, known.tolist())) for own in (parsed, others)))
+        return similarities, unparsed
+
     def vector(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
         """Return the similarities of references and predictions pair by pair."""
         pairs = zip(predictions, references, strict=True)
@@ -2240,9 +2518,17 @@ class ExactComparator(Comparator):
         """Return the normalised text of a leaf."""
         return self.steps[side](leaf_text(value))
 
+    def parse_all(self, values: Sequence[Leaf], side: LeafSide) -> list[Parsed]:
+        """Return the normalised texts of the leaves of a column."""
+        return list(map(self.steps[side], map(leaf_text, values)))
+
     def unparsed(self, references: Sequence[Leaf]) -> list[int]:
         """Return nothing: every leaf has a text."""
         return []
+
+    def vector(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
+        """Return 1 for each pair that is equal, else 0."""
+        return np.fromiter(map(operator.eq, references, predictions), np.float64, len(references))
 
 
 class NumberComparator(Comparator):
@@ -2280,6 +2566,18 @@ class NumberComparator(Comparator):
         if not self.absolute and not self.relative:
             return super().matrix(references, predictions)
         return number_matrix(references, predictions, self.absolute, self.relative).astype(np.float64)
+
+    def compared(self, references: Sequence[Leaf], predictions: Sequence[Leaf]) -> tuple[Similarities, list[int]]:
+        """Return 1 for each pair within the tolerance, else 0, and the indexes of references that are no numbers."""
+        if self.relative.numerator > MAX_SHORT_NUMERATOR:
+            return super().compared(references, predictions)
+        r, p = self.reader.read_short(references), self.reader.read_short(predictions)
+        similarities = (r.is_short & p.is_short).astype(np.float64)
+        similarities *= short_matches(r.scaled, p.scaled, self.absolute, self.relative)
+        rest = np.flatnonzero(~(r.is_short & (p.is_short | p.is_none))).tolist()
+        sides = ([own[row] for row in rest] for own in (references, predictions))
+        similarities[rest], unparsed = super().compared(*sides)
+        return similarities, [rest[index] for index in unparsed]
 
     def vector(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
         """Return 1 for each pair within the tolerance, else 0, pair by pair."""
@@ -3293,212 +3591,6 @@ def protocol_from_signature(text: str) -> Protocol:
     )
     known = PROTOCOLS.get(name, rules)
     return dataclasses.replace(rules, aliases=known.aliases, leaderboards=known.leaderboards, source=known.source)
-
-
-# ---------------------------------------------------------------------------------------------------
-# anls_eval/arrow.py
-# Arrow columns of texts: their types, conversions, and views of their buffers as NumPy arrays.
-# ---------------------------------------------------------------------------------------------------
-
-TEXTS = pa.large_string()
-
-TEXT_LISTS = pa.large_list(TEXTS)
-
-BYTES = pa.large_binary()  # UTF-8 that may hold lone surrogates, which Arrow's texts cannot
-
-Floats = npt.NDArray[np.float64]
-
-
-# Where pandas is installed, pyarrow imports it for `pa.array` of lists and NumPy arrays, `pa.scalar`, Python values
-# given to compute functions, and `to_numpy`: 0.3 s and 40 MB for nothing. These functions use buffers instead, except
-# for lists of texts where pandas has been imported anyway: `pa.array` takes two thirds of the time.
-
-
-def text_array(texts: Sequence[str | Any]) -> pa.LargeStringArray:
-    """Return texts as an Arrow array; TypeError if some are not texts, UnicodeEncodeError for lone surrogates."""
-    if "pandas" in sys.modules:
-        return _converted(texts, TEXTS)
-    is_null = None
-    try:
-        data = _joined(texts)
-    except TypeError:
-        is_null = np.fromiter(map(operator.is_, texts, repeat(None)), bool, len(texts))
-        texts = ["" if text is None else text for text in texts]
-        data = _joined(texts)
-    array = _split_texts(data, len(texts), is_null)
-    return _bytes_array(list(map(str.encode, texts)), is_null).cast(TEXTS) if array is None else array
-
-
-def text_list_array(lists: Sequence[Sequence[str | Any]]) -> pa.LargeListArray:
-    """Return lists of texts as an Arrow array, with the errors of `text_array`."""
-    if "pandas" in sys.modules:
-        return _converted(lists, TEXT_LISTS)
-    starts, texts = _list_starts(lists), None
-    with contextlib.suppress(TypeError):
-        texts = _split_texts(_joined(lists, _joined_lists), int(starts[-1]))
-    if texts is None:
-        texts = text_array(list(chain.from_iterable(lists)))
-    return _in_lists(texts, starts)
-
-
-def _converted(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return values as pyarrow converts them, with the errors of `text_array`."""
-    try:
-        return pa.array(values, kind)
-    except pa.ArrowInvalid as error:
-        raise TypeError(str(error)) from None
-
-
-def _joined(texts: Sequence[Any], join: Callable[[Any], str] = "\0".join) -> bytes:
-    """Return the UTF-8 of texts with a null byte between them.
-
-    A few at a time: ASCII is encoded by copying it, but one other character makes the text around it ten times slower.
-    """
-    few = 128
-    return b"\0".join([join(texts[start : start + few]).encode() for start in range(0, len(texts), few)])
-
-
-def _joined_lists(lists: Sequence[Sequence[Any]]) -> str:
-    return "\0".join(map("\0".join, lists))
-
-
-def _split_texts(data: bytes, n: int, is_null: npt.NDArray[np.bool_] | None = None) -> pa.LargeStringArray | None:
-    """Return n texts from their UTF-8 with a null byte between them: None if some text holds a null byte, or n is 0."""
-    # Finding the null bytes takes a tenth of the time that asking each text for its length does.
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 0)
-    if len(ends) != n - 1:
-        return None
-    starts = np.zeros(n + 1, np.int64)
-    starts[1:-1] = ends - np.arange(n - 1)
-    starts[-1] = len(data) - (n - 1)
-    buffers = [_validity(is_null), pa.py_buffer(starts), pa.py_buffer(data.translate(None, b"\0"))]
-    return pa.Array.from_buffers(TEXTS, n, buffers)
-
-
-def bytes_array(values: Sequence[bytes | None]) -> pa.LargeBinaryArray:
-    """Return byte strings as an Arrow array."""
-    is_null = np.fromiter(map(operator.is_, values, repeat(None)), bool, len(values))
-    return _bytes_array([b"" if value is None else value for value in values], is_null)
-
-
-def _bytes_array(values: Sequence[bytes], is_null: npt.NDArray[np.bool_] | None) -> pa.LargeBinaryArray:
-    buffers = [_validity(is_null), pa.py_buffer(_list_starts(values)), pa.py_buffer(b"".join(values))]
-    return pa.Array.from_buffers(BYTES, len(values), buffers)
-
-
-def bytes_list_array(lists: Sequence[Sequence[bytes | None]]) -> pa.LargeListArray:
-    """Return lists of byte strings as an Arrow array."""
-    return _in_lists(bytes_array(list(chain.from_iterable(lists))), _list_starts(lists))
-
-
-def _in_lists(values: pa.Array, starts: npt.NDArray[np.int64]) -> pa.LargeListArray:
-    """Return the values as lists that begin and end at these offsets."""
-    buffers = [None, pa.py_buffer(starts)]
-    return pa.Array.from_buffers(pa.large_list(values.type), len(starts) - 1, buffers, children=[values])
-
-
-def number_array(values: npt.NDArray[Any], is_null: npt.NDArray[np.bool_] | None = None) -> pa.Array:
-    """Return numbers or booleans as an Arrow array of their type, without a copy of numbers."""
-    data = np.packbits(values, bitorder="little") if values.dtype == bool else np.ascontiguousarray(values)
-    return pa.Array.from_buffers(
-        pa.from_numpy_dtype(values.dtype), len(values), [_validity(is_null), pa.py_buffer(data)]
-    )
-
-
-def _list_starts(items: Sequence[Any]) -> npt.NDArray[np.int64]:
-    """Return the offsets at which items begin and end in what they are joined to."""
-    starts = np.zeros(len(items) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, items), np.int64, len(items)), out=starts[1:])
-    return starts
-
-
-def _validity(is_null: npt.NDArray[np.bool_] | None) -> pa.Buffer | None:
-    return None if is_null is None else pa.py_buffer(np.packbits(~is_null, bitorder="little"))
-
-
-def as_bools(array: pa.BooleanArray) -> npt.NDArray[np.bool_]:
-    """Return an Arrow array of booleans as a NumPy array; null is False."""
-    if array.null_count:
-        array = pc.and_kleene(array, array.is_valid())
-    begin, end = array.offset, array.offset + len(array)
-    data = np.frombuffer(array.buffers()[1] or b"", np.uint8)[begin // 8 : -(-end // 8)]
-    return np.unpackbits(data, bitorder="little")[begin % 8 :][: len(array)].view(np.bool_)
-
-
-def as_ints(array: pa.Array) -> npt.NDArray[np.int64]:
-    """Return an Arrow array of integers as a NumPy array; null is 0."""
-    array = array.cast(pa.int64())
-    values = np.frombuffer(array.buffers()[1] or b"", np.int64)[array.offset :][: len(array)]
-    return np.where(as_bools(array.is_valid()), values, 0) if array.null_count else values
-
-
-def as_objects(texts: pa.Array) -> npt.NDArray[np.object_]:
-    """Return an Arrow array of texts as a NumPy array of Python objects."""
-    objects = np.empty(len(texts), dtype=object)
-    objects[:] = texts.to_pylist()
-    return objects
-
-
-def text_starts(texts: pa.LargeStringArray | pa.LargeListArray) -> npt.NDArray[np.int64]:
-    """Return the offsets at which the texts, or the lists, of a column begin and end, without a copy."""
-    buffer = texts.buffers()[1] or bytes(8)  # an empty column may have none
-    return np.frombuffer(buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-
-
-def text_bytes(texts: pa.LargeStringArray) -> npt.NDArray[np.uint8]:
-    """Return the UTF-8 bytes of all texts of a column, without a copy."""
-    starts = text_starts(texts)
-    return np.frombuffer(texts.buffers()[2] or b"", np.uint8)[starts[0] : starts[-1]]
-
-
-def has_no_gap(answers: pa.LargeListArray) -> bool:
-    """Return whether no answer is null and no list of answers is null or empty."""
-    return not (answers.null_count or answers.flatten().null_count) and bool(np.diff(text_starts(answers)).all())
-
-
-def arrow_type(given: pa.DataType) -> pa.DataType | None:
-    """Return the Arrow type in which texts or lists of texts are scored; None for other types."""
-    if pa.types.is_list(given) or pa.types.is_large_list(given) or pa.types.is_fixed_size_list(given):
-        inner = arrow_type(given.value_type)
-        return TEXT_LISTS if inner == TEXTS else None
-    return TEXTS if is_text(given.value_type if pa.types.is_dictionary(given) else given) else None
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is a type of texts."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def as_array(block: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return a column of texts or lists of texts as one array, in the type in which it is scored."""
-    wanted = block.cast(arrow_type(block.type))
-    return wanted.combine_chunks() if isinstance(wanted, pa.ChunkedArray) else wanted
-
-
-def as_list(column: Any) -> list[Any]:
-    """Return a column as a Python list."""
-    return column if isinstance(column, list) else column.to_pylist()
-
-
-def encode_texts(value: Any) -> Any:
-    """Return texts, or lists of them, as UTF-8 that may hold lone surrogates."""
-    if isinstance(value, list):
-        return list(map(encode_texts, value))
-    return None if value is None else value.encode("utf-8", "surrogatepass")
-
-
-def decode_texts(column: pa.Array, kind: pa.DataType) -> Any:
-    """Return stored bytes as an Arrow array of texts, or as a list if there are lone surrogates."""
-
-    def text(value: Any) -> Any:
-        if isinstance(value, list):
-            return list(map(text, value))
-        return None if value is None else value.decode("utf-8", "surrogatepass")
-
-    try:
-        return column.cast(kind)
-    except pa.ArrowInvalid:
-        return [text(value) for value in column.to_pylist()]
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -5623,7 +5715,7 @@ class Documents:
                 del self.predictions[start:], self.references[start:]
                 self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
                 return
-            if not (_has_text_keys(g) and _has_text_keys(p) and MARKERS.isdisjoint(g) and "$one_of" not in p):
+            if not (has_text_keys(g) and has_text_keys(p) and MARKERS.isdisjoint(g) and "$one_of" not in p):
                 rest.append((g, p))
                 continue
             texts = others = 0  # of the keys of both sides
@@ -5727,7 +5819,8 @@ class Documents:
         return exact_scores(np.array(self.lengths, np.int64), full, partial[np.argsort(partial[:, 0], kind="stable")])
 
 
-def _has_text_keys(tree: dict[Any, Any]) -> bool:
+def has_text_keys(tree: dict[Any, Any]) -> bool:
+    """Return whether all keys of a dict are texts."""
     return operator.countOf(map(type, tree), str) == len(tree)
 
 
@@ -5782,13 +5875,25 @@ def exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:
 # ANLS* of many documents with fields: the leaves of each field are parsed and compared in one batch.
 # ---------------------------------------------------------------------------------------------------
 
+_LARGE = 10**18  # numbers beyond it may have texts that Python refuses to write
 _MAX_EXACT = 2**31  # of the denominator of a credit in an array: functions return fractions of up to 2**1074
 
 
 class Column:
-    """The leaves of one field: those whose sides differ, and those that are the same."""
+    """The leaves of one field: those whose sides differ, those that are the same, and those of one side."""
 
-    __slots__ = ("equal", "equal_rows", "predictions", "references", "rows")
+    __slots__ = (
+        "equal",
+        "equal_rows",
+        "invented",
+        "invented_rows",
+        "missing",
+        "missing_rows",
+        "predictions",
+        "references",
+        "right_rows",
+        "rows",
+    )
 
     def __init__(self) -> None:
         self.rows: list[int] = []  # the documents
@@ -5796,6 +5901,18 @@ class Column:
         self.predictions: list[Any] = []
         self.equal_rows: list[int] = []
         self.equal: list[Any] = []
+        self.right_rows: list[int] = []  # of texts that are the same, where these are known to be right
+        self.missing_rows: list[int] = []
+        self.missing: list[Any] = []  # of references, without a prediction
+        self.invented_rows: list[int] = []
+        self.invented: list[Any] = []  # of predictions, without a reference
+
+    def compare_equal(self) -> None:
+        """Compare those that are the same, too."""
+        self.rows += self.equal_rows
+        self.references += self.equal
+        self.predictions += self.equal
+        self.equal_rows, self.equal = [], []
 
 
 class FieldDocuments:
@@ -5807,6 +5924,7 @@ class FieldDocuments:
         self.predictions, self.references = predictions, references
         self.rules, self.fields, self.root = rules, fields, root
         self.equal_is_full = rules.prediction_steps == rules.answer_steps and bool(reaches_threshold(0, 1, rules))
+        self.keep_right = False  # whether to keep the rows of texts that are the same and right
         self.lengths: list[int] = []
         self.full: list[int] = []
         self.partial: list[tuple[int, int, int]] = []  # document and credit, a fraction
@@ -5821,7 +5939,7 @@ class FieldDocuments:
             self.searched_rows.add(row)
             self.close(*count_credit(self.whole(prediction, reference)))
             return
-        columns, equal_is_full = self.columns, self.equal_is_full
+        columns, equal_is_full, keep_right = self.columns, self.equal_is_full, self.keep_right
         length = full = values = 0
         rest: list[tuple[Any, Any, FieldRules]] = []
         dicts = [(reference, prediction, self.root)]
@@ -5834,26 +5952,28 @@ class FieldDocuments:
             if not (g or p):
                 rest.append((g, p, rule))
                 continue
-            if not (set(map(type, g)) | set(map(type, p)) <= {str} and MARKERS.isdisjoint(g) and "$one_of" not in p):
+            if not (has_text_keys(g) and has_text_keys(p) and MARKERS.isdisjoint(g) and "$one_of" not in p):
                 rest.append((g, p, rule))
                 continue
-            shared = 0
-            keys, child_of = rule.keys, rule.child
+            alone = 0
+            keys, unnamed, child_of = rule.keys, self.unnamed(rule), rule.child
             for key, child in g.items():
-                own, other = keys.get(key) or child_of(key), p.get(key, NOT_GIVEN)
-                if other is not NOT_GIVEN:
-                    shared += 1
+                own, other = keys.get(key, unnamed) or child_of(key), p.get(key, NOT_GIVEN)
+                if other is NOT_GIVEN:
+                    alone += 1
                 if own.ignore:
                     continue
                 if type(child) is type(other) is str:  # most leaves
                     length += own.weight
-                    if child != other:
+                    if child != other or not child:
                         column = columns[own]
                         column.rows.append(row)
                         column.references.append(child)
                         column.predictions.append(other)
                     elif own.comparator is None and equal_is_full:
                         full += own.weight
+                        if keep_right:
+                            columns[own].right_rows.append(row)
                     else:
                         column = columns[own]
                         column.equal_rows.append(row)
@@ -5868,7 +5988,7 @@ class FieldDocuments:
                     dicts.append((child, other, own))
                 else:
                     rest.append((child, other, own))
-            if shared < len(p):
+            if len(g) - alone < len(p):
                 only_p = [(NOT_GIVEN, child, rule.child(key)) for key, child in p.items() if key not in g]
                 rest += [own for own in only_p if not own[2].ignore]
         partial: list[tuple[int, int]] = []
@@ -5885,6 +6005,8 @@ class FieldDocuments:
                 del column.rows[-1], column.references[-1], column.predictions[-1]
             while column.equal_rows and column.equal_rows[-1] == row:
                 del column.equal_rows[-1], column.equal[-1]
+            while column.right_rows and column.right_rows[-1] == row:
+                del column.right_rows[-1]
 
     def other(self, g: Any, p: Any, rule: FieldRules) -> Credit:
         """Compute the credit of a part that is not two leaves."""
@@ -5898,7 +6020,26 @@ class FieldDocuments:
             return 0, 0, []
         if g is p is None:
             return rule.weight, rule.weight, []
+        if p is NOT_GIVEN and _is_short_leaf(g):
+            return self.missing(g, rule)
+        if g is NOT_GIVEN and _is_short_leaf(p):
+            return self.invented(p, rule)
         return count_credit(self.pairs(g, p, rule))
+
+    def unnamed(self, rule: FieldRules) -> FieldRules | None:
+        """Return the rules of the keys that are not named at a place, if they are known."""
+        return rule.other_keys
+
+    def missing(self, g: Any, rule: FieldRules) -> Credit:
+        """Add a leaf of the reference that the prediction lacks; it must parse all the same."""
+        column = self.columns[rule]
+        column.missing_rows.append(len(self.lengths))
+        column.missing.append(g)
+        return rule.weight, 0, []
+
+    def invented(self, p: Any, rule: FieldRules) -> Credit:
+        """Add a leaf of the prediction that the reference lacks."""
+        return rule.weight, 0, []
 
     def whole(self, prediction: Any, reference: Any) -> list[ComparedPair]:
         """Compare whole documents."""
@@ -5929,16 +6070,16 @@ class FieldDocuments:
         texts: list[tuple[FieldRules, Column]] = []
         for rule, column in self.columns.items():
             comparator = rule.comparator
-            if comparator is None or not comparator.equal_is_right:
-                column.rows += column.equal_rows
-                column.references += column.equal
-                column.predictions += column.equal
-            else:
-                self.add_equal(rule, comparator, column, lengths, full)
             if comparator is None:
+                column.compare_equal()
                 texts.append((rule, column))
-            else:
-                self.add_compared(rule, comparator, column, lengths, full)
+                continue
+            if not comparator.equal_is_right:
+                column.compare_equal()
+            self.add_equal(rule, comparator, column, lengths, full)
+            self.add_compared(rule, comparator, column, lengths, full)
+            for index in comparator.unparsed(column.missing):
+                self.add_unparsed(rule, column.missing_rows[index], column.missing[index], "", lengths, full)
         parts = np.array(self.partial, np.int64).reshape(-1, 3)
         if texts:
             parts = np.concatenate([parts, self.add_texts(texts, full)])
@@ -5954,8 +6095,10 @@ class FieldDocuments:
         """Compare texts by the protocol; add those that are right, and return the documents and credits of others."""
         owners = np.array([row for _, column in columns for row in column.rows], np.int64)
         weights = np.repeat([rule.weight for rule, _ in columns], [len(column.rows) for _, column in columns])
-        predictions = [str(own) for _, column in columns for own in column.predictions]
-        references = [str(own) for _, column in columns for own in column.references]
+        predictions, references = (
+            [text for own in side for text in texts_of(own)]
+            for side in zip(*((column.predictions, column.references) for _, column in columns), strict=True)
+        )
         distances, longest = compare_texts_in_blocks(predictions, references, self.rules)
         kept = reaches_threshold(distances, longest, self.rules)
         right = kept & (distances == 0)
@@ -5977,17 +6120,10 @@ class FieldDocuments:
         self, rule: FieldRules, comparator: Comparator, column: Column, lengths: Matrix, full: Matrix
     ) -> None:
         """Parse and compare leaves, and add their credits."""
-        rows, predictions = column.rows, column.predictions
-        parsed = comparator.parse_all(column.references, "reference")
-        if None in parsed:
-            are_parsed = [value is not None for value in parsed]
-            for index, is_parsed in enumerate(are_parsed):
-                if not is_parsed:
-                    self.add_unparsed(rule, rows[index], column.references[index], predictions[index], lengths, full)
-            rows, predictions, parsed = (
-                list(itertools.compress(own, are_parsed)) for own in (rows, predictions, parsed)
-            )
-        similarities = comparator.vector(parsed, comparator.parse_all(predictions, "prediction"))
+        rows, references, predictions = column.rows, column.references, column.predictions
+        similarities, unparsed = comparator.compared(references, predictions)
+        for index in unparsed:
+            self.add_unparsed(rule, rows[index], references[index], predictions[index], lengths, full)
         np.add.at(full, np.array(rows, np.int64)[similarities == 1], rule.weight)
         for index in np.flatnonzero((similarities > 0) & (similarities < 1)).tolist():
             kept, longest = float(similarities[index]).as_integer_ratio()
@@ -6003,6 +6139,16 @@ class FieldDocuments:
             lengths[row] -= rule.weight
         elif is_blank(prediction):
             full[row] += rule.weight
+
+
+def texts_of(leaves: list[Any]) -> list[str]:
+    """Return leaves as texts."""
+    return leaves if set(map(type, leaves)) <= {str} else list(map(str, leaves))
+
+
+def _is_short_leaf(value: Any) -> bool:
+    """Return whether a value is a leaf whose text is known to be short, or a text."""
+    return type(value) is str or (type(value) in SCALARS and -_LARGE < value < _LARGE)
 
 
 # ---------------------------------------------------------------------------------------------------

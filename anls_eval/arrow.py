@@ -146,6 +146,11 @@ def as_ints(array: pa.Array) -> npt.NDArray[np.int64]:
     return np.where(as_bools(array.is_valid()), values, 0) if array.null_count else values
 
 
+def as_floats(array: pa.DoubleArray) -> Floats:
+    """Return an Arrow array of floats without null as a NumPy array, without a copy."""
+    return np.frombuffer(array.buffers()[1] or b"", np.float64)[array.offset :][: len(array)]
+
+
 def as_objects(texts: pa.Array) -> npt.NDArray[np.object_]:
     """Return an Arrow array of texts as a NumPy array of Python objects."""
     objects = np.empty(len(texts), dtype=object)

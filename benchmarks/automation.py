@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from anls_eval.decisions.automation import Bools, acceptance_of
+from anls_eval.decisions.automation import Bools, Halves
 from anls_eval.statistics.resampling import Floats, Integers
 
 _POPULATION = 400_000
@@ -77,7 +77,7 @@ def rates(cell: Cell, runs: int, seed: int = 0) -> Rates:
     shown, failed, shares = 0, 0, []
     for _ in range(runs):
         confidences, errs, documents = draw(cell.questions, cell, generator)
-        found = acceptance_of(confidences, errs, [str(own) for own in documents], cell.max_error)
+        found = Halves.of(confidences, errs, [str(own) for own in documents]).accept(cell.max_error)
         if found.is_shown and found.threshold is not None:
             shown += 1
             shares.append(found.share)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import heapq
+import functools
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -11,8 +11,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from anls_eval.arrow import Floats, as_list
+from anls_eval.arrow import Floats, as_ints, as_list, bytes_array, encode_texts, number_array, text_array
 from anls_eval.errors import AnlsError, located
 from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.inputs.columns import check_same_length, read_column
@@ -20,10 +22,27 @@ from anls_eval.markup import Html, element, joined, notebook_page, score_bar, si
 from anls_eval.notes import tree_notes
 from anls_eval.registry import read_fields, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold, read_threshold
-from anls_eval.statistics.intervals import Interval, check_options, interval_of_ratio, interval_words
+from anls_eval.statistics.intervals import (
+    Interval,
+    check_options,
+    interval_of_ratio,
+    interval_over_documents,
+    interval_words,
+)
 from anls_eval.text.characters import align_characters
 from anls_eval.text.marked import marked_side, shown_text
-from anls_eval.tree.accounting import ABSENT, EMPTY, OUTCOMES, WRONG, Accounts, FailedLeaves, Numbers
+from anls_eval.tree.accounting import (
+    ABSENT,
+    EMPTY,
+    INVENTED_LEAF,
+    MISSING_LEAF,
+    OUTCOMES,
+    WRONG,
+    Accounts,
+    CountedLeaves,
+    FailedLeaves,
+    Numbers,
+)
 from anls_eval.tree.nodes import plain_value
 from anls_eval.tree.scores import add_documents
 from anls_eval.tree.single import compare_trees
@@ -31,7 +50,7 @@ from anls_eval.types import Extract, Tree
 
 _MAX_SHOWN = 5  # failures of a field, and documents of a failure
 
-_MakeInterval = Callable[[Floats, Floats], Interval | None]  # of the sum of parts / the sum of wholes, by document
+_MakeInterval = Callable[[Numbers, Numbers], Interval | None]  # of the sum of parts / the sum of wholes, by document
 
 
 @dataclasses.dataclass(frozen=True)
@@ -284,31 +303,39 @@ def account_for_leaves(
     seed: int = 0,
 ) -> tuple[FieldReport, list[str]]:
     """Return the report of pairs of trees, and the warnings; both name documents by their ids if there are any."""
-    accounts, leaves = counted_leaves(given, expected, rules, resolved, least, question_ids)
-    paths, rows, places, outcomes, lost = leaves
-    notes = tree_notes(given, expected, rules, question_ids, sorted(accounts.searched_rows), resolved)
-    n = len(given)
-    by_document = _table(rows, outcomes, n)
-    right, wrong, missing, invented = by_document[:, :ABSENT].T.astype(np.float64)
+    leaves = counted_leaves(given, expected, rules, resolved, least, question_ids)
+    notes = tree_notes(given, expected, rules, question_ids, leaves.searched, resolved)
+    return report_of_leaves(leaves, len(given), rules, resolved, least, level, resamples, seed), notes
+
+
+def report_of_leaves(
+    leaves: CountedLeaves,
+    n: int,
+    rules: Protocol,
+    resolved: Fields,
+    least: Fraction,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> FieldReport:
+    """Return the report of the leaves of n pairs of trees."""
+    by_document = _table(leaves.rows, leaves.outcomes, n)
+    right, wrong, missing, invented = by_document[:, :ABSENT].T
     ratios = {
         "precision": (right, right + wrong + invented),
         "recall": (right, right + wrong + missing),
         "f1": (2 * right, 2 * (right + wrong) + missing + invented),
     }
-    perfect = (wrong + missing + invented == 0).astype(np.float64)
-
-    def interval(parts: Floats, wholes: Floats) -> Interval | None:
-        return interval_of_ratio(parts, wholes, level, resamples, seed)
-
+    perfect = (wrong + missing + invented == 0).astype(np.int64)
+    interval = functools.partial(interval_of_ratio, level=level, resamples=resamples, seed=seed)
     intervals = {name: interval(*parts) for name, parts in ratios.items()}
-    intervals["perfect"] = interval(perfect, np.ones(n))
-    failures = _Failures(accounts.failed)
-    by_field = _by_field(paths, rows, places, outcomes, lost, n, interval, failures)
-    report = FieldReport(
+    intervals["perfect"] = interval(perfect, np.ones(n, np.int64))
+    by_field = _by_field(leaves, n, interval)
+    return FieldReport(
         n=n,
         micro=LeafCounts(*by_document.sum(axis=0).tolist()[:EMPTY]),
         intervals=intervals,
-        macro={name: _macro_mean(*parts, interval) for name, parts in ratios.items()},
+        macro={name: _macro_mean(*parts, level, resamples, seed) for name, parts in ratios.items()},
         perfect=int(perfect.sum()),
         by_field=by_field,
         lost=math.fsum(row.lost for row in by_field),
@@ -316,7 +343,6 @@ def account_for_leaves(
         signature=signature(rules, n=n, fields=resolved),
         fields=resolved,
     )
-    return report, notes
 
 
 def counted_leaves(
@@ -326,12 +352,12 @@ def counted_leaves(
     resolved: Fields,
     least: Fraction,
     question_ids: Sequence[str] | None,
-) -> tuple[Accounts, tuple[list[str], Numbers, Numbers, Numbers, Floats]]:
-    """Count the leaves of pairs of trees: the accounts, and what `Accounts.outcomes` returns."""
+) -> CountedLeaves:
+    """Count the leaves of pairs of trees; errors name the document by its id, if there are any."""
     accounts = Accounts(given, expected, rules, resolved, least)
     try:
         add_documents(accounts, given, expected, rules, resolved)
-        return accounts, accounts.outcomes()
+        return accounts.counted()
     except AnlsError:
         _raise_with_id(given, expected, rules, resolved, question_ids)
         raise
@@ -358,112 +384,118 @@ def _table(groups: Numbers, outcomes: Numbers, number: int) -> Numbers:
     return counts.reshape(number, len(OUTCOMES))
 
 
-def _macro_mean(parts: Floats, wholes: Floats, interval: _MakeInterval) -> MacroMean:
+def _macro_mean(parts: Numbers, wholes: Numbers, level: float, resamples: int, seed: int) -> MacroMean:
     """Return the mean over documents of parts / wholes where it exists."""
     exists = wholes > 0
     if not exists.any():
         return MacroMean(None, 0, None)
     ratios = parts[exists] / wholes[exists]
-    return MacroMean(math.fsum(ratios.tolist()) / len(ratios), len(ratios), interval(ratios, np.ones(len(ratios))))
+    mean = math.fsum(ratios.tolist()) / len(ratios)
+    return MacroMean(mean, len(ratios), interval_over_documents(mean, ratios, level, resamples, seed))
 
 
 class _Failures:
-    """Failed leaves, those of one field with the same outcome and the same two texts together as one kind."""
+    """The failed leaves of a field, those with the same outcome and the same two texts together as one kind."""
 
-    def __init__(self, failed: FailedLeaves) -> None:
-        numbers: dict[tuple[int, int, str | None, str | None], int] = {}
-        codes = [
-            numbers.setdefault(
-                (
-                    place,
-                    outcome,
-                    reference if type(reference) is str else _leaf_text(reference),
-                    prediction if type(prediction) is str else _leaf_text(prediction),
-                ),
-                len(numbers),
-            )
-            for place, outcome, reference, prediction in zip(
-                failed.places, failed.outcomes, failed.references, failed.predictions, strict=True
-            )
-        ]
-        self.keys = list(numbers)
-        self.places = np.array([key[0] for key in self.keys], np.int64)
-        self.are_wrong = np.array([key[1] == WRONG for key in self.keys], bool)
-        self.counts = np.bincount(codes, minlength=len(self.keys)) if codes else np.zeros(0, np.int64)
-        order = np.argsort(np.array(codes, np.int64), kind="stable")
-        self.rows = np.array(failed.rows, np.int64)[order]
-        lost = np.array(failed.lost, np.float64)[order]
-        self.starts = np.cumsum(self.counts) - self.counts
-        self.lost = lost[self.starts]
-        for kind in np.flatnonzero(self.counts > 1).tolist():
+    def __init__(self, rows: Numbers, outcomes: Numbers, lost: Floats, failed: FailedLeaves) -> None:
+        self.sides = _text_column(failed.references), _text_column(failed.predictions)
+        numbers, other_numbers = (as_ints(side.dictionary_encode().indices) for side in self.sides)
+        codes = (outcomes * len(outcomes) + numbers) * len(outcomes) + other_numbers
+        self.order = np.argsort(codes)  # the leaves, kind by kind
+        self.starts = np.flatnonzero(np.diff(codes[self.order], prepend=-1))
+        self.counts = np.diff(self.starts, append=len(codes))
+        self.first = self.order[self.starts]  # a leaf of each kind
+        self.rows, self.outcomes = rows, outcomes[self.first]
+        self.lost = lost[self.first] * self.counts
+        lost = lost[self.order]
+        differ = np.flatnonzero(lost != np.repeat(lost[self.starts], self.counts))  # 1 and "1" may lose differently
+        for kind in np.unique(np.searchsorted(self.starts, differ, side="right") - 1).tolist():
             self.lost[kind] = math.fsum(lost[self._leaves(kind)].tolist())
 
     def _leaves(self, kind: int) -> slice:
         return slice(int(self.starts[kind]), int(self.starts[kind] + self.counts[kind]))
 
-    def confusions(self, place: int) -> tuple[LeafFailure, ...]:
-        """Return the most frequent kinds of wrong leaves of a field."""
-        return self._first(np.flatnonzero((self.places == place) & self.are_wrong), -self.counts, -self.lost)
+    def confusions(self) -> tuple[LeafFailure, ...]:
+        """Return the most frequent kinds of wrong leaves."""
+        return self._first(np.flatnonzero(self.outcomes == WRONG), -self.counts, -self.lost)
 
-    def worst(self, place: int) -> tuple[LeafFailure, ...]:
-        """Return the kinds of a field that lost most."""
-        return self._first(np.flatnonzero(self.places == place), -self.lost, -self.counts)
+    def worst(self) -> tuple[LeafFailure, ...]:
+        """Return the kinds that lost most."""
+        return self._first(np.arange(len(self.counts)), -self.lost, -self.counts)
 
-    def _first(self, kinds: Numbers, first: Any, then: Any) -> tuple[LeafFailure, ...]:
+    def _first(self, kinds: Numbers, *ranks: Any) -> tuple[LeafFailure, ...]:
         """Return the first kinds by two ranks, among equals by their texts."""
-        # Thousands share a rank: texts are compared only for those that may be among the first.
-        order = kinds[np.lexsort((then[kinds], first[kinds]))]
-        last = order[:_MAX_SHOWN][-1:]
-        near = (first[order] < first[last]) | ((first[order] == first[last]) & (then[order] <= then[last]))
-        ranked = heapq.nsmallest(
-            _MAX_SHOWN,
-            order[near].tolist(),
-            key=lambda kind: (first[kind], then[kind], *(text or "" for text in self.keys[kind][2:])),
-        )
-        return tuple(map(self._failure, ranked))
+        before: list[int] = []
+        for rank in ranks:  # thousands share one: texts are compared only for those that may be among the first
+            if len(before) + len(kinds) > _MAX_SHOWN:
+                last = np.partition(rank[kinds], _MAX_SHOWN - len(before) - 1)[_MAX_SHOWN - len(before) - 1]
+                before += kinds[rank[kinds] < last].tolist()
+                kinds = kinds[rank[kinds] == last]
+        level = self._first_by_text(kinds, _MAX_SHOWN - len(before))
+        chosen = [(*(rank[kind] for rank in ranks), *self._texts(kind), kind) for kind in (*before, *level)]
+        return tuple(self._failure(kind) for *_, kind in sorted(chosen))
+
+    def _first_by_text(self, kinds: Numbers, number: int) -> list[int]:
+        """Return the first kinds by their texts."""
+        if len(kinds) <= number:
+            return list(kinds.tolist())
+        sides = (side.take(number_array(self.first[kinds])) for side in self.sides)
+        table = pa.table([*sides, number_array(kinds)], ["reference", "prediction", "kind"])
+        order = [(name, "ascending") for name in table.column_names]
+        return list(pc.take(table["kind"], pc.select_k_unstable(table, number, order)).to_pylist())
+
+    def _texts(self, kind: int) -> tuple[str, str]:
+        texts = (side[self.first[kind]].as_py() for side in self.sides)
+        one, other = (own if isinstance(own, str) else own.decode("utf-8", "surrogatepass") for own in texts)
+        return one, other
 
     def _failure(self, kind: int) -> LeafFailure:
-        _, outcome, reference, prediction = self.keys[kind]
-        rows = tuple(np.unique(self.rows[self._leaves(kind)])[:_MAX_SHOWN].tolist())
-        count, lost = int(self.counts[kind]), float(self.lost[kind])
-        return LeafFailure(OUTCOMES[outcome], reference, prediction, count, lost, rows)
+        reference, prediction = self._texts(kind)
+        outcome, leaves = int(self.outcomes[kind]), self.order[self._leaves(kind)]
+        return LeafFailure(
+            outcome=OUTCOMES[outcome],
+            reference=None if outcome == INVENTED_LEAF else reference,
+            prediction=None if outcome == MISSING_LEAF else prediction,
+            count=len(leaves),
+            lost=float(self.lost[kind]),
+            rows=tuple(np.unique(self.rows[leaves])[:_MAX_SHOWN].tolist()),
+        )
 
 
-def _leaf_text(value: object) -> str | None:
-    return None if value is None else str(plain_value(value))
+def _text_column(values: list[Any]) -> pa.Array:
+    """Return the texts of leaves; as UTF-8 if there are lone surrogates."""
+    try:
+        return text_array(values)
+    except TypeError:  # not all are texts
+        return _text_column([str(plain_value(own)) for own in values])
+    except UnicodeEncodeError:
+        return bytes_array(encode_texts(values))
 
 
-def _by_field(
-    paths: list[str],
-    rows: Numbers,
-    places: Numbers,
-    outcomes: Numbers,
-    lost: Floats,
-    n: int,
-    interval: _MakeInterval,
-    failures: _Failures,
-) -> list[FieldCounts]:
+def _by_field(leaves: CountedLeaves, n: int, interval: _MakeInterval) -> list[FieldCounts]:
     """Return the rows of the fields, the most lost points first."""
     found = []
-    order = np.argsort(places, kind="stable")
-    ends = np.searchsorted(places[order], np.arange(len(paths) + 1))
-    for number, path in enumerate(paths):
-        own = order[ends[number] : ends[number + 1]]
-        table = _table(rows[own], outcomes[own], n)
-        counts = dict(zip(OUTCOMES, table.sum(axis=0).tolist(), strict=True))
-        right, wrong, missing, invented = table[:, :ABSENT].T.astype(np.float64)
+    order = np.argsort(leaves.places, kind="stable")
+    ends = np.searchsorted(leaves.places[order], np.arange(len(leaves.paths) + 1)).tolist()
+    for path, start, end, failed in zip(leaves.paths, ends, ends[1:], leaves.failed, strict=False):
+        here = order[start:end]
+        rows, outcomes, lost = leaves.rows[here], leaves.outcomes[here], leaves.lost[here]
+        table = _table(rows, outcomes, n)
+        right, wrong, missing, invented = table[:, :ABSENT].T
         has_reference = right + wrong + missing > 0
         without = n - int(np.count_nonzero(has_reference))
+        failing = (outcomes >= WRONG) & (outcomes <= INVENTED_LEAF)
+        failures = _Failures(rows[failing], outcomes[failing], lost[failing], failed)
         found.append(
             FieldCounts(
-                **counts,
+                **dict(zip(OUTCOMES, table.sum(axis=0).tolist(), strict=True)),
                 path=path,
-                lost=math.fsum(lost[own].tolist()),
+                lost=math.fsum(lost[lost != 0].tolist()),
                 documents=n - without,
                 fabrication_rate=ratio(int(np.count_nonzero(~has_reference & (invented > 0))), without),
                 interval=interval(2 * right, 2 * (right + wrong) + missing + invented),
-                confusions=failures.confusions(number),
-                worst=failures.worst(number),
+                confusions=failures.confusions(),
+                worst=failures.worst(),
             )
         )
     return sorted(found, key=lambda row: (-row.lost, row.path))

@@ -33,22 +33,20 @@ def field_credits(
     question_ids: Sequence[str] | None = None,
 ) -> dict[str, Credits]:
     """Return the credits of each path, in the order of the paths."""
-    resolved = fields or Fields({})
-    accounts, (paths, rows, places, outcomes, lost) = counted_leaves(
-        given, expected, rules, resolved, Fraction(1), question_ids
-    )
-    weights = np.array([place.weight for place in accounts.places], dtype=np.float64) / resolved.scale
+    leaves = counted_leaves(given, expected, rules, fields or Fields({}), Fraction(1), question_ids)
+    outcomes = leaves.outcomes
     is_compared = (outcomes == RIGHT) | (outcomes == WRONG)
     counts = is_compared | (outcomes == MISSING_LEAF) | (outcomes == INVENTED_LEAF)
-    rows, places, lost, is_compared = rows[counts], places[counts], lost[counts], is_compared[counts]
-    kept = np.where(is_compared, 1 - lost / weights[places], 0.0).clip(0, 1)
+    rows, places = leaves.rows[counts], leaves.places[counts]
+    kept = np.where(is_compared[counts], 1 - leaves.lost[counts] / leaves.weights[places], 0.0).clip(0, 1)
     order = np.lexsort((kept, rows, places))  # the sum of a document does not depend on the order of its leaves
     rows, places, kept = rows[order], places[order], kept[order]
     starts = np.flatnonzero(np.diff(places, prepend=-1) | np.diff(rows, prepend=-1)) if len(rows) else rows
     counted = np.diff(starts, append=len(rows))
     means = np.add.reduceat(kept, starts) / counted if len(rows) else kept
-    ends = np.searchsorted(places[starts], np.arange(len(paths) + 1)).tolist()
-    found = {path: Credits(rows[starts][a:b], means[a:b]) for path, a, b in zip(paths, ends, ends[1:], strict=False)}
+    ends = np.searchsorted(places[starts], np.arange(len(leaves.paths) + 1)).tolist()
+    rows = rows[starts]
+    found = {path: Credits(rows[a:b], means[a:b]) for path, a, b in zip(leaves.paths, ends, ends[1:], strict=False)}
     return {path: own for path, own in sorted(found.items()) if len(own.rows)}
 
 

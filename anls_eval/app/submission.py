@@ -16,6 +16,7 @@ from anls_eval.app.options import Options, names_in, options_in, roles_in
 from anls_eval.app.protocols import OF_FILES, choices
 from anls_eval.app.results import UPDATING, Area, outdated, shown
 from anls_eval.app.tasks import inspect, report, score_as_json
+from anls_eval.app.words import LABELS
 from anls_eval.types import Missing, Unknown
 
 QUEUE: dict[str, Any] = {"concurrency_id": "submissions", "concurrency_limit": 2}
@@ -111,6 +112,7 @@ def score_and_report(
     references: str | None,
     protocol: str,
     by: list[str],
+    confidence: str | None,
     dataset_id: str | None,
     task_id: str | None,
     *more: Any,
@@ -120,7 +122,8 @@ def score_and_report(
         raise ValueError("There is no file of predictions: upload one, or choose an example.")
     hub = (dataset_id or "").strip(), (task_id or "").strip()
     target = hub if any(hub) else None
-    return work_on_files(report, predictions, references, more_options(protocol, by, *more), target, new_folder())
+    options, column = more_options(protocol, by, *more), (confidence or "").strip() or None
+    return work_on_files(report, predictions, references, options, column, target, new_folder())
 
 
 def build(page: gr.Blocks) -> None:
@@ -139,6 +142,12 @@ def build(page: gr.Blocks) -> None:
         by = columns_to_break_down_by()
     with gr.Accordion("More options", open=False):
         more = MoreOptions()
+        confidence = gr.Textbox(
+            "",
+            label=LABELS["confidence"],
+            info="From 0 to 1; for documents also a tree. The report shows what can be accepted without a person.",
+            max_length=200,
+        )
         with gr.Row():
             dataset_id = gr.Textbox(
                 "", label="Dataset on the Hub", info="For .eval_results, as the Hub shows it.", placeholder="owner/name"
@@ -152,7 +161,7 @@ def build(page: gr.Blocks) -> None:
             label="Downloads", file_count="multiple", visible=False, interactive=False, elem_classes="result"
         )
         report_frame = shown()
-        fields = [predictions, references, protocol, by, dataset_id, task_id, *more.controls]
+        fields = [predictions, references, protocol, by, confidence, dataset_id, task_id, *more.controls]
         area = Area(fields, [summary, report_frame, files], outdated("Score"))
     asked = [button.click, *(example.success for example in examples)]
     area.run(score_and_report, asked, show_progress_on=summary, **QUEUE)

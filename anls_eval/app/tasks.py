@@ -104,16 +104,20 @@ def report(
     predictions: str,
     references: str | None,
     options: Options,
+    confidence: str | None,
     hub: tuple[str, str] | None,
     folder: str,
     report_progress: Progress,
 ) -> tuple[str, str, list[str]]:
-    """Return the HTML of a score and of its report, and the files to download; `hub` is a dataset and a task."""
+    """Return the HTML of a score and of its report, and the files to download; `hub` is a dataset and a task.
+
+    `confidence` is a column of confidences, which the report shows.
+    """
     report_progress(0.05, "reading")
     sides, name, target = open_sides(predictions, references, options), system_name(predictions), Path(folder)
     rows = target / "per_question.parquet"
     report_progress(0.2, "scoring")
-    system = read_system(*sides, name=name, per_question=rows, **_scoring(options))
+    system = read_system(*sides, name=name, confidence=confidence, per_question=rows, **_scoring(options))
     score = system.scored.submission
     with pq.ParquetFile(rows) as table:  # `read_table` would import pandas
         write_rows(target / "per_question.csv", table.read())

@@ -20,6 +20,7 @@ LABELS = {
     "encoding": "Encoding",
     "separator": "Separator",
     "filter": "Filter",
+    "confidence": "Column of confidences",
     "max_drop": "Allowed drop",
     "dataset_id": "Dataset on the Hub",
 }

@@ -20,6 +20,7 @@ from anls_eval.cli.common import (
     By,
     ClusterBy,
     Columns,
+    Confidence,
     Encoding,
     Extract,
     FieldsOption,
@@ -37,6 +38,7 @@ from anls_eval.cli.common import (
     Separator,
     Threshold,
     Unknown,
+    check_confidence,
     check_html,
     check_output,
     column_roles,
@@ -222,9 +224,7 @@ def score(
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None,
-    confidence: Annotated[
-        str | None, typer.Option(help="For --report: the column with the confidence of each prediction, from 0 to 1.")
-    ] = None,
+    confidence: Confidence = None,
     eval_results: Annotated[
         Path | None, typer.Option(help="Write the .eval_results/*.yaml file that the Hub shows into this folder.")
     ] = None,
@@ -312,8 +312,7 @@ def score(
         )
     if eval_results is not None and not (dataset_id and task_id):
         raise ValueError("--eval-results needs --dataset-id and --task-id, such as lmms-lab/DocVQA and docvqa_val")
-    if confidence is not None and report is None:
-        raise ValueError("--confidence needs --report, which shows how far the confidences can be trusted")
+    check_confidence(confidence, report)
     if push is not None and eval_results is None:
         raise ValueError("--push needs --eval-results, the folder for the file that is uploaded")
     with_dask = workers is not None or scheduler is not None

@@ -81,6 +81,12 @@ MatchAt = Annotated[
     str,
     typer.Option(help="Minimum score of a question, or similarity of a leaf, that is right, such as 0.8 or 4/5."),
 ]
+Confidence = Annotated[
+    str | None,
+    typer.Option(
+        help="For --report: the column with the confidence of each prediction, from 0 to 1; for documents also a tree."
+    ),
+]
 OptionsFile = Annotated[
     str | None,
     typer.Option(
@@ -210,6 +216,14 @@ def check_html(path: Path | None) -> None:
     """Refuse a report whose name does not end in .html."""
     if path is not None and path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"--report {path}: expected a file name ending in .html")
+
+
+def check_confidence(confidence: str | None, report: Path | None) -> None:
+    """Refuse confidences without a report, which is all that shows them."""
+    if confidence is not None and report is None:
+        raise ValueError(
+            "--confidence needs --report, which shows how far the confidences can be trusted and what can be accepted"
+        )
 
 
 def open_both(

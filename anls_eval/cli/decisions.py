@@ -45,6 +45,7 @@ from anls_eval.cli.common import (
 from anls_eval.cli.words import whole_number
 
 if TYPE_CHECKING:
+    from pyarrow import RecordBatch
     from rich.table import Table
 
     from anls_eval.decisions.audit import Suspicion
@@ -221,7 +222,7 @@ def automate(
         automate_trees,
         check_max_error,
         documents_of,
-        read_confidence,
+        read_confidences,
     )
     from anls_eval.rules.protocol import read_threshold
     from anls_eval.submission.score import score_questions
@@ -239,9 +240,10 @@ def automate(
         **asked,
     )
     show_notes(scored.submission.notes)
-    given = list(map(read_confidence, scored.columns[confidence]))
+    of_trees = scored.protocol is not None and bool(scored.protocol.tree)
+    given = read_confidences(scored.columns[confidence], of_trees)
     ids, line = scored.question_ids, scored.submission.signature
-    if scored.protocol is not None and scored.protocol.tree:
+    if scored.protocol is not None and of_trees:
         if cluster_by is not None:
             raise ValueError("--cluster-by is of questions about documents; here each row is a document itself")
         trees = as_list(scored.predictions), as_list(scored.answers)
@@ -251,7 +253,7 @@ def automate(
         found = automate_scores(scored.scores, given, max_error, least, documents or ids, line, ids)
     if report is not None:
         from anls_eval.decisions.gate_words import write_text
-        from anls_eval.decisions.pages import automation_page
+        from anls_eval.report.pages import automation_page
 
         write_text(report, automation_page(found))
     if found.without_confidence:
@@ -261,7 +263,7 @@ def automate(
     else:
         say(words.automation_sentence(found))
         out.print()
-        print_table(_table(words.AUTOMATION_HEADER, words.automation_cells(found)))
+        print_table(_table(words.ACCEPTANCE_HEADER, words.automation_cells(found)))
         say(f"\n{found.signature}")
 
 
@@ -396,13 +398,32 @@ def _as_text(value: Any) -> str | None:
 def _write_dicts(path: Path, rows: list[dict[str, Any]]) -> None:
     """Write rows with the same keys; without rows, an empty file."""
     from anls_eval.decisions.gate_words import write_text
-    from anls_eval.decisions.pages import record_batch
     from anls_eval.files import write_rows
 
     if rows:
-        write_rows(path, [record_batch(rows)])
+        write_rows(path, [_record_batch(rows)])
     else:
         write_text(path, "")
+
+
+def _record_batch(rows: list[dict[str, Any]]) -> RecordBatch:
+    """Return rows with the same keys, whose values are texts, lists of texts or numbers, as a batch to write."""
+    import numpy as np
+    import pyarrow as pa
+
+    from anls_eval.arrow import number_array, text_list_array
+    from anls_eval.submission.scorers import text_column
+
+    columns = {}
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        if any(isinstance(own, list) for own in values):
+            columns[name] = text_list_array(values)
+        elif any(isinstance(own, float) for own in values):
+            columns[name] = number_array(np.array(values))
+        else:
+            columns[name] = text_column(values)
+    return pa.record_batch(columns)
 
 
 def audit(
@@ -456,7 +477,7 @@ def audit(
     show_notes(found.notes)
     if out_file is not None and out_file.suffix.lower() in (".html", ".htm"):
         from anls_eval.decisions.gate_words import write_text
-        from anls_eval.decisions.pages import audit_page
+        from anls_eval.report.pages import audit_page
 
         write_text(out_file, audit_page(result))
     elif out_file is not None:

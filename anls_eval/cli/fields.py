@@ -10,6 +10,7 @@ import typer
 from anls_eval.cli.common import (
     AsJson,
     Columns,
+    Confidence,
     Encoding,
     Extract,
     FieldsOption,
@@ -25,6 +26,7 @@ from anls_eval.cli.common import (
     Separator,
     Threshold,
     Unknown,
+    check_confidence,
     check_html,
     check_output,
     how_to_read,
@@ -56,6 +58,7 @@ def fields(
     threshold: Threshold = None,
     extract: Extract = None,
     report_file: Annotated[Path | None, typer.Option("--report", help="Write a self-contained HTML report.")] = None,
+    confidence: Confidence = None,
     seed: Seed = 0,
     missing: Missing = "error",
     unknown: Unknown = "error",
@@ -80,6 +83,7 @@ def fields(
     least = read_threshold(match_at, "match_at")
     check_output(report_file, *predictions, *(references or ()))
     check_html(report_file)
+    check_confidence(confidence, report_file)
     asked: dict[str, Any] = {"protocol": rules, "missing": missing, "unknown": unknown, "parse": parsed(parse)}
     how = how_to_read(encoding, separator, filter_name)
     sides = open_both(predictions, references, format_name, columns, how, quiet or as_json)
@@ -90,7 +94,8 @@ def fields(
     if report_file is not None:
         from anls_eval.report import read_system, write_report
 
-        write_report(report_file, read_system(*sides, **asked, fields=resolved, match_at=least, seed=seed))
+        asked |= {"fields": resolved, "match_at": least, "seed": seed}
+        write_report(report_file, read_system(*sides, **asked, confidence=confidence))
     if as_json:
         print_json({**report.to_dict(), "question_ids": ids})
     else:

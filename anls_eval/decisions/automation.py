@@ -7,7 +7,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,14 +24,14 @@ from anls_eval.scoring import anls_scores
 from anls_eval.statistics.bounds import allowed_errors, binomial_upper_bound, questions_for_bound
 from anls_eval.statistics.resampling import Floats, Integers
 from anls_eval.structure import structure_in
-from anls_eval.tree.accounting import INVENTED_LEAF, MISSING_LEAF, WRONG
+from anls_eval.tree.accounting import INVENTED_LEAF, MISSING_LEAF, WRONG, CountedLeaves
 from anls_eval.tree.nodes import DICT, path_part
 from anls_eval.types import Extract, Tree
 
 LEVEL = 0.95
 CURVE_POINTS = 200
 
-_NEVER = -1.0  # below every threshold
+NEVER = -1.0  # a confidence below every threshold
 _NO_CONFIDENCE = -1.0  # what DUDE writes where a system gives none
 
 Bools = npt.NDArray[np.bool_]
@@ -184,16 +184,8 @@ def automate_scores(
 ) -> Automation:
     """Return what can be accepted of questions with these scores."""
     check_max_error(max_error)
-    known = np.array([_number(own, id_) for own, id_ in zip(confidences, question_ids, strict=True)], dtype=np.float64)
-    return Automation(
-        whole=acceptance_of(known, scores < float(least), documents, max_error),
-        by_field={},
-        max_error=max_error,
-        match_at=float(least),
-        n=len(scores),
-        without_confidence=int(np.count_nonzero(known == _NEVER)),
-        signature=line,
-    )
+    known = confidences_of_questions(confidences, question_ids)
+    return _automation(known, halves_of_questions(known, scores, least, documents), max_error, least, line)
 
 
 def automate_trees(
@@ -209,35 +201,79 @@ def automate_trees(
 ) -> Automation:
     """Return what can be accepted of trees, and of each of their fields."""
     check_max_error(max_error)
-    by_path: dict[str, dict[int, float]] = {}  # the lowest confidence of each document
-    whole = np.full(len(given), _NEVER)
-    for row, (prediction, own) in enumerate(zip(given, confidences, strict=True)):
+    known = confidences_of_trees(given, confidences, question_ids)
+    leaves = counted_leaves(given, expected, rules, fields or Fields({}), least, question_ids)
+    return _automation(known, halves_of_trees(known, leaves, question_ids), max_error, least, line)
+
+
+def _automation(known: Confidences, halves: AllHalves, max_error: float, least: Fraction, line: str) -> Automation:
+    return Automation(
+        whole=halves.whole.accept(max_error),
+        by_field={path: own.accept(max_error) for path, own in halves.by_field.items()},
+        max_error=max_error,
+        match_at=float(least),
+        n=len(known.whole),
+        without_confidence=int(np.count_nonzero(known.whole == NEVER)),
+        signature=line,
+    )
+
+
+class Confidences(NamedTuple):
+    """The confidences of questions or trees."""
+
+    whole: Floats  # shape (n,), the lowest of each tree; NEVER where there is none
+    by_path: dict[str, dict[int, float]]  # of trees, for each field the lowest in each tree that predicts it, by row
+
+
+class AllHalves(NamedTuple):
+    """Questions or trees, and the fields of trees by path, each split in halves."""
+
+    whole: Halves
+    by_field: dict[str, Halves]
+
+
+def confidences_of_questions(values: Sequence[Any], question_ids: Sequence[str]) -> Confidences:
+    """Return the confidences of questions, each of which is a number or None."""
+    numbers = [_number(own, question_id) for own, question_id in zip(values, question_ids, strict=True)]
+    return Confidences(np.array(numbers, dtype=np.float64), {})
+
+
+def confidences_of_trees(given: Sequence[Any], values: Sequence[Any], question_ids: Sequence[str]) -> Confidences:
+    """Return the confidences of trees, each of which is a number, a tree or None."""
+    by_path: dict[str, dict[int, float]] = {}
+    whole = np.full(len(given), NEVER)
+    for row, (prediction, own) in enumerate(zip(given, values, strict=True)):
         leaves = list(_leaf_confidences(prediction, own, question_ids[row]))
         for path, confidence in leaves:
             rows = by_path.setdefault(path, {})
             rows[row] = min(rows.get(row, 1.0), confidence)
         whole[row] = min((confidence for _, confidence in leaves), default=_number_or_never(own, question_ids[row]))
-    resolved = fields or Fields({})
-    _, (paths, rows_of, places, outcomes, _) = counted_leaves(given, expected, rules, resolved, least, question_ids)
-    fails = np.isin(outcomes, (WRONG, MISSING_LEAF, INVENTED_LEAF))
-    errs = np.zeros(len(given), dtype=bool)
-    errs[rows_of[fails]] = True
-    predicted = np.isin(outcomes, (WRONG, INVENTED_LEAF))
-    wrong = set(zip((paths[own] for own in places[predicted].tolist()), rows_of[predicted].tolist(), strict=True))
+    return Confidences(whole, dict(sorted(by_path.items())))
+
+
+def halves_of_questions(known: Confidences, scores: Floats, least: Fraction, documents: Sequence[str]) -> AllHalves:
+    """Split questions with these scores, which err below the least one."""
+    return AllHalves(Halves.of(known.whole, scores < float(least), documents), {})
+
+
+def halves_of_trees(known: Confidences, leaves: CountedLeaves, question_ids: Sequence[str]) -> AllHalves:
+    """Split trees, which err if any leaf does, and their fields, of which only predicted leaves count."""
+    errs = np.zeros(len(known.whole), dtype=bool)
+    errs[leaves.rows[np.isin(leaves.outcomes, (WRONG, MISSING_LEAF, INVENTED_LEAF))]] = True
+    is_wrong = np.isin(leaves.outcomes, (WRONG, INVENTED_LEAF))
+    numbers = {path: number for number, path in enumerate(leaves.paths)}
     by_field = {}
-    for path, lowest in sorted(by_path.items()):
-        own_errs = np.array([(path, row) in wrong for row in lowest])
+    for path, lowest in known.by_path.items():
+        rows = np.array(list(lowest), np.int64)
+        own_errs = np.isin(rows, leaves.rows[is_wrong & (leaves.places == numbers.get(path, -1))])
         names = [question_ids[row] for row in lowest]
-        by_field[path] = acceptance_of(np.array(list(lowest.values())), own_errs, names, max_error)
-    return Automation(
-        whole=acceptance_of(whole, errs, question_ids, max_error),
-        by_field=by_field,
-        max_error=max_error,
-        match_at=float(least),
-        n=len(given),
-        without_confidence=int(np.count_nonzero(whole == _NEVER)),
-        signature=line,
-    )
+        by_field[path] = Halves.of(np.array(list(lowest.values())), own_errs, names)
+    return AllHalves(Halves.of(known.whole, errs, question_ids), by_field)
+
+
+def read_confidences(column: Sequence[Sequence[str] | None], of_trees: bool) -> list[Any]:
+    """Return the confidences in a column; of several of one question the first counts, as in DUDE."""
+    return [read_confidence(values[: None if of_trees else 1]) if values else None for values in column]
 
 
 def read_confidence(values: Sequence[str]) -> Any:
@@ -271,9 +307,9 @@ def check_max_error(max_error: float) -> None:
 
 
 def _number(value: Any, question_id: str, path: str = "") -> float:
-    """Return a confidence, or `_NEVER` where there is none."""
+    """Return a confidence, or `NEVER` where there is none."""
     if is_missing_value(value):
-        return _NEVER
+        return NEVER
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not (is_number and 0 <= value <= 1):
         where = f" at {path}" if path else ""
@@ -285,7 +321,7 @@ def _number(value: Any, question_id: str, path: str = "") -> float:
 
 
 def _number_or_never(value: Any, question_id: str) -> float:
-    return _NEVER if _kind(value) else _number(value, question_id)
+    return NEVER if _kind(value) else _number(value, question_id)
 
 
 def _leaf_confidences(prediction: Any, confidence: Any, question_id: str) -> Iterator[tuple[str, float]]:
@@ -336,7 +372,7 @@ class _Half:
     def of(cls, confidences: Floats, errs: Bools, codes: Integers) -> _Half:
         """Prepare questions, whose documents are numbered."""
         number = int(codes.max()) + 1 if len(codes) else 0
-        highest, failing = np.full(number, _NEVER), np.full(number, _NEVER)
+        highest, failing = np.full(number, NEVER), np.full(number, NEVER)
         np.maximum.at(highest, codes, confidences)
         np.maximum.at(failing, codes[errs], confidences[errs])
         return cls(np.sort(confidences), np.sort(highest), np.sort(failing))
@@ -349,34 +385,47 @@ class _Half:
         return questions / max(len(self.confidences), 1), documents, errors
 
 
-def acceptance_of(confidences: Floats, errs: Bools, documents: Sequence[str], max_error: float) -> Acceptance:
-    """Choose the threshold on one half of the documents, and count on the other."""
-    names, codes = np.unique(np.array(list(map(str, documents)), dtype=object), return_inverse=True)
-    is_second = np.array([hashlib.sha256(name.encode(errors="surrogatepass")).digest()[0] & 1 for name in names], bool)
-    second = is_second[codes] if len(codes) else np.zeros(0, dtype=bool)
-    whole = _Half.of(confidences, errs, codes)
-    first, other = (_half(confidences, errs, codes, own) for own in (~second, second))
-    threshold = _chosen(first, len(other.highest), max_error)
-    curve = _curve(whole)
-    if threshold is None:
-        needed = questions_for_bound(0.0, max_error, LEVEL)
+@dataclasses.dataclass(frozen=True, eq=False)
+class Halves:
+    """Questions with their confidences and errors, split in halves by document."""
+
+    whole: _Half
+    first: _Half
+    second: _Half
+
+    @classmethod
+    def of(cls, confidences: Floats, errs: Bools, documents: Sequence[str]) -> Halves:
+        """Split questions by a hash of the names of their documents."""
+        names, codes = np.unique(np.array(list(map(str, documents)), dtype=object), return_inverse=True)
+        digests = [hashlib.sha256(name.encode(errors="surrogatepass")).digest() for name in names]
+        is_second = np.array([digest[0] & 1 for digest in digests], bool)
+        second = is_second[codes] if len(codes) else np.zeros(0, dtype=bool)
+        parts = (_half(confidences, errs, codes, own) for own in (~second, second))
+        return cls(_Half.of(confidences, errs, codes), *parts)
+
+    def accept(self, max_error: float) -> Acceptance:
+        """Choose the threshold on one half, and count on the other."""
+        threshold = _chosen(self.first, len(self.second.highest), max_error)
+        curve = _curve(self.whole)
+        if threshold is None:
+            needed = questions_for_bound(0.0, max_error, LEVEL)
+            return Acceptance(
+                threshold=None, share=0.0, accepted=0, errors=0, bound=1.0, is_shown=False, needed=needed, curve=curve
+            )
+        at = np.array([threshold])
+        [share], [accepted], [errors] = (own.tolist() for own in self.second.counts(at))
+        bound = float(binomial_upper_bound(errors, accepted, LEVEL))
+        _, [all_accepted], [all_errors] = (own.tolist() for own in self.whole.counts(at))
         return Acceptance(
-            threshold=None, share=0.0, accepted=0, errors=0, bound=1.0, is_shown=False, needed=needed, curve=curve
+            threshold=threshold,
+            share=share,
+            accepted=accepted,
+            errors=errors,
+            bound=bound,
+            is_shown=bound <= max_error,
+            needed=questions_for_bound(all_errors / all_accepted, max_error, LEVEL),
+            curve=curve,
         )
-    at = np.array([threshold])
-    [share], [accepted], [errors] = (own.tolist() for own in other.counts(at))
-    bound = float(binomial_upper_bound(errors, accepted, LEVEL))
-    _, [all_accepted], [all_errors] = (own.tolist() for own in whole.counts(at))
-    return Acceptance(
-        threshold=threshold,
-        share=share,
-        accepted=accepted,
-        errors=errors,
-        bound=bound,
-        is_shown=bound <= max_error,
-        needed=questions_for_bound(all_errors / all_accepted, max_error, LEVEL),
-        curve=curve,
-    )
 
 
 def _half(confidences: Floats, errs: Bools, codes: Integers, own: Bools) -> _Half:

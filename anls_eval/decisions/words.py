@@ -13,7 +13,7 @@ ABOUT_AUDIT = (
     "bound, not a corrected score."
 )
 
-AUTOMATION_HEADER = ("", "threshold", "accepted", "errors", "bound", "verdict")
+ACCEPTANCE_HEADER = ("", "threshold", "accepted", "errors", "bound", "verdict")
 AGREEMENT_HEADER = ("", "accuracy", "kappa", "AC1", "sensitivity", "specificity")
 
 _SHOWN_THRESHOLDS = 12
@@ -39,12 +39,13 @@ def automation_sentence(found: Automation) -> str:
 
 
 def automation_cells(found: Automation) -> list[tuple[str, ...]]:
-    """Return the rows of the table under `AUTOMATION_HEADER`."""
+    """Return the rows of the table under `ACCEPTANCE_HEADER`."""
     rows = [("all", found.whole), *found.by_field.items()]
-    return [(name, *_acceptance_cells(own)) for name, own in rows]
+    return [(name, *acceptance_cells(own)) for name, own in rows]
 
 
-def _acceptance_cells(own: Acceptance) -> tuple[str, ...]:
+def acceptance_cells(own: Acceptance) -> tuple[str, ...]:
+    """Return the cells of a row under `ACCEPTANCE_HEADER`, after its name."""
     if own.threshold is None:
         return "-", "-", "-", "-", "not shown"
     of = f"{own.errors:,} of {own.accepted:,}"

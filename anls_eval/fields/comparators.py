@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import numbers as number_types
+import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -14,11 +16,13 @@ from anls_eval.errors import AnlsError, short_repr
 from anls_eval.fields.booleans import parse_boolean
 from anls_eval.fields.dates import DateReader, date_words
 from anls_eval.fields.numbers import (
+    MAX_SHORT_NUMERATOR,
     NumberReader,
     number_matches,
     number_matrix,
     number_vector,
     number_words,
+    short_matches,
 )
 from anls_eval.inputs.values import number_text
 from anls_eval.rules.steps import normaliser
@@ -63,6 +67,18 @@ class Comparator:
         columns = [-1 if value is None else codes.get(value, -1) for value in predictions]
         return np.equal.outer(np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)).astype(np.float64)
 
+    def compared(self, references: Sequence[Leaf], predictions: Sequence[Leaf]) -> tuple[Similarities, list[int]]:
+        """Return the similarities of two columns pair by pair, and the indexes of the references that do not parse."""
+        parsed, others = self.parse_all(references, "reference"), self.parse_all(predictions, "prediction")
+        if None not in parsed:
+            return self.vector(parsed, others), []
+        unparsed = [index for index, value in enumerate(parsed) if value is None]
+        known = np.ones(len(parsed), dtype=np.bool_)
+        known[unparsed] = False
+        similarities = np.zeros(len(parsed))
+        similarities[known] = self.vector(*(list(itertools.compress(own, known.tolist())) for own in (parsed, others)))
+        return similarities, unparsed
+
     def vector(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
         """Return the similarities of references and predictions pair by pair."""
         pairs = zip(predictions, references, strict=True)
@@ -90,9 +106,17 @@ class ExactComparator(Comparator):
         """Return the normalised text of a leaf."""
         return self.steps[side](leaf_text(value))
 
+    def parse_all(self, values: Sequence[Leaf], side: LeafSide) -> list[Parsed]:
+        """Return the normalised texts of the leaves of a column."""
+        return list(map(self.steps[side], map(leaf_text, values)))
+
     def unparsed(self, references: Sequence[Leaf]) -> list[int]:
         """Return nothing: every leaf has a text."""
         return []
+
+    def vector(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
+        """Return 1 for each pair that is equal, else 0."""
+        return np.fromiter(map(operator.eq, references, predictions), np.float64, len(references))
 
 
 class NumberComparator(Comparator):
@@ -130,6 +154,18 @@ class NumberComparator(Comparator):
         if not self.absolute and not self.relative:
             return super().matrix(references, predictions)
         return number_matrix(references, predictions, self.absolute, self.relative).astype(np.float64)
+
+    def compared(self, references: Sequence[Leaf], predictions: Sequence[Leaf]) -> tuple[Similarities, list[int]]:
+        """Return 1 for each pair within the tolerance, else 0, and the indexes of references that are no numbers."""
+        if self.relative.numerator > MAX_SHORT_NUMERATOR:
+            return super().compared(references, predictions)
+        r, p = self.reader.read_short(references), self.reader.read_short(predictions)
+        similarities = (r.is_short & p.is_short).astype(np.float64)
+        similarities *= short_matches(r.scaled, p.scaled, self.absolute, self.relative)
+        rest = np.flatnonzero(~(r.is_short & (p.is_short | p.is_none))).tolist()
+        sides = ([own[row] for row in rest] for own in (references, predictions))
+        similarities[rest], unparsed = super().compared(*sides)
+        return similarities, [rest[index] for index in unparsed]
 
     def vector(self, references: Sequence[Parsed], predictions: Sequence[Parsed]) -> Similarities:
         """Return 1 for each pair within the tolerance, else 0, pair by pair."""

@@ -6,16 +6,21 @@ numbers are equal pairs.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import re
 import unicodedata
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anls_eval.arrow import as_bools, as_floats, number_array, text_array
 
 DecimalNumber: TypeAlias = tuple[int, int]
 
@@ -24,6 +29,9 @@ _MAX_EXPONENT = 1000
 _CACHED_NUMBERS = 200_000  # texts whose number is remembered
 _MAX_PLACES = 18  # decimal places of a column that is compared in 64 bits
 _FITS = 2**61
+_SHORT_SCALE = 10_000  # of short numbers
+_SHORT_LIMIT = 10**15  # of short numbers times their scale
+MAX_SHORT_NUMERATOR = _FITS // _SHORT_LIMIT  # of a relative tolerance by which short numbers are compared
 _SHORT = 300  # characters: no text of a number that is read by the fast path has more digits than are allowed
 
 CURRENCY_CODES = frozenset(
@@ -193,7 +201,19 @@ class NumberReader:
 
     def unparsed(self, values: Sequence[Any]) -> list[int]:
         """Return the indexes of the values that are no numbers."""
-        return [index for index, value in enumerate(values) if self.parse(value) is None]
+        rest = np.flatnonzero(~self.read_short(values).is_short).tolist()
+        return [index for index in rest if self.parse(values[index]) is None]
+
+    def read_short(self, values: Sequence[Any]) -> ShortNumbers:
+        """Read those values of a column that are short numbers in the usual notation."""
+        kinds = set(map(type, values))
+        if kinds == {str}:
+            with contextlib.suppress(UnicodeEncodeError):  # lone surrogates, which Arrow cannot hold
+                return _read_short_texts(text_array(values), self.decimal)
+        nothing = np.zeros(len(values), np.bool_)
+        if kinds <= {int, float}:
+            return ShortNumbers(*_scaled_numbers(values), nothing)
+        return ShortNumbers(np.zeros(len(values), np.int64), nothing, nothing)
 
 
 def _without_commas(whole: str) -> str:
@@ -204,19 +224,39 @@ def _without_commas(whole: str) -> str:
     return digits if is_grouped and digits.isdigit() else ""
 
 
-def _short_decimals(values: Sequence[float]) -> list[DecimalNumber | None]:
-    """Return the numbers that have at most 15 digits and four decimal places, and None for others.
+class ShortNumbers(NamedTuple):
+    """The numbers of a column that have at most 15 digits, four of them behind the decimal mark."""
 
-    Of decimals of at most 15 digits, one at most is the nearest to a float, and it is the one that Python prints.
-    """
+    scaled: npt.NDArray[np.int64]  # times 10,000; 0 for other values
+    is_short: npt.NDArray[np.bool_]
+    is_none: npt.NDArray[np.bool_]  # what is known to be no number
+
+
+def _read_short_texts(texts: pa.LargeStringArray, decimal: str) -> ShortNumbers:
+    places = "" if decimal == "," else r"(?:\.[0-9]{1,4})?"
+    is_short = as_bools(pc.match_substring_regex(texts, rf"\A-?[0-9]{{1,11}}{places}\z"))
+    scaled = np.zeros(len(texts), np.int64)
+    floats = as_floats(texts.filter(number_array(is_short)).cast(pa.float64()))
+    scaled[is_short] = np.rint(floats * _SHORT_SCALE)  # exact: no two decimals of 15 digits have the same nearest float
+    return ShortNumbers(scaled, is_short, as_bools(pc.match_substring_regex(texts, _WORD.pattern)))
+
+
+def _scaled_numbers(values: Sequence[float]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return the short numbers times 10,000, and which ones they are."""
+    # Of decimals of at most 15 digits, one at most is the nearest to a float, and it is the one that Python prints.
     try:
         floats = np.array(values, dtype=np.float64)
     except OverflowError:  # integers beyond any float
-        return [None] * len(values)
+        return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
     with np.errstate(over="ignore", invalid="ignore"):
-        scaled = np.rint(floats * 10_000)
-        is_short = (scaled / 10_000 == floats) & (np.abs(scaled) < 1e15)
-    m = np.where(is_short, scaled, 0).astype(np.int64)
+        scaled = np.rint(floats * _SHORT_SCALE)
+        is_short = (scaled / _SHORT_SCALE == floats) & (np.abs(scaled) < _SHORT_LIMIT)
+    return np.where(is_short, scaled, 0).astype(np.int64), is_short
+
+
+def _short_decimals(values: Sequence[float]) -> list[DecimalNumber | None]:
+    """Return the short numbers, and None for others."""
+    m, is_short = _scaled_numbers(values)
     d = np.full(len(m), 4)
     for _ in range(4):
         is_longer = m % 10 == 0
@@ -235,6 +275,14 @@ def number_matches(prediction: DecimalNumber, reference: DecimalNumber, absolute
         distance * absolute.denominator <= absolute.numerator * 10**places
         or distance * relative.denominator <= relative.numerator * abs(r)
     )
+
+
+def short_matches(
+    references: npt.NDArray[np.int64], predictions: npt.NDArray[np.int64], absolute: Fraction, relative: Fraction
+) -> npt.NDArray[np.bool_]:
+    """Return whether each short number is within the tolerance of its reference."""
+    found: npt.NDArray[np.bool_] = np.abs(references - predictions) <= _tolerances(references, 4, absolute, relative)
+    return found
 
 
 def number_matrix(
@@ -315,10 +363,22 @@ def _scaled(
         return None
     scaled = ms * 10 ** (places - ds)
     r, p = scaled[: len(references)], scaled[len(references) :]
+    return (
+        r,
+        p,
+        _tolerances(r, places, absolute, relative),
+        np.array([number is not None for number in predictions], dtype=np.bool_),
+    )
+
+
+def _tolerances(
+    references: npt.NDArray[np.int64], places: int, absolute: Fraction, relative: Fraction
+) -> npt.NDArray[np.int64]:
+    """Return the tolerances of numbers times 10**places."""
     # Distances are integers, so that the floor of a tolerance decides as the tolerance does.
     least = np.int64(min(2 * _FITS, math.floor(absolute * 10**places)))
-    tolerances = np.maximum(least, np.abs(r) * relative.numerator // min(_FITS, relative.denominator))
-    return r, p, tolerances, np.array([number is not None for number in predictions], dtype=np.bool_)
+    found: npt.NDArray[np.int64] = np.abs(references) * relative.numerator // min(_FITS, relative.denominator)
+    return np.maximum(least, found)
 
 
 def number_words(number: DecimalNumber) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from anls_eval.analysis.accounting import FieldCounts, FieldReport, LeafFailure, account_for_leaves
+from anls_eval.analysis.accounting import FieldCounts, FieldReport, LeafFailure, counted_leaves, report_of_leaves
 from anls_eval.analysis.causes import COMMON_THRESHOLDS
 from anls_eval.analysis.confusions import Confusion, character_confusions
 from anls_eval.analysis.diagnosis import compare_rules
@@ -18,6 +18,15 @@ from anls_eval.analysis.losses import LossClass, LossReport, loss_report
 from anls_eval.analysis.side_by_side import Disagreement, ProtocolComparison
 from anls_eval.analysis.thresholds import ThresholdSweep, sweep_measured
 from anls_eval.arrow import Floats, as_list
+from anls_eval.decisions.automation import (
+    NEVER,
+    Acceptance,
+    confidences_of_questions,
+    confidences_of_trees,
+    halves_of_questions,
+    halves_of_trees,
+)
+from anls_eval.decisions.automation import Confidences as KnownConfidences
 from anls_eval.explanation.answers import AnswerComparison, compare_answer
 from anls_eval.explanation.result import Match, lost_matches, walk_keys
 from anls_eval.explanation.tree import explain_tree
@@ -41,6 +50,7 @@ from anls_eval.submission.score import Group, ScoredQuestions, SubmissionScore
 from anls_eval.submission.systems import count_systems, differences_by_group, in_order_of
 from anls_eval.submission.verdict import verdict
 from anls_eval.text.measure import Measured, closest_answers, score_columns
+from anls_eval.tree.accounting import CountedLeaves
 
 BINS = 20  # of the scores between 0 and 1
 MOST_GROUPS = 30
@@ -52,6 +62,7 @@ MOST_DOCUMENTS = 10
 MOST_LEAVES = 12
 MOST_KEYS = 60
 MOST_ROWS = 2_000
+MAX_ERRORS = (0.01, 0.02, 0.05, 0.1)  # shares of accepted documents that may err
 MOST_FOR_BENCHMARKS = 5_000  # documents: the edit distance of 1,000 receipts as trees takes 2 s
 _FIRST, _SECOND = "first", "second"  # two systems, which can have the same name
 _DIAGRAM_BINS = 15  # fewer than for the calibration error: bins of a handful of questions show noise
@@ -188,6 +199,15 @@ class Confidences(NamedTuple):
     without: int  # questions without a confidence
 
 
+class AutomationFinding(NamedTuple):
+    """What can be accepted without a person, at each of `MAX_ERRORS`."""
+
+    whole: tuple[Acceptance, ...]  # of questions, or documents of trees
+    by_field: tuple[tuple[str, tuple[Acceptance, ...]], ...]  # of trees, by path, at most `MOST_KEYS`
+    fields_left_out: int
+    match_at: float  # minimum score of a question, or similarity of a leaf, that is right
+
+
 class GroupDifferences(NamedTuple):
     """The differences between two systems on the groups of a column."""
 
@@ -225,6 +245,7 @@ class Report:
     trees: TreeFindings | None  # for protocols of trees
     protocols: Protocols | None  # None for a leaderboard
     confidences: Confidences | None  # if the predictions carry confidences
+    automation: AutomationFinding | None  # the same
     versus: Versus | None  # if two systems are compared
     rows: tuple[Question, ...]  # the questions, lowest score first, at most `MOST_ROWS`
     rows_left_out: int  # how many are left out
@@ -239,6 +260,8 @@ def collect(system: System, other: System | None = None, *, date: datetime.date)
         other = _aligned(other, system)
         theirs = _Side(other, _texts(other.scored))
     rows = np.argsort(scored.scores, kind="stable")[:MOST_ROWS].tolist()
+    leaves = _leaves(system)
+    known = _known_confidences(system)
     return Report(
         name=system.name,
         date=date,
@@ -247,9 +270,10 @@ def collect(system: System, other: System | None = None, *, date: datetime.date)
         distribution=_distribution(scored.scores),
         breakdowns=tuple(_breakdown(scored.submission, column) for column in scored.submission.by),
         texts=None if ours.texts is None else _text_findings(ours, ours.texts),
-        trees=None if scored.submission.key_scores is None else _tree_findings(system),
+        trees=None if leaves is None else _tree_findings(system, leaves),
         protocols=_protocols(scored),
-        confidences=_confidences(system),
+        confidences=None if known is None else _confidences(scored.scores, known.whole),
+        automation=None if known is None else _automation(system, known, leaves),
         versus=None if theirs is None else _versus(ours, theirs),
         rows=tuple(_question(row, ours, theirs) for row in rows),
         rows_left_out=len(scored.scores) - len(rows),
@@ -300,13 +324,37 @@ def _group(value: str, group: Group) -> GroupScore:
     return GroupScore(value, group.n, group.score, group.interval)
 
 
-def _confidences(system: System) -> Confidences | None:
-    if system.confidences is None or np.isnan(system.confidences).all():
+def _known_confidences(system: System) -> KnownConfidences | None:
+    """Return the confidences, if there are any."""
+    scored = system.scored
+    if system.confidences is None:
         return None
-    has = ~np.isnan(system.confidences)
-    scores, confidences = system.scored.scores[has], system.confidences[has]
+    if scored.submission.key_scores is None:
+        known = confidences_of_questions(system.confidences, scored.question_ids)
+    else:
+        known = confidences_of_trees(as_list(scored.predictions), system.confidences, scored.question_ids)
+    return known if (known.whole != NEVER).any() else None
+
+
+def _confidences(scores: Floats, known: Floats) -> Confidences:
+    has = known != NEVER
+    scores, confidences = scores[has], known[has]
     diagram = calibration(scores, confidences, bins=_DIAGRAM_BINS).reliability
     return Confidences(calibration(scores, confidences), diagram, int(np.count_nonzero(~has)))
+
+
+def _automation(system: System, known: KnownConfidences, leaves: CountedLeaves | None) -> AutomationFinding:
+    scored = system.scored
+    if leaves is None:
+        documents = scored.question_ids if system.clusters is None else system.clusters
+        halves = halves_of_questions(known, scored.scores, system.match_at, documents)
+    else:
+        halves = halves_of_trees(known, leaves, scored.question_ids)
+    fields = [(path, tuple(map(own.accept, MAX_ERRORS))) for path, own in list(halves.by_field.items())[:MOST_KEYS]]
+    left_out = max(0, len(halves.by_field) - MOST_KEYS)
+    return AutomationFinding(
+        tuple(map(halves.whole.accept, MAX_ERRORS)), tuple(fields), left_out, float(system.match_at)
+    )
 
 
 def _question(row: int, ours: _Side, theirs: _Side | None, compared: bool = False) -> Question:
@@ -406,7 +454,18 @@ def _worst(measured: Measured) -> list[int]:
     return worst
 
 
-def _tree_findings(system: System) -> TreeFindings:
+def _leaves(system: System) -> CountedLeaves | None:
+    """Count the leaves of trees."""
+    scored = system.scored
+    if scored.protocol is None or scored.submission.key_scores is None:
+        return None
+    fields = scored.fields or Fields({})
+    return counted_leaves(
+        scored.predictions, scored.answers, scored.protocol, fields, system.match_at, scored.question_ids
+    )
+
+
+def _tree_findings(system: System, leaves: CountedLeaves) -> TreeFindings:
     scored = system.scored
     nodes: dict[str, Any] = dict(scored.submission.key_scores or {})
     keys = [
@@ -415,14 +474,9 @@ def _tree_findings(system: System) -> TreeFindings:
     ]
     rows = [row for row in np.argsort(scored.scores, kind="stable").tolist() if scored.scores[row] < 1]
     assert scored.protocol is not None  # noqa: S101 - leaderboards have no keys
-    accounting, _ = account_for_leaves(
-        scored.predictions,
-        scored.answers,
-        scored.protocol,
-        scored.fields or Fields({}),
-        system.match_at,
-        scored.question_ids,
-        seed=system.seed,
+    fields_of = scored.fields or Fields({})
+    accounting = report_of_leaves(
+        leaves, len(scored.scores), scored.protocol, fields_of, system.match_at, seed=system.seed
     )
     fields = [row for row in accounting.by_field if row.right + row.wrong + row.missing + row.invented]
     return TreeFindings(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from anls_eval.analysis.thresholds import ThresholdSweep
+from anls_eval.decisions.automation import SharePoint
 from anls_eval.statistics import ReliabilityPoint, RiskCoveragePoint
 
 
@@ -141,12 +142,12 @@ def risk_curve(points: Sequence[RiskCoveragePoint]) -> Figure:
     return Figure(plot, path=f"M{path}")
 
 
-def share_curve(points: Sequence[tuple[float, float]], most: float) -> Figure:
-    """Draw the error among what is accepted against its share, and mark the error that is allowed."""
-    ticks = nice_ticks(0, max(most, *(error for _, error in points)))
+def share_curve(points: Sequence[SharePoint], most: float | None = None) -> Figure:
+    """Draw the error among what is accepted against its share, and mark the error that is allowed, if there is one."""
+    ticks = nice_ticks(0, max(most or 0.0, *(point.error for point in points)))
     plot = dataclasses.replace(_SQUARE, y_range=(0, ticks[-1]), y_labels=tuple((tick, f"{tick:g}") for tick in ticks))
-    path = "L".join(f"{plot.x(share):g} {plot.y(error):g}" for share, error in points)
-    return Figure(plot, path=f"M{path}", mark=(plot.left, plot.y(most)))
+    path = "L".join(f"{plot.x(point.share):g} {plot.y(point.error):g}" for point in points)
+    return Figure(plot, path=f"M{path}", mark=None if most is None else (plot.left, plot.y(most)))
 
 
 def nice_ticks(low: float, high: float) -> list[float]:

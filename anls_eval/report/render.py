@@ -13,10 +13,11 @@ import jinja2
 from markupsafe import Markup
 
 from anls_eval.analysis.losses import LOSS_CLASSES
+from anls_eval.decisions.words import ACCEPTANCE_HEADER, acceptance_cells
 from anls_eval.files.write import whole_file
 from anls_eval.markup import DARK, FONTS, LIGHT, MARKS
 from anls_eval.report import figures
-from anls_eval.report.content import Report, collect
+from anls_eval.report.content import MAX_ERRORS, Report, collect
 from anls_eval.report.system import System
 from anls_eval.text.marked import alignment_html, shown_text
 
@@ -74,12 +75,30 @@ def render(report: Report) -> str:
         .render(
             report=report,
             figures=figures,
+            acceptance_header=ACCEPTANCE_HEADER,
+            whole_acceptances=_whole_acceptances(report),
+            field_acceptances=_field_acceptances(report),
+            max_errors=[f"{most:.0%}" for most in MAX_ERRORS],
             losses=LOSS_CLASSES,
             policy=policy,
             style=Markup(style),  # noqa: S704 - our own file
             script=Markup(script),  # noqa: S704 - our own file
         )
     )
+
+
+def _whole_acceptances(report: Report) -> list[tuple[str, ...]]:
+    """Return a row for each share of errors."""
+    if report.automation is None:
+        return []
+    rows = zip(MAX_ERRORS, report.automation.whole, strict=True)
+    return [(f"{most:.0%}", *acceptance_cells(own)) for most, own in rows]
+
+
+def _field_acceptances(report: Report) -> list[tuple[str, ...]]:
+    """Return a row for each field: its share at each share of errors."""
+    fields = () if report.automation is None else report.automation.by_field
+    return [(path, *(f"{own.share:.1%}" if own.is_shown else "-" for own in found)) for path, found in fields]
 
 
 def page_style() -> str:

@@ -251,15 +251,21 @@ def interval_of_mean(
     return interval_of_units(units, lowest, codes is not None, level, resamples, seed)
 
 
-def interval_of_ratio(sums: Floats, sizes: Floats, level: float, resamples: int, seed: int) -> Interval | None:
-    """Return the interval of sums / sizes by resampling documents; None if all sizes are 0."""
-    drawn = sizes > 0  # the others change no resample
+def interval_of_ratio(parts: Integers, wholes: Integers, level: float, resamples: int, seed: int) -> Interval | None:
+    """Return the interval of sum(parts) / sum(wholes) by resampling documents; None if all wholes are 0."""
+    drawn = wholes > 0  # the others change no resample
     if not drawn.any():
         return None
-    mean = resampling.exact_sum(sums) / resampling.exact_sum(sizes)
-    # As complex numbers, pairs sort as they do in np.unique(..., axis=0), eight times as fast.
-    kinds, counts = np.unique(sizes[drawn] + 1j * sums[drawn], return_counts=True)
-    units = Units(mean, kinds.imag - mean * kinds.real, np.ascontiguousarray(kinds.real), counts)
+    mean = int(parts.sum()) / int(wholes.sum())
+    width = int(parts.max()) + 1
+    kinds, counts = np.unique(wholes[drawn] * width + parts[drawn], return_counts=True)
+    sizes, sums = (own.astype(np.float64) for own in np.divmod(kinds, width))
+    return interval_of_units(Units(mean, sums - mean * sizes, sizes, counts), 0.0, True, level, resamples, seed)
+
+
+def interval_over_documents(mean: float, values: Floats, level: float, resamples: int, seed: int) -> Interval:
+    """Return the interval of the mean of values in [0, 1], one for each document."""
+    units = resampling.units_of_histogram(mean, *np.unique(values, return_counts=True))
     return interval_of_units(units, 0.0, True, level, resamples, seed)
 
 

@@ -20,7 +20,7 @@ from anls_eval.text.similarity import kept_similarity
 from anls_eval.tree.compare import Comparison
 from anls_eval.tree.credit import ComparedPair, Credit, compared_pairs, pair_with_none
 from anls_eval.tree.documents import compare_texts_in_blocks
-from anls_eval.tree.field_documents import Column, FieldDocuments
+from anls_eval.tree.field_documents import Column, FieldDocuments, texts_of
 from anls_eval.tree.nodes import DICT, LEAF, LIST, NONE, ONE_OF, Node, build_tree, path_part
 from anls_eval.tree.single import compare_with_rules, raise_with_path
 
@@ -30,18 +30,42 @@ RIGHT, WRONG, MISSING_LEAF, INVENTED_LEAF, ABSENT, EMPTY = range(6)  # EMPTY: a 
 FAILURES = (WRONG, MISSING_LEAF, INVENTED_LEAF)
 
 Numbers = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
-class FailedLeaves:
-    """Leaves that are wrong, missing or invented, in columns: there may be millions."""
+class FailedLeaves(NamedTuple):
+    """Both sides of the leaves of one path that fail, in their order."""
 
-    def __init__(self) -> None:
-        self.rows: list[int] = []  # the documents
-        self.places: list[int] = []  # the numbers of the paths
-        self.outcomes: list[int] = []
-        self.lost: list[float] = []  # points, with weights
-        self.references: list[Any] = []  # None where it is invented
-        self.predictions: list[Any] = []  # None where it is missing
+    references: list[Any]  # an empty text where it is invented
+    predictions: list[Any]  # an empty text where it is missing
+
+
+class CountedLeaves(NamedTuple):
+    """All leaves of pairs of documents, in columns: there may be millions."""
+
+    paths: list[str]
+    weights: Floats  # of a leaf at each path
+    rows: Numbers  # the document of each leaf
+    places: Numbers  # the number of its path
+    outcomes: Numbers
+    lost: Floats  # points, with weights
+    failed: list[FailedLeaves]  # of each path
+    searched: list[int]  # the documents with more than scalars in dicts
+
+
+class _Part(NamedTuple):
+    """Some leaves, in columns."""
+
+    rows: Numbers
+    places: Numbers
+    outcomes: Numbers
+    lost: Floats  # in units of `Fields.scale`
+
+    @classmethod
+    def of(cls, rows: Sequence[int], place: int, outcomes: Numbers, lost: Floats | float) -> _Part:
+        """Return leaves of one path."""
+        n = len(rows)
+        return cls(np.array(rows, np.int64), np.full(n, place), outcomes, np.broadcast_to(np.float64(lost), n))
 
 
 class LoneLeaf(NamedTuple):
@@ -85,24 +109,36 @@ class Accounts(FieldDocuments):
     ) -> None:
         super().__init__(predictions, references, rules, fields, Place(fields.rules(rules), "$"))
         self.match_at = match_at
-        self.texts_are_equal = self.equal_is_full
-        self.equal_is_full = False  # equal texts are leaves to count
+        self.keep_right = True
         self.places: dict[FieldRules, int] = {}
-        self.found: list[tuple[int, int, int, float]] = []  # document, place, outcome and what it loses
-        self.failed = FailedLeaves()
+        # Leaves that are counted one by one, in columns.
+        self.rows: list[int] = []
+        self.numbers: list[int] = []  # of the places
+        self.outcomes: list[int] = []
+        self.lost: list[float] = []
+        self.failed: list[FailedLeaves] = []  # of each place
 
-    def note(self, place: FieldRules, outcome: int, lost: float, g: Any = None, p: Any = None) -> None:
+    def unnamed(self, rule: FieldRules) -> FieldRules | None:
+        """Return nothing: every key has a place."""
+        return None
+
+    def number_of(self, place: FieldRules) -> int:
+        """Return the number of a path."""
+        number = self.places.setdefault(place, len(self.places))
+        if number == len(self.failed):
+            self.failed.append(FailedLeaves([], []))
+        return number
+
+    def note(self, place: FieldRules, outcome: int, lost: float, g: Any = "", p: Any = "") -> None:
         """Count a leaf of the document that is being added."""
-        row, number = len(self.lengths), self.places.setdefault(place, len(self.places))
-        self.found.append((row, number, outcome, lost))
+        number = self.number_of(place)
+        self.rows.append(len(self.lengths))
+        self.numbers.append(number)
+        self.outcomes.append(outcome)
+        self.lost.append(lost)
         if outcome in FAILURES:
-            failed = self.failed
-            failed.rows.append(row)
-            failed.places.append(number)
-            failed.outcomes.append(outcome)
-            failed.lost.append(lost / self.fields.scale)
-            failed.references.append(g)
-            failed.predictions.append(p)
+            self.failed[number].references.append(g)
+            self.failed[number].predictions.append(p)
 
     def whole(self, prediction: Any, reference: Any) -> list[ComparedPair]:
         """Compare whole documents, and count their leaves."""
@@ -116,6 +152,13 @@ class Accounts(FieldDocuments):
         if g is p is None and self.rules.tree == "released":
             self.note(rule, ABSENT, 0)
         return super().other(g, p, rule)
+
+    def invented(self, p: Any, rule: FieldRules) -> Credit:
+        """Count a leaf of the prediction that the reference lacks."""
+        column = self.columns[rule]
+        column.invented_rows.append(len(self.lengths))
+        column.invented.append(p)
+        return super().invented(p, rule)
 
     def pairs(self, g: Any, p: Any, rule: FieldRules) -> list[ComparedPair]:
         """Compare a part, and count its leaves."""
@@ -138,10 +181,10 @@ class Accounts(FieldDocuments):
                 if g and p and g.kind != ONE_OF and not g.value and not p.value:
                     self.note(rules_of(g), EMPTY, 0)
                 continue
-            is_compared = g is not None and p is not None and not is_nothing(g) and not is_nothing(p)
             credit = 0.0 if pair.why or not pair.length else (1 - pair.distance / pair.longest) * pair.length
-            if g and p and is_compared and g.kind == p.kind == LEAF:
-                is_right = Fraction(pair.longest - pair.distance, pair.longest) >= self.match_at
+            if g and p and g.kind == p.kind == LEAF and not is_nothing(g) and not is_nothing(p):
+                kept = pair.longest - pair.distance
+                is_right = kept * self.match_at.denominator >= self.match_at.numerator * pair.longest
                 self.note(rules_of(g), RIGHT if is_right else WRONG, pair.length - credit, g.source, p.source)
             else:
                 self.count_sides(pair, pair.length - credit)
@@ -162,86 +205,119 @@ class Accounts(FieldDocuments):
             losses: list[float] = [lost, *[0] * (len(g) + len(p) - 1)]
             lost_by_g, lost_by_p = losses[: len(g)], losses[len(g) :]
         for leaf, part in zip(g + p, lost_by_g + lost_by_p, strict=True):
-            sides = (None, leaf.value) if leaf.outcome == INVENTED_LEAF else (leaf.value, None)
+            sides = ("", leaf.value) if leaf.outcome == INVENTED_LEAF else (leaf.value, "")
             self.note(leaf.place, leaf.outcome, part, *sides)
 
-    def outcomes(self) -> tuple[list[str], Numbers, Numbers, Numbers, Floats]:
-        """Return the paths, and for each leaf its document, path, outcome and lost points."""
-        parts = [np.array(self.found, np.float64).reshape(-1, 4)]
+    def counted(self) -> CountedLeaves:
+        """Compare the leaves in the columns, and return all leaves."""
+        rows, places, outcomes = (np.array(own, np.int64) for own in (self.rows, self.numbers, self.outcomes))
+        parts = [_Part(rows, places, outcomes, np.array(self.lost, np.float64))]
         for place, column in self.columns.items():
-            number = self.places.setdefault(place, len(self.places))
             comparator = place.comparator
-            if self.texts_are_equal if comparator is None else comparator.equal_is_right:
-                parts.append(self.equal_outcomes(place, number, column))
-            else:
-                column.rows += column.equal_rows
-                column.references += column.equal
-                column.predictions += column.equal
+            if comparator is None or not comparator.equal_is_right:
+                column.compare_equal()
+            if column.right_rows:
+                n = len(column.right_rows)
+                parts.append(_Part.of(column.right_rows, self.number_of(place), np.full(n, RIGHT), 0.0))
+            if column.equal:
+                parts.append(self.equal_leaves(place, column))
             if column.rows:
-                parts.append(self.compared_outcomes(place, number, column))
-        rows, places, outcomes, lost = np.concatenate(parts).T
-        paths = [place.path for place in self.places if isinstance(place, Place)]
-        return paths, *(own.astype(np.int64) for own in (rows, places, outcomes)), lost / self.fields.scale
+                parts.append(self.compared_leaves(place, column))
+            if column.missing:
+                parts.append(self.missing_leaves(place, column))
+            if column.invented:
+                parts.append(self.invented_leaves(place, column))
+        rows, places, outcomes, lost = (np.concatenate(own) for own in zip(*parts, strict=True))
+        known = [place for place in self.places if isinstance(place, Place)]
+        return CountedLeaves(
+            paths=[place.path for place in known],
+            weights=np.array([place.weight for place in known], np.float64) / self.fields.scale,
+            rows=rows,
+            places=places,
+            outcomes=outcomes,
+            lost=lost / self.fields.scale,
+            failed=self.failed,
+            searched=sorted(self.searched_rows),
+        )
 
-    def equal_outcomes(self, place: FieldRules, number: int, column: Column) -> Floats:
-        """Return the outcomes of leaves whose sides are the same."""
+    def equal_leaves(self, place: FieldRules, column: Column) -> _Part:
+        """Count leaves whose sides are the same."""
         outcomes = np.full(len(column.equal), RIGHT)
-        if place.comparator:
-            for index in place.comparator.unparsed(column.equal):
-                self.check_blank(place.comparator, column.equal_rows[index], column.equal[index])
-                outcomes[index] = ABSENT
-        outcomes[[index for index, text in enumerate(column.equal) if not text]] = ABSENT
-        return np.column_stack([column.equal_rows, np.full(len(outcomes), number), outcomes, np.zeros(len(outcomes))])
+        for index in place.comparator.unparsed(column.equal) if place.comparator else ():
+            self.check_blank(place.comparator, column.equal_rows[index], column.equal[index])
+            outcomes[index] = ABSENT
+        return _Part.of(column.equal_rows, self.number_of(place), outcomes, 0.0)
 
-    def compared_outcomes(self, place: FieldRules, number: int, column: Column) -> Floats:
-        """Compare leaves and return their outcomes."""
-        g_is_none, p_is_none = (nothing_at(place, side) for side in (column.references, column.predictions))
+    def compared_leaves(self, place: FieldRules, column: Column) -> _Part:
+        """Compare leaves with leaves, and count them."""
         if place.comparator:
-            similarities = kept = self.typed_similarities(place.comparator, column, g_is_none)
-            is_right = similarities >= float(self.match_at)
+            similarities, g_is_none, p_is_none = self.typed_similarities(place.comparator, column)
+            kept, is_right = similarities, similarities >= float(self.match_at)
         else:
-            texts = list(map(str, column.predictions)), list(map(str, column.references))
+            g_is_none, p_is_none = _are_empty(column.references), _are_empty(column.predictions)
+            texts = texts_of(column.predictions), texts_of(column.references)
             distances, longest = compare_texts_in_blocks(*texts, self.rules)
             kept = kept_similarity(distances, longest, self.rules)
             is_right = (longest - distances) * self.match_at.denominator >= self.match_at.numerator * longest
         outcomes = np.where(is_right, RIGHT, WRONG)
-        outcomes[g_is_none], outcomes[p_is_none], outcomes[g_is_none & p_is_none] = INVENTED_LEAF, MISSING_LEAF, ABSENT
-        kept = np.where(g_is_none & p_is_none & (self.rules.tree == "released"), 1, kept)
-        lost = (1 - kept) * place.weight
-        failing = np.flatnonzero(np.isin(outcomes, FAILURES))
-        indexes, failed = failing.tolist(), self.failed
-        failed.rows += [column.rows[index] for index in indexes]
-        failed.places += [number] * len(indexes)
-        failed.outcomes += outcomes[failing].tolist()
-        failed.lost += (lost[failing] / self.fields.scale).tolist()
-        failed.references += _without(column.references, indexes, g_is_none)
-        failed.predictions += _without(column.predictions, indexes, p_is_none)
-        return np.column_stack([column.rows, np.full(len(kept), number), outcomes, lost])
+        is_absent = g_is_none & p_is_none
+        outcomes[g_is_none], outcomes[p_is_none], outcomes[is_absent] = INVENTED_LEAF, MISSING_LEAF, ABSENT
+        if place.comparator or self.rules.tree == "released":
+            kept = np.where(is_absent, 1, kept)
+        number = self.keep_failed(place, outcomes, column.references, column.predictions)
+        return _Part.of(column.rows, number, outcomes, (1 - kept) * place.weight)
 
-    def typed_similarities(self, comparator: Comparator, column: Column, g_is_none: npt.NDArray[np.bool_]) -> Floats:
-        """Parse and compare leaves; those whose reference is blank are similar to nothing."""
-        parsed = comparator.parse_all(column.references, "reference")
-        known = np.array([value is not None for value in parsed])
-        for index in np.flatnonzero(~known).tolist():
+    def typed_similarities(self, comparator: Comparator, column: Column) -> tuple[Floats, Bools, Bools]:
+        """Parse and compare leaves; return which references and predictions count as None, too."""
+        similarities, unparsed = comparator.compared(column.references, column.predictions)
+        if not comparator.blank_is_none:
+            return similarities, _are_empty(column.references), _are_empty(column.predictions)
+        g_is_none, p_is_none = np.zeros((2, len(similarities)), dtype=bool)
+        for index in unparsed:
             self.check_blank(comparator, column.rows[index], column.references[index])
-        predictions = list(itertools.compress(column.predictions, known))
-        similarities = np.zeros(len(parsed))
-        similarities[known] = comparator.vector(
-            list(itertools.compress(parsed, known)), comparator.parse_all(predictions, "prediction")
-        )
-        return similarities
+        g_is_none[unparsed] = True
+        unlike = np.flatnonzero(similarities == 0)
+        others = itertools.compress(column.predictions, (similarities == 0).tolist())
+        p_is_none[unlike] = [type(own) is str and not own.strip() for own in others]
+        return similarities, g_is_none, p_is_none
 
-    def check_blank(self, comparator: Comparator, row: int, reference: Any) -> None:
+    def missing_leaves(self, place: FieldRules, column: Column) -> _Part:
+        """Count leaves that only references have."""
+        outcomes = np.where(_are_empty(column.missing), ABSENT, MISSING_LEAF)
+        lost = np.full(len(outcomes), float(place.weight))
+        for index in place.comparator.unparsed(column.missing) if place.comparator else ():
+            self.check_blank(place.comparator, column.missing_rows[index], column.missing[index])
+            outcomes[index], lost[index] = ABSENT, 0.0
+        number = self.keep_failed(place, outcomes, column.missing, [""] * len(outcomes))
+        return _Part.of(column.missing_rows, number, outcomes, lost)
+
+    def invented_leaves(self, place: FieldRules, column: Column) -> _Part:
+        """Count leaves that only predictions have."""
+        outcomes = np.where([is_nothing_at(place, own) for own in column.invented], ABSENT, INVENTED_LEAF)
+        number = self.keep_failed(place, outcomes, [""] * len(outcomes), column.invented)
+        return _Part.of(column.invented_rows, number, outcomes, place.weight)
+
+    def keep_failed(self, place: FieldRules, outcomes: Numbers, references: list[Any], predictions: list[Any]) -> int:
+        """Keep both sides of the leaves that fail, and return the number of their path."""
+        number = self.number_of(place)
+        is_failing = (outcomes >= WRONG) & (outcomes <= INVENTED_LEAF)
+        without = INVENTED_LEAF, MISSING_LEAF
+        for values, outcome, kept in zip((references, predictions), without, self.failed[number], strict=True):
+            failed = list(itertools.compress(values, is_failing.tolist()))
+            for index in np.flatnonzero(outcomes[is_failing] == outcome).tolist():
+                failed[index] = ""
+            kept += failed
+        return number
+
+    def check_blank(self, comparator: Comparator | None, row: int, reference: Any) -> None:
         """Refuse a reference that does not parse and is not blank."""
-        if not (comparator.blank_is_none and is_blank(reference)):
+        if not (comparator and comparator.blank_is_none and is_blank(reference)):
             raise_with_path(row, self.predictions[row], self.references[row], self.rules, self.fields)
 
 
-def _without(values: list[Any], indexes: list[int], nothing: npt.NDArray[np.bool_]) -> list[Any]:
-    """Return some values, None where they are nothing."""
-    return [
-        None if is_none else values[index] for index, is_none in zip(indexes, nothing[indexes].tolist(), strict=True)
-    ]
+def _are_empty(values: list[Any]) -> Bools:
+    """Return which leaves are empty texts."""
+    return np.array([own == "" for own in values]) if "" in values else np.zeros(len(values), dtype=bool)
 
 
 def rules_of(node: Node | None) -> FieldRules:
@@ -252,13 +328,6 @@ def rules_of(node: Node | None) -> FieldRules:
 def is_nothing_at(place: FieldRules, value: Any) -> bool:
     """Return whether a leaf is empty, or blank where a blank text counts as None."""
     return value == "" or (place.comparator is not None and place.comparator.blank_is_none and is_blank(value))
-
-
-def nothing_at(place: FieldRules, values: Sequence[Any]) -> npt.NDArray[np.bool_]:
-    """Return whether each leaf is empty, as `is_nothing_at` does."""
-    if place.comparator is None or not place.comparator.blank_is_none:
-        return np.array([own == "" for own in values])
-    return np.array([type(own) is str and not own.strip() for own in values])
 
 
 def is_nothing(node: Node) -> bool:

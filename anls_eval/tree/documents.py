@@ -68,7 +68,7 @@ class Documents:
                 del self.predictions[start:], self.references[start:]
                 self.close(*count_credit(compare_trees(prediction, reference, self.rules)))
                 return
-            if not (_has_text_keys(g) and _has_text_keys(p) and MARKERS.isdisjoint(g) and "$one_of" not in p):
+            if not (has_text_keys(g) and has_text_keys(p) and MARKERS.isdisjoint(g) and "$one_of" not in p):
                 rest.append((g, p))
                 continue
             texts = others = 0  # of the keys of both sides
@@ -172,7 +172,8 @@ class Documents:
         return exact_scores(np.array(self.lengths, np.int64), full, partial[np.argsort(partial[:, 0], kind="stable")])
 
 
-def _has_text_keys(tree: dict[Any, Any]) -> bool:
+def has_text_keys(tree: dict[Any, Any]) -> bool:
+    """Return whether all keys of a dict are texts."""
     return operator.countOf(map(type, tree), str) == len(tree)
 
 

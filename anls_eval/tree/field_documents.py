@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,18 +17,30 @@ from anls_eval.rules.protocol import Protocol
 from anls_eval.text.similarity import reaches_threshold
 from anls_eval.tree.compare import Comparison
 from anls_eval.tree.credit import ComparedPair, Credit, compared_pairs, count_credit, exact_score, pair_with_none
-from anls_eval.tree.documents import MAX_SIDE, compare_texts_in_blocks, exact_scores
+from anls_eval.tree.documents import MAX_SIDE, compare_texts_in_blocks, exact_scores, has_text_keys
 from anls_eval.tree.nodes import MARKERS, SCALARS, build_tree
 from anls_eval.tree.ratios import Matrix
 from anls_eval.tree.single import compare_trees, raise_with_path
 
+_LARGE = 10**18  # numbers beyond it may have texts that Python refuses to write
 _MAX_EXACT = 2**31  # of the denominator of a credit in an array: functions return fractions of up to 2**1074
 
 
 class Column:
-    """The leaves of one field: those whose sides differ, and those that are the same."""
+    """The leaves of one field: those whose sides differ, those that are the same, and those of one side."""
 
-    __slots__ = ("equal", "equal_rows", "predictions", "references", "rows")
+    __slots__ = (
+        "equal",
+        "equal_rows",
+        "invented",
+        "invented_rows",
+        "missing",
+        "missing_rows",
+        "predictions",
+        "references",
+        "right_rows",
+        "rows",
+    )
 
     def __init__(self) -> None:
         self.rows: list[int] = []  # the documents
@@ -37,6 +48,18 @@ class Column:
         self.predictions: list[Any] = []
         self.equal_rows: list[int] = []
         self.equal: list[Any] = []
+        self.right_rows: list[int] = []  # of texts that are the same, where these are known to be right
+        self.missing_rows: list[int] = []
+        self.missing: list[Any] = []  # of references, without a prediction
+        self.invented_rows: list[int] = []
+        self.invented: list[Any] = []  # of predictions, without a reference
+
+    def compare_equal(self) -> None:
+        """Compare those that are the same, too."""
+        self.rows += self.equal_rows
+        self.references += self.equal
+        self.predictions += self.equal
+        self.equal_rows, self.equal = [], []
 
 
 class FieldDocuments:
@@ -48,6 +71,7 @@ class FieldDocuments:
         self.predictions, self.references = predictions, references
         self.rules, self.fields, self.root = rules, fields, root
         self.equal_is_full = rules.prediction_steps == rules.answer_steps and bool(reaches_threshold(0, 1, rules))
+        self.keep_right = False  # whether to keep the rows of texts that are the same and right
         self.lengths: list[int] = []
         self.full: list[int] = []
         self.partial: list[tuple[int, int, int]] = []  # document and credit, a fraction
@@ -62,7 +86,7 @@ class FieldDocuments:
             self.searched_rows.add(row)
             self.close(*count_credit(self.whole(prediction, reference)))
             return
-        columns, equal_is_full = self.columns, self.equal_is_full
+        columns, equal_is_full, keep_right = self.columns, self.equal_is_full, self.keep_right
         length = full = values = 0
         rest: list[tuple[Any, Any, FieldRules]] = []
         dicts = [(reference, prediction, self.root)]
@@ -75,26 +99,28 @@ class FieldDocuments:
             if not (g or p):
                 rest.append((g, p, rule))
                 continue
-            if not (set(map(type, g)) | set(map(type, p)) <= {str} and MARKERS.isdisjoint(g) and "$one_of" not in p):
+            if not (has_text_keys(g) and has_text_keys(p) and MARKERS.isdisjoint(g) and "$one_of" not in p):
                 rest.append((g, p, rule))
                 continue
-            shared = 0
-            keys, child_of = rule.keys, rule.child
+            alone = 0
+            keys, unnamed, child_of = rule.keys, self.unnamed(rule), rule.child
             for key, child in g.items():
-                own, other = keys.get(key) or child_of(key), p.get(key, NOT_GIVEN)
-                if other is not NOT_GIVEN:
-                    shared += 1
+                own, other = keys.get(key, unnamed) or child_of(key), p.get(key, NOT_GIVEN)
+                if other is NOT_GIVEN:
+                    alone += 1
                 if own.ignore:
                     continue
                 if type(child) is type(other) is str:  # most leaves
                     length += own.weight
-                    if child != other:
+                    if child != other or not child:
                         column = columns[own]
                         column.rows.append(row)
                         column.references.append(child)
                         column.predictions.append(other)
                     elif own.comparator is None and equal_is_full:
                         full += own.weight
+                        if keep_right:
+                            columns[own].right_rows.append(row)
                     else:
                         column = columns[own]
                         column.equal_rows.append(row)
@@ -109,7 +135,7 @@ class FieldDocuments:
                     dicts.append((child, other, own))
                 else:
                     rest.append((child, other, own))
-            if shared < len(p):
+            if len(g) - alone < len(p):
                 only_p = [(NOT_GIVEN, child, rule.child(key)) for key, child in p.items() if key not in g]
                 rest += [own for own in only_p if not own[2].ignore]
         partial: list[tuple[int, int]] = []
@@ -126,6 +152,8 @@ class FieldDocuments:
                 del column.rows[-1], column.references[-1], column.predictions[-1]
             while column.equal_rows and column.equal_rows[-1] == row:
                 del column.equal_rows[-1], column.equal[-1]
+            while column.right_rows and column.right_rows[-1] == row:
+                del column.right_rows[-1]
 
     def other(self, g: Any, p: Any, rule: FieldRules) -> Credit:
         """Compute the credit of a part that is not two leaves."""
@@ -139,7 +167,26 @@ class FieldDocuments:
             return 0, 0, []
         if g is p is None:
             return rule.weight, rule.weight, []
+        if p is NOT_GIVEN and _is_short_leaf(g):
+            return self.missing(g, rule)
+        if g is NOT_GIVEN and _is_short_leaf(p):
+            return self.invented(p, rule)
         return count_credit(self.pairs(g, p, rule))
+
+    def unnamed(self, rule: FieldRules) -> FieldRules | None:
+        """Return the rules of the keys that are not named at a place, if they are known."""
+        return rule.other_keys
+
+    def missing(self, g: Any, rule: FieldRules) -> Credit:
+        """Add a leaf of the reference that the prediction lacks; it must parse all the same."""
+        column = self.columns[rule]
+        column.missing_rows.append(len(self.lengths))
+        column.missing.append(g)
+        return rule.weight, 0, []
+
+    def invented(self, p: Any, rule: FieldRules) -> Credit:
+        """Add a leaf of the prediction that the reference lacks."""
+        return rule.weight, 0, []
 
     def whole(self, prediction: Any, reference: Any) -> list[ComparedPair]:
         """Compare whole documents."""
@@ -170,16 +217,16 @@ class FieldDocuments:
         texts: list[tuple[FieldRules, Column]] = []
         for rule, column in self.columns.items():
             comparator = rule.comparator
-            if comparator is None or not comparator.equal_is_right:
-                column.rows += column.equal_rows
-                column.references += column.equal
-                column.predictions += column.equal
-            else:
-                self.add_equal(rule, comparator, column, lengths, full)
             if comparator is None:
+                column.compare_equal()
                 texts.append((rule, column))
-            else:
-                self.add_compared(rule, comparator, column, lengths, full)
+                continue
+            if not comparator.equal_is_right:
+                column.compare_equal()
+            self.add_equal(rule, comparator, column, lengths, full)
+            self.add_compared(rule, comparator, column, lengths, full)
+            for index in comparator.unparsed(column.missing):
+                self.add_unparsed(rule, column.missing_rows[index], column.missing[index], "", lengths, full)
         parts = np.array(self.partial, np.int64).reshape(-1, 3)
         if texts:
             parts = np.concatenate([parts, self.add_texts(texts, full)])
@@ -195,8 +242,10 @@ class FieldDocuments:
         """Compare texts by the protocol; add those that are right, and return the documents and credits of others."""
         owners = np.array([row for _, column in columns for row in column.rows], np.int64)
         weights = np.repeat([rule.weight for rule, _ in columns], [len(column.rows) for _, column in columns])
-        predictions = [str(own) for _, column in columns for own in column.predictions]
-        references = [str(own) for _, column in columns for own in column.references]
+        predictions, references = (
+            [text for own in side for text in texts_of(own)]
+            for side in zip(*((column.predictions, column.references) for _, column in columns), strict=True)
+        )
         distances, longest = compare_texts_in_blocks(predictions, references, self.rules)
         kept = reaches_threshold(distances, longest, self.rules)
         right = kept & (distances == 0)
@@ -218,17 +267,10 @@ class FieldDocuments:
         self, rule: FieldRules, comparator: Comparator, column: Column, lengths: Matrix, full: Matrix
     ) -> None:
         """Parse and compare leaves, and add their credits."""
-        rows, predictions = column.rows, column.predictions
-        parsed = comparator.parse_all(column.references, "reference")
-        if None in parsed:
-            are_parsed = [value is not None for value in parsed]
-            for index, is_parsed in enumerate(are_parsed):
-                if not is_parsed:
-                    self.add_unparsed(rule, rows[index], column.references[index], predictions[index], lengths, full)
-            rows, predictions, parsed = (
-                list(itertools.compress(own, are_parsed)) for own in (rows, predictions, parsed)
-            )
-        similarities = comparator.vector(parsed, comparator.parse_all(predictions, "prediction"))
+        rows, references, predictions = column.rows, column.references, column.predictions
+        similarities, unparsed = comparator.compared(references, predictions)
+        for index in unparsed:
+            self.add_unparsed(rule, rows[index], references[index], predictions[index], lengths, full)
         np.add.at(full, np.array(rows, np.int64)[similarities == 1], rule.weight)
         for index in np.flatnonzero((similarities > 0) & (similarities < 1)).tolist():
             kept, longest = float(similarities[index]).as_integer_ratio()
@@ -244,3 +286,13 @@ class FieldDocuments:
             lengths[row] -= rule.weight
         elif is_blank(prediction):
             full[row] += rule.weight
+
+
+def texts_of(leaves: list[Any]) -> list[str]:
+    """Return leaves as texts."""
+    return leaves if set(map(type, leaves)) <= {str} else list(map(str, leaves))
+
+
+def _is_short_leaf(value: Any) -> bool:
+    """Return whether a value is a leaf whose text is known to be short, or a text."""
+    return type(value) is str or (type(value) in SCALARS and -_LARGE < value < _LARGE)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anls_eval.analysis.accounting import FieldReport, field_report
-from anls_eval.scoring import anls_star_score, explain
+from anls_eval.scoring import anls_star_score, anls_star_scores, explain
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.* lists? of strings with"),
@@ -128,6 +128,55 @@ def test_errors() -> None:
         field_report([], [], match_at=2)
     with pytest.raises(ValueError, match=r"scores texts"):
         field_report([], [], protocol="rrc")
+
+
+def test_failures_with_the_same_texts_are_one_kind_and_equals_are_ordered_by_text() -> None:
+    texts = [*"gfedcba", "c", 5, "5", "\ud800", "\ud800"]
+    found = field_report([{"x": own} for own in texts], [{"x": "zzz"}] * len(texts), resamples=1_000)
+    [row] = found.by_field
+    assert [(own.prediction, own.count, own.rows) for own in row.worst] == [
+        ("5", 2, (8, 9)),
+        ("c", 2, (4, 7)),
+        ("\ud800", 2, (10, 11)),
+        ("a", 1, (6,)),
+        ("b", 1, (5,)),
+    ]
+    assert row.confusions == row.worst
+
+
+@pytest.mark.parametrize(
+    ("fields", "value", "outcome"),
+    [
+        ({}, "a", "missing"),
+        ({}, "", "absent"),
+        (NUMBER, "5", "missing"),
+        (NUMBER, 5, "missing"),
+        (NUMBER, " ", "absent"),
+    ],
+)
+def test_one_side_alone_in_many_documents(fields: Any, value: Any, outcome: str) -> None:
+    with_it, without = {"x": value, "y": "a"}, {"y": "a"}
+    missing = field_report([with_it, without, without], [with_it] * 3, fields=fields).by_field
+    row = next(own for own in missing if own.path == "$.x")
+    assert getattr(row, outcome) == (2 if outcome == "missing" else 3)
+    invented = field_report([with_it] * 3, [with_it, without, without], fields=fields).by_field
+    row = next(own for own in invented if own.path == "$.x")
+    assert (row.invented, row.absent) == ((2, 0) if outcome == "missing" else (0, 3))
+
+
+@pytest.mark.parametrize("prediction", ["", "  "])
+@pytest.mark.parametrize("protocol", ["anls_star", "anls_star_paper"])
+def test_blank_numbers_on_both_sides_lose_nothing(prediction: str, protocol: str) -> None:
+    pair = [{"x": prediction, "y": "a"}], [{"x": "", "y": "a"}]
+    assert anls_star_scores(*pair, fields=NUMBER, protocol=protocol) == 1
+    found = field_report(*pair, fields=NUMBER, protocol=protocol)
+    assert (found.lost, found.micro.absent) == (0, 1)
+
+
+def test_a_missing_leaf_must_parse_all_the_same() -> None:
+    for run in (field_report, anls_star_scores):
+        with pytest.raises(ValueError, match=r"row 1: reference \$\.x: 'n/a' is not a number"):
+            run([{"x": 1}, {}], [{"x": 1}, {"x": "n/a"}], fields=NUMBER)
 
 
 @given(PREDICTIONS, REFERENCES, st.sampled_from(["anls_star", "anls_star_paper"]))

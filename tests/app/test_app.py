@@ -96,7 +96,7 @@ def test_extract(client: Client, tmp_path: Path) -> None:
     assert "extract=answer_tag" in shown  # the link
     path = tmp_path / "p.jsonl"
     path.write_text('{"id": 1, "prediction": "<answer>Oslo</answer>", "answers": "Oslo"}')
-    plain = tasks.report(str(path), None, Options(), None, str(tmp_path), lambda *_: None)[0]
+    plain = tasks.report(str(path), None, Options(), None, None, str(tmp_path), lambda *_: None)[0]
     assert "use Extract \u201canswer_tag\u201d" in plain
 
 

@@ -145,7 +145,7 @@ def test_a_remedy_of_the_submission_tab_helps(case: str, tmp_path: Path) -> None
 
     def scored(**values: Any) -> str:
         more = [*(_DEFAULTS | values).values()]
-        shown: str = submission.score_and_report(*paths, protocol, by, "", "", *more)[0]
+        shown: str = submission.score_and_report(*paths, protocol, by, "", "", "", *more)[0]
         return shown
 
     before = scored()

@@ -177,6 +177,33 @@ def test_columns_are_the_pairs(compare: Comparator, references: list[Any], predi
     assert all(isinstance(compare.words(parsed), str) for parsed in r)
 
 
+TEXTS_OF_NUMBERS = st.one_of(
+    st.decimals(-1000, 1000, places=2).map(str),
+    st.sampled_from(
+        ["1,299.00", "1299", "12345678901.2345", "0.12345", "-0", "007", "1a.5", "\ud800", " ", "", "5.", ".5"]
+    ),
+)
+
+
+COLUMNS: st.SearchStrategy[list[tuple[Any, Any]]] = st.sampled_from(
+    [LEAVES, TEXTS_OF_NUMBERS, st.integers(-3, 3) | st.floats(-3, 3)]
+).flatmap(lambda leaves: st.lists(st.tuples(leaves, leaves), max_size=6))
+
+
+@pytest.mark.parametrize(
+    "compare", [*COMPARATORS, comparator("number", relative="0.123457"), comparator("number", decimal=",")]
+)
+@given(COLUMNS)
+def test_columns_are_compared_as_each_pair(compare: Comparator, pairs: list[tuple[Any, Any]]) -> None:
+    references, predictions = ([own[side] for own in pairs] for side in (0, 1))
+    found, unparsed = compare.compared(references, predictions)
+    parsed = [compare.parse(own, "reference") for own in references]
+    assert unparsed == [index for index, own in enumerate(parsed) if own is None] == compare.unparsed(references)
+    others = [compare.parse(own, "prediction") for own in predictions]
+    expected = [0.0 if r is None else compare.similarity(p, r) for p, r in zip(others, parsed, strict=True)]
+    assert found.tolist() == expected
+
+
 @pytest.mark.parametrize(
     ("compare", "value", "words"),
     [

@@ -220,6 +220,22 @@ def test_the_fast_path_is_the_rule(text: str, mark: str) -> None:
     assert reader.parse_all([text, text]) == [number, number]
 
 
+@given(
+    st.lists(SHAPES | GROUPED | st.decimals(-(10**12), 10**12, places=5).map(str)), st.sampled_from(["auto", ".", ","])
+)
+@example(["99999999999.9999", "-0", "1.2345", "1.23456", "123456789012", "5.", ".5", "1_000"], "auto")
+@example(["1.299", "1299"], ",")
+def test_short_texts_are_read_by_the_rule(texts: list[str], mark: str) -> None:
+    reader = NumberReader(mark)
+    numbers = [parse_number_text(text, mark) for text in texts]
+    found = reader.read_short(texts)
+    columns = zip(numbers, found.scaled.tolist(), found.is_short.tolist(), found.is_none.tolist(), strict=True)
+    for number, scaled, is_short, is_none in columns:
+        assert not (is_none and number)
+        assert not is_short or (number and Fraction(number[0], 10 ** number[1]) == Fraction(scaled, 10_000))
+    assert reader.unparsed(texts) == [index for index, number in enumerate(numbers) if number is None]
+
+
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**30), max_value=10**30))
 def test_equal_to_decimal_on_what_both_read(value: decimal.Decimal) -> None:
     text = f"{value:f}"

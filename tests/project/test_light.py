@@ -135,7 +135,7 @@ import sys
 from anls_eval.app import tasks
 def modules(sides, report_progress):
     tasks.score_as_json(*sides, tasks.Options(), report_progress)
-    tasks.report(*sides, tasks.Options(), None, {str(tmp_path)!r}, report_progress)
+    tasks.report(*sides, tasks.Options(), None, None, {str(tmp_path)!r}, report_progress)
     return sorted(sys.modules)
 """
     (tmp_path / "stand_ins" / "task_of_the_app.py").write_text(task, encoding="utf-8")

@@ -21,13 +21,14 @@ from patched import set_limit
 from places import DATA, EXAMPLES
 from report_systems import docvqa, of_pairs, of_rows
 
+from anls_eval import automate
 from anls_eval.analysis.confusions import character_confusions
 from anls_eval.analysis.diagnosis import compare_protocols
 from anls_eval.analysis.losses import classify_losses
 from anls_eval.analysis.thresholds import threshold_sweep
 from anls_eval.files import FormatError, open_predictions, open_references
 from anls_eval.report import System, figures, read_system, write_report
-from anls_eval.report.content import MOST_GROUPS, MOST_ROWS, MOST_WORST, Report, collect
+from anls_eval.report.content import MAX_ERRORS, MOST_GROUPS, MOST_ROWS, MOST_WORST, Report, collect
 from anls_eval.report.render import render
 from anls_eval.scoring import anls_score, anls_scores, explain
 from anls_eval.statistics import calibration, confidence_interval, paired_comparison
@@ -233,7 +234,7 @@ def test_confidences_of_dude_are_read_where_they_are() -> None:
         by=("answer_type",),
     )
     assert system.confidences is not None
-    assert system.confidences[:3].tolist() == [0.8, 0.4, 0.99]
+    assert system.confidences[:3] == [0.8, 0.4, 0.99]
     found = collect(system, date=DATE)
     assert found.texts is None
     assert found.trees is None
@@ -243,16 +244,66 @@ def test_confidences_of_dude_are_read_where_they_are() -> None:
     assert not find(elements, "section", id="losses")
 
 
-@pytest.mark.parametrize("given", ["high", 1.5, -0.5, "nan"])
+SURE = [0.9 if row % 10 else 0.3 for row in range(900)]
+READ = ["ab" if sure == 0.9 else "zz" for sure in SURE]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "predictions", "reference", "confidences"),
+    [
+        ("standard", READ, ["ab"], SURE),
+        ("anls_star", [{"a": text} for text in READ], {"a": "ab"}, SURE),
+        (
+            "anls_star",
+            [{"a": text, "b": ["x"]} for text in READ],
+            {"a": "ab", "b": ["x"]},
+            [{"a": sure, "b": [0.95]} for sure in SURE],
+        ),
+    ],
+    ids=["texts", "trees with a number", "trees with trees"],
+)
+def test_what_can_be_accepted_is_what_automate_finds(
+    tmp_path: Path, protocol: str, predictions: list[Any], reference: Any, confidences: list[Any]
+) -> None:
+    rows = zip(predictions, confidences, strict=True)
+    given = [{"id": str(row), "prediction": own, "sure": sure} for row, (own, sure) in enumerate(rows)]
+    expected = [reference] * len(given)
+    answers = [own if protocol == "standard" else [own] for own in expected]
+    references = [{"id": str(row), "answers": own} for row, own in enumerate(answers)]
+    system = of_rows(tmp_path, given, references, confidence="sure", protocol=protocol)
+    found = collect(system, date=DATE).automation
+    assert found is not None
+    for number, most in enumerate(MAX_ERRORS):
+        own = automate(predictions, expected, confidences, max_error=most, protocol=protocol)
+        assert found.whole[number] == own.whole
+        assert {path: each[number] for path, each in found.by_field} == own.by_field
+    elements = parse(html_of(system))
+    assert find(elements, "svg", id="figure-automation")
+    [table] = find(elements, "table", id="figure-acceptances")
+    assert f"1%0.9{found.whole[0].share:.1%}0 of {found.whole[0].accepted}" in table.text
+    assert len(find(elements, "table", id="figure-field-acceptances")) == (protocol == "anls_star")
+
+
+def test_without_confidences_there_is_no_automation(tmp_path: Path) -> None:
+    system = of_rows(
+        tmp_path, [{"id": "1", "prediction": "a", "sure": None}], [{"id": "1", "answers": ["a"]}], confidence="sure"
+    )
+    found = collect(system, date=DATE)
+    assert (found.confidences, found.automation) == (None, None)
+    assert not find(parse(html_of(system)), "section", id="automation")
+
+
+@pytest.mark.parametrize("given", ["high", 1.5, -0.5])
 def test_wrong_confidence_is_told(tmp_path: Path, given: object) -> None:
-    message = re.escape(f"sure of question_id '7' is '{given}'; expected a confidence from 0 to 1")
+    system = of_rows(
+        tmp_path,
+        [{"id": "7", "prediction": "a", "sure": given}],
+        [{"id": "7", "answers": ["a"]}],
+        confidence="sure",
+    )
+    message = re.escape(f"the confidence of question_id '7' is {given!r}; expected a number from 0 to 1")
     with pytest.raises(ValueError, match=message):
-        of_rows(
-            tmp_path,
-            [{"id": "7", "prediction": "a", "sure": given}],
-            [{"id": "7", "answers": ["a"]}],
-            confidence="sure",
-        )
+        collect(system, date=DATE)
 
 
 def test_trees_show_their_keys_and_lost_leaves(tmp_path: Path) -> None:

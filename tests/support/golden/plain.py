@@ -28,7 +28,7 @@ _DIGITS = 10
 
 # Came after the recording, of what is recorded beside them.
 _NEW_FIELDS = frozenset(
-    ("compared_as", "counted", "extract", "extraction", "fields", "measured", "raw_prediction", "rules")
+    ("automation", "compared_as", "counted", "extract", "extraction", "fields", "measured", "raw_prediction", "rules")
 )
 # Fields that became properties of others, by the name of the field that they are computed from.
 _NOW_PROPERTIES = {"ids": "question_ids", "labels": "columns"}
