@@ -100,7 +100,8 @@ def test_lists_that_a_protocol_reads_itself(tmp_path: Path) -> None:
 def test_a_column_of_blanks(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the column 'answers' is blank in every row"):
         score(tmp_path, ["a", "b"], ["", " "], "csv", missing="zero")
-    for blank in ([None, None], [[], []], ["", None], [[], " "]):
+    columns: list[list[Any]] = [[None, None], [[], []], ["", None], [[], " "]]
+    for blank in columns:
         with pytest.raises(ValueError, match="the column 'answers' is blank in every row"):
             score(tmp_path, ["a", "b"], blank)
     with pytest.raises(ValueError, match="the reference is empty"):
