@@ -29,7 +29,7 @@ _TOKEN = re.compile(
 )
 _SPACE = re.compile(r"\s*")
 _WORDS = {"None": None, "nan": None, "NaN": None, "null": None, "True": True, "False": False}
-_LOOKS_SO = re.compile(r"\s*(?:\[\s*['\"\[{]|\{\s*['\"])")
+_LOOKS_SO = re.compile(r"""\s*(?:\[\s*['"\[{]|\{\s*['"]|\(\s*(?:'[^']*'|"[^"]*")\s*,)""")
 SQUAD_KEYS = {"text", "answer_start"}
 
 
@@ -69,7 +69,7 @@ def structure_in(text: str) -> list[Any] | dict[str, Any] | None:
 
 
 def looks_like_structure(text: str) -> bool:
-    """Return whether a text begins as a printed list or dict of strings does, whole or not."""
+    """Return whether a text begins as a printed list, dict, set or tuple of strings does, whole or not."""
     return _LOOKS_SO.match(text) is not None
 
 

@@ -22,7 +22,7 @@ READERS: dict[str, Callable[[str], Any]] = {
 """What a column holds, and how it is read from a text: accepted answers, trees of which a list of answers holds
 alternatives, documents without alternatives, or the labels of groups."""
 
-_BRACKET = r"\A\s*[\[{]"
+_BRACKET = r"""\A\s*(?:[\[{]|\(\s*['"])"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Printed:
     values: int = 0  # all of the column that are not missing
     taken: int = 0  # taken apart
     left: int = 0  # compared as text although they could be taken apart
-    unread: int = 0  # begin as a list or dict does, but cannot be read
+    unread: int = 0  # begin as a list, dict, set or tuple does, but cannot be read
     shown: str = ""  # the first of `left`, or of `unread` if there is none
 
     def add(self, other: "Printed") -> None:
@@ -69,7 +69,7 @@ class Printed:
                 self.values += not is_missing_value(value)
                 continue
             self.values += 1
-            if value.lstrip()[:1] not in ("[", "{"):
+            if value.lstrip()[:1] not in ("[", "{", "("):
                 continue
             structure = read(value)
             if structure is not None and each:

@@ -18,6 +18,7 @@ from anls_eval.leaderboards.question import Question
 
 _EMPTY = "<empty>"
 _JOINT = "||"
+_DOCUMENT_FORM = 'a document of the form {"groups": {"0": [{key: text}]}, "entities": {key: [text]}}'
 
 _Item = dict[str, str]
 
@@ -92,6 +93,9 @@ def _counts(question: Question) -> Counts:
     prediction, reference = both_documents(question)
     keys = question.names_option("keys")
     own_groups, own_entities = _read(prediction, f"prediction{question.row}", keys)
+    if isinstance(reference, dict) and reference and reference.keys().isdisjoint(("groups", "entities")):
+        problem = f"it has the keys {', '.join(map(repr, list(reference)[:5]))}; expected {_DOCUMENT_FORM}"
+        raise AnlsError(problem, where=f"reference{question.row}")
     wanted_groups, wanted_entities = _read(reference, f"reference{question.row}", keys)
     entities, are_right = _entity_counts(own_entities, wanted_entities)
     groups = [
@@ -130,8 +134,7 @@ def _read(document: Document, where: str, keys: set[str] | None) -> tuple[dict[s
 def _part(document: Document, name: str, where: str) -> dict[str, list[Any]]:
     part = {} if document is None else document.get(name, {}) if isinstance(document, dict) else None
     if not isinstance(part, dict) or not all(isinstance(own, list) for own in part.values()):
-        form = '{"groups": {"0": [{key: text}]}, "entities": {key: [text]}}'
-        raise AnlsError(f"it is {describe_value(document)}; expected a document of the form {form}", where=where)
+        raise AnlsError(f"it is {describe_value(document)}; expected {_DOCUMENT_FORM}", where=where)
     return part
 
 

@@ -308,6 +308,10 @@ class FileSide(Side):
             except NoRowsError:
                 if len(self._parts) == 1 and not self._may_be_empty:
                     raise
+            except ValueError:  # of the first row without an answer
+                if self._side == "references" and all(map(_has_no_answers, self._parts)):
+                    raise self._blank_error() from None
+                raise
             self.rows.append(n)
             if "question_id" not in part.detected.columns and self.other is not None:
                 _check_lengths(self, self.other)
@@ -316,12 +320,15 @@ class FileSide(Side):
                 raise NoRowsError(self.files[0], f"neither this file nor the other {len(self.files) - 1} have a row.")
             yield self._no_rows()
         elif all(part.is_blank for part, n in zip(self._parts, self.rows, strict=True) if n):
-            column = self._parts[0].detected.columns["answers"]
-            raise FormatError(
-                self.files[0],
-                f"the column {column!r} is blank in every row: there are no answers to score against.",
-                remedies=[Remedy("columns", {"answers": "NAME"}, "name the column that has them")],
-            )
+            raise self._blank_error()
+
+    def _blank_error(self) -> FormatError:
+        column = self._parts[0].detected.columns["answers"]
+        return FormatError(
+            self.files[0],
+            f"the column {column!r} is blank in every row: there are no answers to score against.",
+            remedies=[Remedy("columns", {"answers": "NAME"}, "name the column that has them")],
+        )
 
     def _no_rows(self) -> pa.Table:
         names = [BY + name for name in self._names if name in self._parts[0].names]
@@ -334,6 +341,15 @@ class FileSide(Side):
         for part in self._parts:
             totals.add(read_totals(part, self._side))
         return totals
+
+
+def _has_no_answers(part: Reader) -> bool:
+    """Return whether no row of a file has an answer: each is missing, blank or an empty list."""
+    return all(
+        value is None or value == [] or (isinstance(value, str) and not value.strip())
+        for batch in part.batches()
+        for value in as_list(batch.values)
+    )
 
 
 PRINTED = "printed "

@@ -81,7 +81,11 @@ def test_answers_and_labels(text: str, answers: Any, labels: Any) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("['a', ...", True), ('{"a": ', True), ("[{", True), ("[unclear] word", False), ("[1", False), ("Oslo", False)],
+    [
+        *[("['a', ...", True), ('{"a": ', True), ("[{", True), ("{'a', 'b'}", True), ("('a', 'b')", True)],
+        *[("('a',)", True), ("[unclear] word", False), ("[1", False), ("Oslo", False), ("('a') b", False)],
+        ("(1, 2)", False),
+    ],
 )
 def test_looks_like_structure(text: str, expected: bool) -> None:
     assert looks_like_structure(text) == expected

@@ -100,6 +100,18 @@ def test_lists_that_a_protocol_reads_itself(tmp_path: Path) -> None:
 def test_a_column_of_blanks(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the column 'answers' is blank in every row"):
         score(tmp_path, ["a", "b"], ["", " "], "csv", missing="zero")
+    columns: list[list[Any]] = [[None, None], [[], []], ["", None], [[], " "]]
+    for blank in columns:
+        with pytest.raises(ValueError, match="the column 'answers' is blank in every row"):
+            score(tmp_path, ["a", "b"], blank)
+    with pytest.raises(ValueError, match="the reference is empty"):
+        score(tmp_path, ["a", "b"], [None, "b"])
+
+
+def test_tuples_and_sets_are_said_to_be_compared_as_text(tmp_path: Path) -> None:
+    for answers in (["('a', 'b')", "('x',)"], ["{'a', 'b'}", "{'x'}"]):
+        [note] = [own for own in score(tmp_path, ["a", "x"], answers).notes if "cannot be read" in own]
+        assert note.startswith("2 of 2 answers begin like a printed list or dict")
 
 
 def test_lists_stay_lists_in_rows(tmp_path: Path) -> None:
