@@ -95,7 +95,7 @@ def as_markdown(result: GateResult) -> str:
     table = "\n".join(f"| {' | '.join(map(_markdown_cell, row))} |" for row in rows)
     head, _, sentence = verdict_line(result).partition(": ")
     notes = "".join(f"- {one_line(note)}\n" for note in result.notes)
-    return f"**anls gate: {head}**. {_markdown_cell(sentence)}\n\n{table}\n\n{notes}`{result.signature}`\n"
+    return f"**anls gate: {head}**: {_markdown_cell(sentence)}\n\n{table}\n\n{notes}`{result.signature}`\n"
 
 
 def _markdown_cell(text: str) -> str:
