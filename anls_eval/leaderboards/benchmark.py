@@ -16,6 +16,7 @@ from anls_eval.extract.steps import check_extract, read_extract
 from anls_eval.inputs.columns import check_same_length
 from anls_eval.leaderboards.question import Question, plain_list
 from anls_eval.rules.protocol import Rules, Threshold
+from anls_eval.tree.nodes import check_sharing
 from anls_eval.types import Extract
 
 Counts = Mapping[Any, Any]
@@ -160,6 +161,9 @@ class Benchmark(Rules):
         return self.figures(sum_counts(itertools.chain.from_iterable(parts)))
 
     def _counted(self, question: Question) -> Counts:
+        for side, value in (("prediction", question.prediction), ("reference", question.reference)):
+            if isinstance(value, (dict, list, tuple)):
+                check_sharing(value, f"{side}{question.row}")
         try:
             return self.count(question)
         except RecursionError:

@@ -83,12 +83,12 @@ def compare_pairs(
     settle: bool = True,
 ) -> Distances:
     """Measure each answer against its prediction, which is in row `owner`, where the distance is needed."""
-    # It is not where one text is empty or the two differ by few replaced characters, where it is `known`, with `settle`
+    # It is not where one text is empty or characters were only replaced, where it is `known`, with `settle`
     # where another answer is equal, and with a `limit` beyond it.
     left_sizes = left.sizes[owner]
     distances = np.abs(left_sizes - right.sizes)
     is_exact = (left_sizes == 0) | (right.sizes == 0)
-    rows, replaced = _few_replaced(left, right, owner, costs)
+    rows, replaced = _only_replaced(left, right, owner, costs)
     distances[rows], is_exact[rows] = replaced, True
     if known is not None:
         distances = np.where(known.is_exact, known.distances, distances)
@@ -114,18 +114,20 @@ def compare_pairs(
     return Distances(distances, is_exact)
 
 
-def _few_replaced(
+def _only_replaced(
     left: PreparedTexts, right: PreparedTexts, owner: Ints, costs: tuple[int, int, int]
 ) -> tuple[Ints, Ints]:
-    """Return the pairs of texts of one size that differ in so few characters that this is the distance, and it."""
-    rows, sizes, counts = differing_bytes(left.compared, right.compared, owner)
-    if costs != (1, 1, 1):
-        most = np.zeros_like(sizes)
-    else:
+    """Return the pairs of texts of one size whose distance is the number of characters that differ, and it."""
+    found = differing_bytes(left.compared, right.compared, owner)
+    is_known = found.counts == 0
+    if costs == (1, 1, 1):
         # A deletion needs an insertion, so that two replaced characters are never more. Two bytes may be one character.
-        most = np.where(left.sizes[owner[rows]] + right.sizes[rows] == 2 * sizes, 2, 1)
-    few = counts <= most
-    return rows[few], counts[few]
+        in_ascii = left.sizes[owner[found.rows]] + right.sizes[found.rows] == 2 * found.sizes
+        is_known = found.counts <= np.where(in_ascii, 2, 1)
+        # Three of which the other text has none take an edit each; for more, the distance takes less time than looking.
+        three = found.apart(3)
+        is_known[three[in_ascii[three]]] = True
+    return found.rows[is_known], found.counts[is_known]
 
 
 def closest_pairs(compared: Distances, lengths: Ints, owner: Ints, starts: Ints, rules: Protocol) -> Ints:
@@ -168,10 +170,12 @@ def _prepare_pairs(
     texts: pa.LargeStringArray, answers: pa.LargeStringArray, owner: Ints, is_open: Bools, rules: Protocol
 ) -> _Pairs:
     """Keep only the open questions, and prepare their texts."""
-    of_open = is_open[owner]
-    owner = (np.cumsum(is_open) - 1)[owner[of_open]]
-    left = prepare_texts(texts.filter(number_array(is_open)), rules.prediction_steps, rules.prediction_length)
-    right = prepare_texts(answers.filter(number_array(of_open)), rules.answer_steps, rules.answer_length)
+    if not is_open.all():
+        of_open = is_open[owner]
+        owner = (np.cumsum(is_open) - 1)[owner[of_open]]
+        texts, answers = texts.filter(number_array(is_open)), answers.filter(number_array(of_open))
+    left = prepare_texts(texts, rules.prediction_steps, rules.prediction_length)
+    right = prepare_texts(answers, rules.answer_steps, rules.answer_length)
     lengths = np.maximum(left.lengths[owner], right.lengths)
     return _Pairs(left, right, owner, lengths, is_zero_prediction(left.compared, rules))
 
@@ -190,6 +194,18 @@ def _measure_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules
     return measured
 
 
+_SAMPLED = 256  # questions
+
+
+def _has_equal_answers(texts: pa.LargeStringArray, answers: pa.LargeStringArray, owner: Ints, drops_case: bool) -> bool:
+    """Return whether so many predictions of a block seem to equal an answer that finding them all takes less time."""
+    if len(texts) < 16 * _SAMPLED:
+        return True
+    of_sample = owner[: np.searchsorted(owner, _SAMPLED)]
+    equal = equal_answers(texts, answers[: len(of_sample)], of_sample, drops_case)
+    return 4 * int(np.count_nonzero(equal)) >= _SAMPLED
+
+
 def _score_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: Protocol) -> Floats:
     """Score a block; most predictions equal an answer before any step is applied, and are not measured."""
     scores = np.zeros(len(texts))
@@ -200,9 +216,10 @@ def _score_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: 
         # Equal raw texts stay equal; texts that differ in ASCII case only become equal where a step drops case
         # (composing before that can keep them apart: there is a composed h with a line below, but no such H).
         drops_case = bool({"lower", "upper"} & set(steps)) and not {"nfc", "nfkc"} & set(steps)
-        equal = owner[equal_answers(texts, flat, owner, drops_case)]
-        scores[equal] = kept_similarity(0, 1, rules)
-        is_open[equal] = False
+        if _has_equal_answers(texts, flat, owner, drops_case):
+            equal = owner[equal_answers(texts, flat, owner, drops_case)]
+            scores[equal] = kept_similarity(0, 1, rules)
+            is_open[equal] = False
     left, right, owner, lengths, is_zero = _prepare_pairs(texts, flat, owner, is_open, rules)
     distances, is_exact = compare_pairs(left, right, owner, edit_costs(rules), Limit(lengths, rules, closest_only=True))
     # Not through `closest_pairs`: the maximum over the few pairs that were measured takes less than finding them.

@@ -134,7 +134,7 @@ def build_tree(
         keys, children = _children(value, kind, side, inner, number, rules)
         if seen is not None and children:
             if id(given) in seen:  # used twice, which is fine, or part of itself
-                _refuse_cycle(root, side)
+                check_sharing(root, side)
                 seen = None
             else:
                 seen.add(id(given))
@@ -144,8 +144,7 @@ def build_tree(
         inner[number] = _Inner(kind, keys, len(objects), len(objects) + len(children))
         objects.extend(children)
         nodes.append(None)
-        if len(objects) > _MAX_VALUES:
-            raise ValueError(f"{side} has more than {_MAX_VALUES:,} values, which is the limit")
+        _check_count(len(objects), side)
     if places is not None:
         _apply_to_leaves(nodes, places, inner, side, released, normalise)
     for number, (kind, keys, start, end) in reversed(inner.items()):
@@ -405,22 +404,30 @@ def path_part(key: str | int, kind: int) -> str:
     return f".{key}" if key.isidentifier() else f"[{key!r}]"
 
 
-def _refuse_cycle(root: Any, side: str) -> None:
-    """Raise a ValueError if an object contains itself."""
+def check_sharing(root: Any, side: str) -> None:
+    """Raise a ValueError if a tree contains itself, or has too many values when each counts as often as it is used."""
+    counts: dict[int, int] = {}  # of the values in each object, itself included, once they are known
     open_ids: set[int] = set()
-    closed: set[int] = set()
     stack: list[tuple[Any, bool]] = [(root, False)]
     while stack:
         value, is_left = stack.pop()
-        if is_left:
-            open_ids.discard(id(value))
-            closed.add(id(value))
-            continue
         while isinstance(value, enum.Enum):
             value = value.value
-        if isinstance(value, (list, tuple, dict)) and id(value) not in closed:
-            if id(value) in open_ids:
-                raise ValueError(f"{side} contains itself: a {type(value).__name__} is among its own descendants")
+        if not isinstance(value, (list, tuple, dict)) or (not is_left and id(value) in counts):
+            continue
+        children = value.values() if isinstance(value, dict) else value
+        if is_left:
+            open_ids.discard(id(value))
+            counts[id(value)] = 1 + sum([counts.get(id(child), 1) for child in children])
+        elif id(value) in open_ids:
+            raise ValueError(f"{side} contains itself: a {type(value).__name__} is among its own descendants")
+        else:
             open_ids.add(id(value))
             stack.append((value, True))
-            stack.extend((child, False) for child in (value.values() if isinstance(value, dict) else value))
+            stack.extend((child, False) for child in children)
+    _check_count(counts.get(id(root), 1), side)
+
+
+def _check_count(count: int, side: str) -> None:
+    if count > _MAX_VALUES:
+        raise ValueError(f"{side} has more than {_MAX_VALUES:,} values, which is the limit")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import random
 import tracemalloc
@@ -31,7 +32,9 @@ from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import anls_score, anls_scores, anls_star_score, anls_star_scores, explain
 from anls_eval.statistics import rank_systems, resampling
 from anls_eval.submission.score import score_questions, score_submission
+from anls_eval.text import measure
 from anls_eval.text.measure import score_columns
+from anls_eval.text.prepare import equal_answers
 from anls_eval.text.similarity import kept_similarity
 from benchmarks.documents import chain, header, nested, predicted
 from benchmarks.tree import Pair, Sizes, pairs
@@ -156,6 +159,24 @@ class TestTexts:
         assert sum(work.columns) == 0, "a distance is computed that the bytes give"
         work = work_of(lambda: anls_scores(["abcd", "ça"], [["badc"], ["ab"]]))
         assert sum(work.columns) == 2, "more replaced characters, or bytes of one character, are taken for the distance"
+
+    def test_three_characters_that_the_other_text_lacks_are_counted(self) -> None:
+        answers = [["12 December 1989"]]
+        work = work_of(lambda: anls_scores(["x2 Dezembar 1989"], answers))
+        assert sum(work.columns) == 0, "a distance is computed that the bytes give"
+        for shifted in ("2 December 19891", "12 Decembre 1986"):  # which one deletion and one insertion may explain
+            work = work_of(functools.partial(anls_scores, [shifted], answers))
+            assert sum(work.columns) == 1, "replaced characters are counted where fewer edits may do"
+
+    def test_equal_answers_are_not_looked_for_where_there_are_few(self) -> None:
+        n = 5_000
+        equal, other = [f"answer {row}" for row in range(n)], [[f"Answex {row}"] for row in range(n)]
+        with mock.patch.object(measure, "equal_answers", side_effect=equal_answers) as compared:
+            anls_scores(equal, other)
+            assert [len(call.args[2]) for call in compared.call_args_list] == [256], "all are compared once more"
+            compared.reset_mock()
+            anls_scores(equal, [[text] for text in equal])
+            assert [len(call.args[2]) for call in compared.call_args_list] == [256, n]
 
     def test_an_answer_that_cannot_be_the_closest_has_no_distance(self) -> None:
         answers = [["12/15/88", "12/15/1988", "15 Dec 1988"]]

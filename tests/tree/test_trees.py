@@ -16,6 +16,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -29,10 +30,12 @@ from patched import set_limit
 from places import DATA, PEERS
 
 from anls_eval.explanation.result import Explanation, Match, ScoreNode
+from anls_eval.leaderboards import leaderboard_figures
 from anls_eval.metric import ANLS
 from anls_eval.registry import get_protocol, signature
 from anls_eval.rules.protocol import Protocol
 from anls_eval.scoring import anls_score, anls_star_score, anls_star_scores, explain
+from anls_eval.tree import nodes
 from anls_eval.tree.as_json import tree_as_json
 from anls_eval.tree.compare import Comparison
 from anls_eval.tree.nodes import one_of
@@ -751,6 +754,24 @@ class TestShapes:
     def test_used_twice_is_no_cycle(self) -> None:
         shared = [{"a": "x"}]
         assert anls_star_score([shared, shared, [shared]], [[{"a": "x"}], [shared], shared]) == 1.0
+
+    @pytest.mark.parametrize("wrap", [lambda own: {"a": own, "b": own}, lambda own: [own, own], lambda own: (own, own)])
+    def test_what_is_shared_at_every_level_is_refused_at_once(self, wrap: Any) -> None:
+        shared: Any = "x"
+        for _ in range(40):
+            shared = wrap(shared)
+        calls = (
+            lambda: anls_star_score("x", shared),
+            lambda: anls_star_scores([{"b": "x"}], [{"b": shared}]),
+            lambda: explain("x", shared),
+            lambda: leaderboard_figures(["x"], [shared], protocol="donut_f1"),
+        )
+        for call in calls:
+            with (
+                mock.patch.object(nodes, "Node", side_effect=AssertionError("nodes are made of what is too large")),
+                pytest.raises(ValueError, match=r"reference.* has more than 10,000,000 values, which is the limit"),
+            ):
+                call()
 
     def test_deep_alternatives_without_a_prediction(self) -> None:
         """What the note on documents without a prediction looks at."""
