@@ -17,6 +17,7 @@ import evaluate
 import pyarrow as pa
 
 from anls_eval.arrow import as_list, decode_texts
+from anls_eval.citation import CITATION
 from anls_eval.errors import AnlsError, check_choice, located
 from anls_eval.explanation.result import key_scores_as_json
 from anls_eval.explanation.tree import ExplainedTree
@@ -52,7 +53,7 @@ _DESCRIPTION = """\
 ANLS (Average Normalized Levenshtein Similarity) is the score of DocVQA, ST-VQA and InfographicVQA. For each question
 it is the similarity 1 - edit distance / length of the prediction and the closest accepted answer, or 0 if that is below
 0.5; the score is the mean over all questions. It forgives OCR slips but not wrong answers. Each leaderboard computes it
-a little differently: the configuration name selects the protocol, as in evaluate.load("anls", "rrc").
+a little differently: the second argument of evaluate.load names the protocol, such as "rrc".
 """
 
 _INPUTS = """
@@ -63,32 +64,12 @@ Args:
     threshold, extract, detailed, missing, unknown: See help(metric.compute).
 
 Examples:
-    >>> metric = evaluate.load("anls")
     >>> predictions = [{"question_id": "10285", "prediction_text": "Denver Broncos"},
     ...                {"question_id": "18601", "prediction_text": "12/15/89"}]
     >>> references = [{"question_id": "10285", "answers": ["Denver Broncos", "Denver R. Broncos"]},
     ...               {"question_id": "18601", "answers": ["12/15/88"]}]
     >>> metric.compute(predictions=predictions, references=references)
     {'anls_score': 0.9375}
-"""
-
-_CITATION = """\
-@inproceedings{biten2019scene,
-  title = {Scene Text Visual Question Answering},
-  author = {Biten, Ali Furkan and Tito, Ruben and Mafla, Andres and Gomez, Lluis and Rusinol, Marcal and
-            Valveny, Ernest and Jawahar, C. V. and Karatzas, Dimosthenis},
-  booktitle = {Proceedings of the IEEE/CVF International Conference on Computer Vision},
-  year = {2019},
-  url = {https://arxiv.org/abs/1905.13648}
-}
-@article{peer2024anls,
-  title = {ANLS* -- A Universal Document Processing Metric for Generative Large Language Models},
-  author = {Peer, David and Sch{\\"o}pf, Philemon and Nebendahl, Volckmar and Rietzler, Alexander and
-            Stabinger, Sebastian},
-  journal = {arXiv preprint arXiv:2402.03848},
-  year = {2024},
-  url = {https://arxiv.org/abs/2402.03848}
-}
 """
 
 
@@ -123,8 +104,8 @@ class ANLS(evaluate.Metric):
         unknown = options.keys() - inspect.signature(evaluate.Metric.__init__).parameters.keys()
         if unknown:
             raise TypeError(
-                f"unknown options {sorted(unknown)}: the protocol is the second argument of evaluate.load, as in "
-                'evaluate.load("anls", "rrc"), and options such as threshold belong to compute'
+                f"unknown options {sorted(unknown)}: the protocol is the second argument of evaluate.load, such as "
+                '"rrc", and options such as threshold belong to compute'
             )
         self._board = find_board_name(config_name)
         if self._board is not None and importlib.util.find_spec("anls_eval") is not None:
@@ -143,7 +124,7 @@ class ANLS(evaluate.Metric):
         text = datasets.Value("string")
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
-            citation=_CITATION,
+            citation=CITATION,
             inputs_description=_INPUTS,
             features=datasets.Features(
                 predictions={"question_id": text, "prediction_text": text},
@@ -265,7 +246,8 @@ class ANLS(evaluate.Metric):
         """
         if protocol is not None:
             raise TypeError(
-                f'The protocol is chosen when the metric is loaded: evaluate.load("anls", {json.dumps(str(protocol))}).'
+                "the protocol is chosen when the metric is loaded, as the second argument of evaluate.load: "
+                f"{json.dumps(str(protocol))}"
             )
         if self._board is not None and threshold is not None:
             raise AnlsError(f"protocol {self._board!r} has its own and takes none", option="threshold", value=threshold)

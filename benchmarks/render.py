@@ -6,9 +6,9 @@ from benchmarks.results import FLOOR, UNITS, Curve, Growth, Machine, Report, Sec
 
 INTRODUCTION = """# Benchmarks
 
-Written by `make bench` in one run; the numbers are in [results.json](results.json). Contenders take turns in rounds,
-each starting with a different one, and times are medians over the rounds. In every round, the scores of all contenders
-are compared: a difference ends the run with an error, a slow time does not."""
+Written by `make bench` of the source repository in one run; the numbers are in [results.json](results.json). Contenders
+take turns in rounds, each starting with a different one, and times are medians over the rounds. In every round, the
+scores of all contenders are compared: a difference ends the run with an error, a slow time does not."""
 MARKS = {"\\*": "one round", "†": "part of the workload"}
 STARTED = "<!-- make bench writes what follows -->"
 ENDED = "<!-- up to here -->"
@@ -147,21 +147,22 @@ def report_text(report: Report) -> str:
 def speed_text(report: Report) -> str:
     """Return the numbers in docs/speed.md: workloads with a peer, and the speed-up."""
 
-    def row(workload: Workload, slower: str, faster: str, ratio: float) -> list[str]:
+    def row(section: Section, workload: Workload, slower: str, faster: str, ratio: float) -> list[str]:
         name = workload.name if faster == "ours" else f"{workload.name}, {faster}"
-        return [name, slower, *(_seconds(workload.timings[own].median) for own in (slower, faster)), number(ratio)]
+        of_what = section.unit.partition(" ")[2]  # "a question", or nothing for the whole workload
+        times = [f"{_seconds(workload.timings[own].median)} {of_what}".rstrip() for own in (slower, faster)]
+        return [name, slower, *times, number(ratio)]
 
     rows = [
-        row(workload, slower, faster, ratio)
+        row(section, workload, slower, faster, ratio)
         for section in report.sections
         for workload in section.workloads
         for slower, faster in section.ratios
         if slower in workload.headline and faster != FLOOR and (ratio := workload.ratio(slower, faster))
     ]
     machine = report.machine
-    return (
-        f"On {machine.cores} cores of {machine.processor} with Python {machine.python}, per question or document:\n\n"
-        + table(["", "compared with", "its time", "ours", "speed-up"], rows, 2)
+    return f"On {machine.cores} cores of {machine.processor} with Python {machine.python}:\n\n" + table(
+        ["", "compared with", "its time", "ours", "speed-up"], rows, 2
     )
 
 

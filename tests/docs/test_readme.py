@@ -1,5 +1,7 @@
 """What the README, the metric card, claims. Its blocks of code are run by test_pages.py, like those of all pages."""
 
+import inspect
+import json
 import re
 import subprocess
 import sys
@@ -12,10 +14,14 @@ import yaml
 from hub_server import MAX_SHORT_DESCRIPTION
 from places import EXAMPLES, ROOT
 
+from anls_eval.citation import CITATION
 from anls_eval.cli.commands import app
+from anls_eval.metric import ANLS
 from anls_eval.registry import get_rules
+from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import anls_score
 from anls_eval.version import __version__
+from benchmarks.results import read_report
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL))
@@ -24,14 +30,16 @@ SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", README, re.MULTILINE 
 def test_length_and_sections() -> None:
     assert len(README.splitlines()) <= 220
     assert list(SECTIONS) == [
-        "How to use",
-        "Inputs",
-        "Output values",
-        "Limitations and assumptions",
+        "Metric Description",
+        "How to Use",
+        "Limitations and Bias",
         "From source",
         "Citation",
-        "Further references",
+        "Further References",
     ]
+    assert re.findall(r"^###+ (.*)", SECTIONS["How to Use"], re.MULTILINE) == [
+        "Inputs", "Output Values", "Values from Popular Papers", "Examples"
+    ]  # fmt: skip
 
 
 def test_demo_prints_a_score_of_the_card(hub_environment: dict[str, str]) -> None:
@@ -53,8 +61,7 @@ def test_every_command_is_there() -> None:
 
 
 def test_every_named_protocol_is_there() -> None:
-    section = README.split("### Which score is right")[1].split("\n## ")[0]
-    named = re.findall(r"`(\w+)`", section)
+    named = re.findall(r"`(\w+)`", SECTIONS["Metric Description"])
     assert len(named) > 10
     assert [get_rules(name).name for name in named] == named
 
@@ -72,6 +79,44 @@ def test_every_named_protocol_is_there() -> None:
 )
 def test_facts(prediction: str, answer: str, score: float) -> None:
     assert anls_score(prediction, [answer]) == pytest.approx(score, abs=1e-15)
+
+
+def test_options_and_keys_are_those_of_compute() -> None:
+    options = set(inspect.signature(ANLS.compute).parameters) - {"self", "predictions", "references"}
+    inputs, outputs = (README.split(f"### {title}")[1].split("###")[0] for title in ("Inputs", "Output Values"))
+    listed = set(re.findall(r"^\| `(\w+)`", inputs, re.MULTILINE))
+    assert listed == options - {"detailed", "protocol", "answer_types", "options"}  # for outputs, leaderboards
+    texts = ANLS().compute(predictions=["a"], references=[["a"]], extract="think", detailed=True)
+    trees = ANLS("anls_star").compute(predictions=[{"a": 1}], references=[{"a": 1}], detailed=True)
+    assert texts is not None
+    assert trees is not None
+    named = set(re.findall(r"[`\"](\w+)[`\"]", outputs)) - {"detailed", "extract", "score"}
+    assert named == texts.keys() | trees.keys()
+
+
+def test_the_boundary() -> None:
+    texts = [name for name, rules in PROTOCOLS.items() if not rules.tree]
+    zeros = sum(anls_score("ab", ["ac"], protocol=name) == 0 for name in texts)
+    runs = json.loads((EXAMPLES / "docvqa" / "reference_scores.json").read_text(encoding="utf-8"))
+    changes = [run["standard"] - run["paper"] for run in runs]
+    [sentence] = re.findall(r"- \*\*The boundary\.\*\* (.*?\.)\n- ", README, re.DOTALL)
+    assert f"scores 0 in {zeros} of the {len(texts)} protocols for texts" in sentence
+    assert f"by {min(changes):.3f} to {max(changes):.3f}." in sentence
+    assert len(runs) == 6
+
+
+def test_the_measured_times() -> None:
+    """About: a new run differs by some percent."""
+    report = read_report(ROOT / "benchmarks" / "results.json")
+    timings = {name: own for part in report.sections for row in part.workloads for name, own in row.timings.items()
+               if row.name == "500,000 questions of DocVQA"}  # fmt: skip
+    [shown] = re.findall(r"take ([\d.]+) s from lists, ([\d.]+) s from Arrow columns and ([\d.]+) s through", README)
+    measured = [timings[name].median * 1e6 for name in ("from lists", "from Arrow", "through evaluate")]
+    assert [float(own) for own in shown] == pytest.approx(measured, rel=0.3)
+
+
+def test_the_papers_are_cited_alike() -> None:
+    assert f"```bibtex\n{CITATION}```" in README
 
 
 def test_the_scores_computed_here() -> None:

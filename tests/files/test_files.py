@@ -415,7 +415,7 @@ def test_ocrbench_with_its_mixed_column() -> None:
 
 
 def test_documents_as_trees() -> None:
-    reader = open_references(DATA / "documents" / "sroie_keys.jsonl", columns={"answers": "*"})
+    reader = open_references(EXAMPLES / "sroie" / "sroie_keys.jsonl", columns={"answers": "*"})
     ids, trees = contents(reader, 100)
     assert ids is not None
     assert (len(ids), ids[1]) == (100, "001")

@@ -17,7 +17,7 @@ from space_server import client_of, serve
 
 from anls_eval.version import __version__
 
-PAGES = ("README.md", "docs/*.md", "docs/protocols/*.md")
+PAGES = ("README.md", "docs/*.md", "docs/protocols/*.md", "examples/*/*.md", "benchmarks/*.md")
 RUNS = EXAMPLES / "docvqa"
 
 
@@ -27,13 +27,22 @@ def hub() -> Iterator[Hub]:
         yield hub
 
 
-def run_space(hub: Hub | None, *words: str, account: str = "") -> subprocess.CompletedProcess[str]:
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The last commit alone: an upload with uncommitted changes is refused."""
+    folder = tmp_path_factory.mktemp("clone")
+    clone = ["git", "clone", "--quiet", str(ROOT), str(folder)]
+    subprocess.run(clone, check=True)
+    return folder
+
+
+def run_space(clone: Path, hub: Hub | None, *words: str, account: str = "") -> subprocess.CompletedProcess[str]:
     """Run the tool with the stand-in in place of the Hub."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
     environment |= {"HF_ENDPOINT": hub.address if hub else "http://127.0.0.1:9", "HF_HUB_DISABLE_XET": "1"}
-    environment |= {"HF_HOME": os.environ["HF_HOME"], "PYTHONPATH": str(ROOT)}
+    environment |= {"HF_HOME": os.environ["HF_HOME"], "PYTHONPATH": str(clone)}
     environment |= {"HF_TOKEN": f"token-of-{account}"} if account else {}
-    command = [sys.executable, str(ROOT / "tools" / "space.py"), *words]
+    command = [sys.executable, str(clone / "tools" / "space.py"), *words]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -79,29 +88,55 @@ class TestFolder:
     def test_pages_have_its_address(self, built: Path) -> None:
         pages = [path for pattern in PAGES for path in built.glob(pattern)]
         texts = {path.relative_to(built).as_posix(): path.read_text(encoding="utf-8") for path in pages}
-        assert not [name for name, text in texts.items() if "ORG/anls" in text]
+        assert not [name for name, text in texts.items() if re.search(r"\bORG\b", text)]
         assert 'evaluate.load("lab/anls")' in texts["README.md"]
         assert 'evaluate.load("lab/anls", "rrc")' in texts["docs/researchers.md"]
         assert "git+https://huggingface.co/spaces/lab/anls" in texts["docs/ci.md"]
         front = yaml.safe_load(texts["README.md"].split("---\n")[1])
         assert front["thumbnail"] == "https://huggingface.co/spaces/lab/anls/resolve/main/docs/thumbnail.png"
 
+    def test_pages_are_for_its_users(self, built: Path) -> None:
+        """What works only in the source repository is left out, or said to be there."""
+        names = {path.name for path in (built / "docs").glob("*.md")}
+        assert not names & {"architecture.md", "contributing.md", "publishing.md"}
+        for pattern in PAGES:
+            for path in built.glob(pattern):
+                text = path.read_text(encoding="utf-8")
+                assert "<!-- only in" not in text
+                if re.search(r"`make [a-z]|`tests/|`tools/|benchmarks/\w+\.py", text):
+                    assert "source repository" in text, path.name
+
     def test_links_lead_to_files_that_it_holds(self, built: Path) -> None:
         for pattern in PAGES:
             for path in built.glob(pattern):
-                if path.name in ("contributing.md", "architecture.md"):
-                    continue  # about the source repository
                 for link in re.findall(r"\]\((?!https?:)([^)#\s]+)", path.read_text(encoding="utf-8")):
                     assert (path.parent / link).exists(), f"{path.name}: {link}"
 
+    def test_the_page_about_fields_runs_in_its_clone(self, built: Path) -> None:
+        command = [sys.executable, "-m", "doctest", "docs/fields.md"]
+        done = subprocess.run(command, cwd=built, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def test_data_of_others_has_its_licence(self, built: Path) -> None:
+        sources = list(built.glob("examples/*/SOURCE.md"))
+        assert len(sources) == 3
+        for source in sources:
+            assert "MIT" in source.read_text(encoding="utf-8")
+            notice = (source.parent / "LICENSE").read_text(encoding="utf-8")
+            assert notice.startswith("MIT License")
+            assert "Copyright (c) " in notice
+
 
 class TestUpload:
-    def test_creates_the_space_and_evaluate_loads_it(self, hub: Hub, built: Path, tmp_path: Path) -> None:
-        done = run_space(hub, "lab/anls", account="lab")
+    def test_creates_the_space_and_evaluate_loads_it(self, hub: Hub, clone: Path, tmp_path: Path) -> None:
+        done = run_space(clone, hub, "lab/anls", account="lab")
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines()[-1].startswith(f"uploaded {hub.address}/spaces/lab/anls/commit/")
         found = hub.spaces["lab/anls"]
-        assert (found.sdk, found.commits) == ("gradio", [f"anls {__version__}"])
+        revision = ["git", "rev-parse", "--short", "HEAD"]
+        commit = subprocess.run(revision, cwd=clone, capture_output=True, text=True, check=True).stdout.strip()
+        assert (found.sdk, found.commits) == ("gradio", [f"anls {__version__}, from commit {commit}"])
+        built = clone / "build" / "upload"
         assert found.files == {
             path.relative_to(built).as_posix(): path.read_bytes() for path in built.rglob("*") if path.is_file()
         }
@@ -116,26 +151,26 @@ print(metric.compute(predictions=["ab", "abc"], references=[["ac"], ["abd"]]))
         loaded = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert loaded.stdout == "{'anls_score': 0.33333333333333337}\n", loaded.stderr
 
-    def test_replaces_its_files_and_leaves_others_alone(self, hub: Hub) -> None:
+    def test_replaces_its_files_and_leaves_others_alone(self, hub: Hub, clone: Path) -> None:
         old = {".gitattributes": b"*.bin lfs", "notes.txt": b"mine", "anls_eval/gone.py": b"", "app.py": b"old"}
         hub.spaces["lab/anls"] = Space("gradio", dict(old))
-        assert run_space(hub, "lab/anls", account="lab").returncode == 0
+        assert run_space(clone, hub, "lab/anls", account="lab").returncode == 0
         files = hub.spaces["lab/anls"].files
         assert {".gitattributes", "notes.txt"} <= set(files)
         assert "anls_eval/gone.py" not in files
-        assert files["app.py"] == (ROOT / "app.py").read_bytes()
+        assert files["app.py"] == (clone / "app.py").read_bytes()
 
-    def test_a_pull_request_where_one_may_not_write(self, hub: Hub) -> None:
+    def test_a_pull_request_where_one_may_not_write(self, hub: Hub, clone: Path) -> None:
         hub.spaces["lab/anls"] = Space("gradio", {"app.py": b"old"})
-        refused = run_space(hub, "lab/anls", account="guest")
+        refused = run_space(clone, hub, "lab/anls", account="guest")
         assert (refused.returncode, refused.stdout.count("\n")) == (1, 1)
         assert "lab/anls" in refused.stderr
         assert "PR=1 proposes the change as a pull request" in refused.stderr
-        done = run_space(hub, "lab/anls", "--create-pr", account="guest")
+        done = run_space(clone, hub, "lab/anls", "--create-pr", account="guest")
         assert done.stdout.splitlines()[-1] == f"uploaded {hub.address}/spaces/lab/anls/discussions/1"
         found = hub.spaces["lab/anls"]
         assert (found.files, found.commits) == ({"app.py": b"old"}, [])
-        assert found.pull_requests[0]["anls.py"] == (ROOT / "anls.py").read_bytes()
+        assert found.pull_requests[0]["anls.py"] == (clone / "anls.py").read_bytes()
 
     @pytest.mark.parametrize(
         ("words", "account", "message"),
@@ -149,22 +184,49 @@ print(metric.compute(predictions=["ab", "abc"], references=[["ac"], ["abd"]]))
             (["--create-pr"], "lab", "PR=1 needs TO=ORG/anls"),
         ],
     )
-    def test_errors_say_what_to_do(self, hub: Hub, words: list[str], account: str, message: str) -> None:
-        done = run_space(hub, *words, account=account)
+    def test_errors_say_what_to_do(self, hub: Hub, clone: Path, words: list[str], account: str, message: str) -> None:
+        done = run_space(clone, hub, *words, account=account)
         assert done.returncode in (1, 2)
         assert message in done.stderr
         assert "Traceback" not in done.stderr
         assert hub.spaces == {}
 
-    def test_a_hub_that_cannot_be_reached(self) -> None:
-        done = run_space(None, "lab/anls", account="lab")
+    def test_uncommitted_changes_are_refused(self, hub: Hub, clone: Path) -> None:
+        page = clone / "docs" / "app.md"
+        text = page.read_bytes()
+        try:
+            page.write_bytes(text + b"new")
+            done = run_space(clone, hub, "lab/anls", account="lab")
+            assert (done.returncode, hub.spaces) == (1, {})
+            assert "error: uncommitted changes in docs/app.md." in done.stderr
+            assert "`git stash`" in done.stderr
+            assert run_space(clone, hub).returncode == 0
+            page.unlink()
+            done = run_space(clone, hub)
+            assert done.stderr == (
+                "error: docs/app.md was deleted: commit that, or bring it back with `git restore docs/app.md`\n"
+            )
+        finally:
+            page.write_bytes(text)
+
+    def test_a_hub_that_cannot_be_reached(self, clone: Path) -> None:
+        done = run_space(clone, None, "lab/anls", account="lab")
         assert (done.returncode, "error: lab/anls: " in done.stderr, "Traceback" in done.stderr) == (1, True, False)
+
+
+def test_the_stand_in_explains_itself() -> None:
+    """For docs/publishing.md: a wrong call ends with a sentence, and --help starts nothing."""
+    stand_in = [sys.executable, str(ROOT / "tests" / "support" / "hub_server.py")]
+    asked = subprocess.run([*stand_in, "--help"], capture_output=True, text=True, check=True, timeout=60)
+    assert "ORG" in asked.stdout
+    wrong = subprocess.run(stand_in, capture_output=True, text=True, check=False, timeout=60)
+    assert (wrong.returncode, wrong.stderr.splitlines()[-1].endswith("required: ORG")) == (2, True)
 
 
 def test_the_workflow_tests_each_version_and_publishes() -> None:
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "space.yml").read_text(encoding="utf-8"))["jobs"]
     [step] = [step for step in jobs["publish"]["steps"] if step.get("name") == "Publish"]
-    assert step["run"] == 'make space TO="$SPACE"'
+    assert step["run"] == 'make space TO="${SPACE:?set the repository variable SPACE}"'
     assert step["env"] == {"HF_TOKEN": "${{ secrets.HF_TOKEN }}", "SPACE": "${{ vars.SPACE }}"}
     assert jobs["publish"]["needs"] == "test"
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -3,13 +3,13 @@
 ``python tests/support/hub_server.py ORG`` runs it for the account ORG until Ctrl-C and prints the settings to use it.
 """
 
+import argparse
 import base64
 import contextlib
 import hashlib
 import http.server
 import json
 import re
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -216,6 +216,9 @@ def serve_hub(*accounts: str) -> Iterator[Hub]:
 
 
 if __name__ == "__main__":
-    with serve_hub(sys.argv[1]) as hub, contextlib.suppress(KeyboardInterrupt):
-        print(f"export HF_ENDPOINT={hub.address} HF_TOKEN=token-of-{sys.argv[1]} HF_HUB_DISABLE_XET=1", flush=True)
+    parser = argparse.ArgumentParser(description="Run a stand-in for the Hub on this machine until Ctrl-C.")
+    parser.add_argument("account", metavar="ORG", help="the account that may write: ORG in TO=ORG/anls")
+    account = parser.parse_args().account
+    with serve_hub(account) as hub, contextlib.suppress(KeyboardInterrupt):
+        print(f"export HF_ENDPOINT={hub.address} HF_TOKEN=token-of-{account} HF_HUB_DISABLE_XET=1", flush=True)
         threading.Event().wait()

@@ -27,7 +27,7 @@ from budget import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from patched import set_limit
-from places import DATA, PEERS
+from places import DATA, EXAMPLES, PEERS
 
 from anls_eval.explanation.result import Explanation, Match, ScoreNode
 from anls_eval.leaderboards import leaderboard_figures
@@ -268,7 +268,7 @@ class TestAgainstTheReleasedPackage:
         invoices = read_lines(DATA / "documents" / "invoices.jsonl")
         pairs = [(row["gold"], row["pred"]) for row in invoices]
         pairs += [
-            (row, damaged(row, seed)) for seed, row in enumerate(read_lines(DATA / "documents" / "sroie_keys.jsonl"))
+            (row, damaged(row, seed)) for seed, row in enumerate(read_lines(EXAMPLES / "sroie" / "sroie_keys.jsonl"))
         ]
         ours = anls_star_scores([p for _, p in pairs], [g for g, _ in pairs])
         assert ours.tolist() == pytest.approx(released(pairs), abs=1e-12)

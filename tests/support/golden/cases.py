@@ -404,7 +404,7 @@ def _checked(folder: Path) -> dict[str, tuple[Path, Path]]:
     answers = [random.choice(row["answers"]) for row in questions]
     files = {"qwen2_vl_7b": (docvqa_runs.FOLDER / "pred_qwen2_vl_7b.json", GOLD), "dude": DUDE}
     files["other split"] = DUDE[0].with_name("DUDE_demo_submission_perfect.json"), GOLD
-    files["documents"] = DATA / "documents" / "sroie_keys.jsonl", GOLD
+    files["documents"] = EXAMPLES / "sroie" / "sroie_keys.jsonl", GOLD
     for name, id_key, answer_key, first in (
         ("rrc", "questionId", "answer", 10),
         ("long ids", "questionId", "answer", 10**17 + 1),
