@@ -2001,6 +2001,8 @@ _GROUPED = {
 }
 _BODY = re.compile(r"([0-9.,' _]*)(?:[eE]([+-]?[0-9]+))?")
 _USUAL = re.compile(r"(-?)[$€£]?([0-9]{1,300}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,100})(?:\.([0-9]{0,300}))?(?: ?%)?")
+_SHORT_INTEGER = r"\A-?[0-9]{1,11}\z"
+_SHORT_DECIMAL = r"\A-?(?:[0-9]{1,11}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,2})(?:\.[0-9]{1,4})?\z"
 _WORD = re.compile("[a-df-z]")  # small letters are in no number, except for an exponent
 _USUAL_IN_EUROPE = re.compile(r"(-?)([0-9]{1,300}|[1-9][0-9]{0,2}(?:\.[0-9]{3}){1,100}),([0-9]{1,2})(?: ?[€%])?")
 
@@ -2176,11 +2178,12 @@ class ShortNumbers(NamedTuple):
 
 
 def _read_short_texts(texts: pa.LargeStringArray, decimal: str) -> ShortNumbers:
-    places = "" if decimal == "," else r"(?:\.[0-9]{1,4})?"
-    is_short = as_bools(pc.match_substring_regex(texts, rf"\A-?[0-9]{{1,11}}{places}\z"))
+    pattern = _SHORT_INTEGER if decimal == "," else _SHORT_DECIMAL
+    is_short = as_bools(pc.match_substring_regex(texts, pattern))
+    digits = pc.replace_substring(texts.filter(number_array(is_short)), ",", "")
     scaled = np.zeros(len(texts), np.int64)
-    floats = as_floats(texts.filter(number_array(is_short)).cast(pa.float64()))
-    scaled[is_short] = np.rint(floats * _SHORT_SCALE)  # exact: no two decimals of 15 digits have the same nearest float
+    # Exact: no two decimals of 15 digits have the same nearest float.
+    scaled[is_short] = np.rint(as_floats(digits.cast(pa.float64())) * _SHORT_SCALE)
     return ShortNumbers(scaled, is_short, as_bools(pc.match_substring_regex(texts, _WORD.pattern)))
 
 

@@ -224,7 +224,9 @@ def test_the_fast_path_is_the_rule(text: str, mark: str) -> None:
     st.lists(SHAPES | GROUPED | st.decimals(-(10**12), 10**12, places=5).map(str)), st.sampled_from(["auto", ".", ","])
 )
 @example(["99999999999.9999", "-0", "1.2345", "1.23456", "123456789012", "5.", ".5", "1_000"], "auto")
-@example(["1.299", "1299"], ",")
+@example(["1,299.50", "1,299", "-12,345,678.9", "1,29", "0,123", "1,234,567,890"], "auto")
+@example(["1,299.50", "1,299", "1,29"], ".")
+@example(["1.299", "1299", "1,5"], ",")
 def test_short_texts_are_read_by_the_rule(texts: list[str], mark: str) -> None:
     reader = NumberReader(mark)
     numbers = [parse_number_text(text, mark) for text in texts]

@@ -529,7 +529,8 @@ def _submission_tab(random: Random, folder: Path) -> str:
         return _shown(found[:1])
     by = [random.choice(("docId", "question_types", draws.text(random)))] if random.random() < 0.3 else []
     hub = random.choice((("", ""), ("a/b", "c"), (draws.text(random), draws.text(random))))
-    found = submission.score_and_report(predictions, references, name, by, *hub, *_more(random, folder))
+    sure = random.choice(("", "", "question_types", "answers_confidence", draws.text(random)))
+    found = submission.score_and_report(predictions, references, name, by, sure, *hub, *_more(random, folder))
     return _shown(found[:2])
 
 
