@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anls_eval.arrow import BYTES, as_ints, number_array, text_bytes, text_starts
+from anls_eval.arrow import BYTES, as_bools, as_ints, number_array, text_bytes, text_starts
 from anls_eval.questions.pairing import check_same_ids, drop_repeats, first_ids, unmatched_ids
 
 WAITING_ROWS = 262_144
@@ -31,6 +32,11 @@ FINGERPRINTS = 2
 _WORD = 8  # bytes
 _FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(_WORD + 1)], np.uint64)  # masks
 _LONG = 1024  # bytes of an id, from which on each is hashed by itself
+
+
+_Waiting = list[pa.Table | None]  # the rows of predictions and references whose counterparts have not been read
+
+_GROWTH = 1.5  # by how much they must have grown before counterparts are looked for again
 
 
 class RepeatedIdError(Exception):
@@ -61,7 +67,7 @@ class Alignment:
         self.missing = self.unknown = pa.nulls(0, BYTES)
 
     def __iter__(self) -> Iterator[pa.Table]:
-        waiting: list[pa.Table | None] = [None, None]
+        waiting: _Waiting = [None, None]
         is_open, most = [True, True], WAITING_ROWS
         while any(is_open):
             lengths = [-1 if table is None else table.num_rows for table in waiting]
@@ -81,25 +87,24 @@ class Alignment:
                 yield self._joined(left[:in_step], right[:in_step])
                 waiting = [left[in_step:], right[in_step:]]
             elif max(left.num_rows, right.num_rows) > most:
-                left, right = left.combine_chunks(), right.combine_chunks()  # else each take copies all chunks
-                waiting = [left, right]
-                at = pc.index_in(right["question_id"], value_set=left["question_id"])
-                is_left = np.ones(left.num_rows, dtype=bool)
-                is_left[as_ints(at.drop_null().combine_chunks())] = False
-                if np.count_nonzero(~is_left) != len(at) - at.null_count:
-                    raise RepeatedIdError
-                yield from self._joined_by(at, pc.indices_nonzero(at.is_valid()), left, right)
-                left, right = left.filter(number_array(is_left)), right.filter(at.is_null())
-                waiting, most = [left, right], max(WAITING_ROWS, 2 * left.num_rows, 2 * right.num_rows)
-        if not self._unique:
-            rests = [table["question_id"] for table in waiting if table is not None and table.num_rows]
-            for rest in [fingerprints_of(ids) for ids in rests if not ids.null_count] or [_NO_FINGERPRINTS]:
-                if _has_repeats([*self._passed, rest]):  # on one side, among the rows that have passed and those left
-                    raise RepeatedIdError
+                left = right = table = None  # so that `_take_pairs` can free what it has taken
+                yield from self._joined_by(*_take_pairs(waiting))
+                most = max(WAITING_ROWS, *(int(_GROWTH * own.num_rows) for own in waiting if own is not None))
+        left = right = table = None
+        self._check_repeats(waiting)
         if waiting == [None, None]:
             raise ValueError("nothing to score: predictions and references are empty")
-        if any(table is not None and table.num_rows for table in waiting):
-            yield from self._rest(*waiting)
+        if any(own is not None and own.num_rows for own in waiting):
+            yield from self._rest(waiting)
+
+    def _check_repeats(self, waiting: _Waiting) -> None:
+        """Raise a RepeatedIdError if an id occurs twice on one side, among the rows that have passed and those left."""
+        if self._unique:
+            return
+        rests = [table["question_id"] for table in waiting if table is not None and table.num_rows]
+        for rest in [fingerprints_of(ids) for ids in rests if not ids.null_count] or [_NO_FINGERPRINTS]:
+            if _has_repeats([*self._passed, rest]):
+                raise RepeatedIdError
 
     @property
     def fingerprints(self) -> _Fingerprints:
@@ -121,14 +126,16 @@ class Alignment:
             columns |= {name: table[name] for name in table.column_names if name not in ("question_id", "value")}
         return pa.table(columns)
 
-    def _joined_by(self, at: pa.ChunkedArray, rows: pa.Array, left: pa.Table, right: pa.Table) -> Iterator[pa.Table]:
-        """Join some rows on the right with those on the left, which are `at` these places, part by part."""
-        for start in range(0, len(rows), JOINED_ROWS):
-            part = rows[start : start + JOINED_ROWS]
-            yield self._joined(left.take(at.take(part)), right.take(part))
+    def _joined_by(self, at: pa.Array, left: pa.Table, right: pa.Table) -> Iterator[pa.Table]:
+        """Join each row on the right with that on the left which is `at` its place, part by part."""
+        for start in range(0, right.num_rows, JOINED_ROWS):
+            part = slice(start, start + JOINED_ROWS)
+            yield self._joined(left.take(at[part]), right[part])
 
-    def _rest(self, left: pa.Table | None, right: pa.Table | None) -> Iterator[pa.Table]:
+    def _rest(self, waiting: _Waiting) -> Iterator[pa.Table]:
         """Pair the rows that are left at the end: those in another order, and those without a counterpart."""
+        left, right = waiting
+        waiting.clear()
         if right is None:
             raise ValueError("nothing to score: references are empty")
         left = _NO_PREDICTIONS if left is None else left
@@ -137,14 +144,32 @@ class Alignment:
                 f"{self._rows[0]} predictions but {self._rows[1]} references, and no question_ids; "
                 "expected the same number, in the same order."
             )
-        left, right = left.combine_chunks(), right.combine_chunks()
-        self.missing = _without(right, left)["question_id"].combine_chunks()
-        self.unknown = _without(left, right)["question_id"].combine_chunks()
+        self.missing, self.unknown = _ids_without(right, left), _ids_without(left, right)
         both = first_ids(self.missing), first_ids(self.unknown)
         unmatched_ids(*both, self._rows[1], *self._options, in_files=True)  # raises what is an error
         if right.num_rows:
-            at = pc.index_in(right["question_id"], value_set=left["question_id"])
-            yield from self._joined_by(at, number_array(np.arange(len(at))), left, right)
+            at = pc.index_in(right["question_id"], value_set=left["question_id"]).combine_chunks()
+            left = left.combine_chunks()  # else each part would copy all chunks
+            yield from self._joined_by(at, left, right)
+
+
+def _take_pairs(waiting: _Waiting) -> tuple[pa.Array, pa.Table, pa.Table]:
+    """Take out the rows that have their counterpart on the other side, with the places of those of the right."""
+    left_ids, right_ids = (table["question_id"] for table in waiting if table is not None)
+    at = pc.index_in(right_ids, value_set=left_ids)
+    is_paired = np.zeros(len(left_ids), dtype=bool)
+    is_paired[as_ints(at.drop_null().combine_chunks())] = True
+    if np.count_nonzero(is_paired) != len(at) - at.null_count:
+        raise RepeatedIdError
+    places = (np.cumsum(is_paired) - 1)[as_ints(at.drop_null().combine_chunks())]
+    masks = is_paired, as_bools(at.is_valid().combine_chunks())
+    del left_ids, right_ids, at
+    taken = []
+    for side, mask in enumerate(masks):  # one after the other, so that only one is held twice
+        table: Any = waiting[side]
+        waiting[side] = table.filter(number_array(~mask)).combine_chunks()
+        taken.append(table.filter(number_array(mask)))
+    return number_array(places), taken[0].combine_chunks(), taken[1]
 
 
 def fingerprints_of(ids: pa.ChunkedArray) -> _Fingerprints:
@@ -189,8 +214,10 @@ def come_twice(blocks: Sequence[_Fingerprints]) -> bool:
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
-def _without(table: pa.Table, other: pa.Table) -> pa.Table:
-    return table.filter(pc.invert(pc.is_in(table["question_id"], value_set=other["question_id"])))
+def _ids_without(table: pa.Table, other: pa.Table) -> pa.Array:
+    """Return the ids of a table that another does not have."""
+    ids = table["question_id"]
+    return ids.filter(pc.invert(pc.is_in(ids, value_set=other["question_id"]))).combine_chunks()
 
 
 def without_repeats(table: pa.Table, side: str, in_file: Callable[[int], str] = lambda row: "") -> pa.Table:

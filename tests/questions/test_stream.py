@@ -51,6 +51,23 @@ def test_rows_in_another_order_are_joined_part_by_part() -> None:
     assert parts == [32_768, 32_768, 4_464], "all rows are copied at once"
 
 
+def test_rows_in_another_order_are_held_little_more_than_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alignment, "WAITING_ROWS", 2_000)
+    monkeypatch.setattr(alignment, "JOINED_ROWS", 500)
+    n, order = 40_000, np.random.default_rng(0)
+    sides = [rows([str(own) for own in order.permutation(n)], ["x" * 60] * n) for _ in range(2)]
+    left, right = (stream(side, 500) for side in sides)
+    usual = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(usual)
+    pa.set_memory_pool(pool)
+    try:
+        joined = sum(table.num_rows for table in Alignment(left, right, "error", "error"))
+    finally:
+        pa.set_memory_pool(usual)
+    assert joined == n
+    assert pool.max_memory() <= 0.65 * sum(side.nbytes for side in sides), "rows that wait are copied together"
+
+
 @given(IDS, IDS, st.integers(1, 40), st.sampled_from([3, 262_144]))
 def test_any_order_and_any_batches(predictions: list[str], references: list[str], size: int, most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
