@@ -36,14 +36,14 @@ def score(rank: int, meeting: str) -> None:
     """Score every second question; process 0 prints the values over all."""
     torch.distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=PROCESSES)
     metrics = MetricCollection({"standard": ANLS(), "rrc": ANLS("rrc"), "paper": ANLS("paper")})
-    first = NormalizedLevenshteinSimilarity(reduction="none")
+    first = NormalizedLevenshteinSimilarity()
     predictions, answers = questions()
     for start in range(rank, len(predictions), PROCESSES * BATCH):
         batch = slice(start, start + PROCESSES * BATCH, PROCESSES)
         metrics.update(predictions[batch], answers[batch])
         first.update(predictions[batch], [own[0] for own in answers[batch]])
     values = {name: value.item() for name, value in metrics.compute().items()}
-    values["first_answer"] = first.compute().tolist()
+    values["first_answer"] = first.compute().item()
     if rank == 0:
         print(json.dumps(values))
     torch.distributed.destroy_process_group()

@@ -3,6 +3,7 @@
 It needs nbclient and ipykernel, as in tests/integrations/tools.txt.
 """
 
+import argparse
 import json
 import re
 import sys
@@ -20,6 +21,8 @@ def run(notebook: Any) -> Any:
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(NOTEBOOK.parent)}}).execute()
     for cell in notebook.cells:
         cell.metadata = {}
+        if "outputs" in cell:  # tqdm warns on stderr where ipywidgets is not installed
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
     notebook.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
     return notebook
 
@@ -30,9 +33,12 @@ def text_of(notebook: Any) -> str:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Run examples/notebook.ipynb and write its outputs into it.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the committed outputs differ")
+    check = parser.parse_args().check
     committed = nbformat.read(NOTEBOOK, as_version=4)
     found = run(nbformat.read(NOTEBOOK, as_version=4))
-    if "--check" not in sys.argv:
+    if not check:
         nbformat.write(found, NOTEBOOK)
     elif text_of(found) != text_of(committed):
         sys.exit("the outputs in examples/notebook.ipynb are not those of a run: run python tools/run_notebook.py")

@@ -59,11 +59,11 @@ def read_column(values: Any, name: str, wanted: pa.DataType | None = None) -> li
         return values if wanted is not None and arrow_type(values.type) == wanted else values.to_pylist()
     if isinstance(values, list):
         return values
+    if hasattr(values, "to_arrow"):  # a column or DataFrame of polars
+        return read_column(values.to_arrow(), name, wanted)
     if isinstance(values, (pa.Table, pa.RecordBatch)):
         return cast(list[Any], values.to_pylist())
-    if hasattr(values, "to_dicts"):  # a DataFrame of polars or of pandas, whose iteration gives column names
-        return cast(list[Any], values.to_dicts())
-    if hasattr(values, "columns") and hasattr(values, "to_dict"):
+    if hasattr(values, "columns") and hasattr(values, "to_dict"):  # a DataFrame of pandas, which iterates over names
         return cast(list[Any], values.to_dict("records"))
     has_items = isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping, Set))
     if not has_items or (isinstance(values, np.ndarray) and not values.ndim):

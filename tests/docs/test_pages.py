@@ -73,7 +73,7 @@ def test_every_block_is_read(name: str) -> None:
 
 def is_json(text: str) -> bool:
     try:
-        json.loads(text)
+        json.loads(text, strict=False)  # docs/formats.md shows a file with a line break inside a string
     except ValueError:
         return False
     return True
