@@ -67,19 +67,6 @@ def client(url: str) -> Client:
     return client_of(url)
 
 
-@pytest.fixture(scope="module")
-def http(url: str) -> Iterator[httpx.Client]:
-    """Requests by hand, which wait as long as the machine takes."""
-    with httpx.Client(base_url=url, timeout=None) as own:  # noqa: S113
-        yield own
-
-
-def answered(http: httpx.Client, name: str, data: list[Any]) -> str:
-    """The events that an endpoint answers with, asked by hand: a client takes longer to start than an answer does."""
-    call = http.post(f"gradio_api/call/{name}", json={"data": data}).json()["event_id"]
-    return http.get(f"gradio_api/call/{name}/{call}").text
-
-
 # ---------------------------------------------------------------------------------------------------
 # Endpoints
 # ---------------------------------------------------------------------------------------------------
@@ -251,17 +238,18 @@ def test_files_that_cannot_be_scored_are_told_by_their_names(client: Client, tmp
         7,
     ],
 )
-def test_files_that_were_not_uploaded_are_refused(http: httpx.Client, file: object) -> None:
+def test_files_that_were_not_uploaded_are_refused(url: str, file: object) -> None:
     # By hand, since the client would upload them.
     options = ["standard", None, None, None, "error", "error", *[None] * 6]
     for name, data in (
         ("score_submission", [file, None, *options]),
         ("compare_submissions", [[file, file], file, *options]),
     ):
-        told = answered(http, name, data)
-        assert "event: error" in told
-        assert "answers" not in told
-        assert "gradio.routes" not in told
+        call = httpx.post(f"{url}gradio_api/call/{name}", json={"data": data}).json()["event_id"]
+        answered = httpx.get(f"{url}gradio_api/call/{name}/{call}", timeout=None).text  # noqa: S113 - as long as it takes
+        assert "event: error" in answered
+        assert "answers" not in answered
+        assert "gradio.routes" not in answered
 
 
 def test_files_over_the_limit_are_refused(client: Client, tmp_path: Path) -> None:
@@ -311,15 +299,15 @@ def test_mcp_tools(url: str) -> None:
     assert "threshold=7: expected a number from 0 to 1" in texts[4]
 
 
-def test_fifty_users_at_once(http: httpx.Client, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fifty_users_at_once(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     def use(user: int) -> list[float]:
+        own = client_of(url)
         taken = []
         for turn in range(4):
             prediction = f"{user}x{turn}"
             start = time.perf_counter()
-            told = answered(http, "score_answer", [prediction, f"{user}y{turn}", "standard", None, None, None, None])
+            found = own.predict(prediction, f"{user}y{turn}", api_name="/score_answer")
             taken.append(time.perf_counter() - start)
-            found = json.loads(told.partition("event: complete\ndata: ")[2])[0]
             assert found["score"] == anls_score(prediction, f"{user}y{turn}")
             assert found["comparisons"][0]["compared_prediction"] == prediction
         return taken
