@@ -7,11 +7,11 @@ nothing that the caller does not need.
 from __future__ import annotations
 
 import importlib
-import threading
-from typing import TYPE_CHECKING
+from _thread import RLock  # threading and typing would take ten times as long as the rest
 
 from anls_eval.version import __version__
 
+TYPE_CHECKING = False  # which type checkers take for true
 if TYPE_CHECKING:
     from anls_eval.analysis.accounting import FieldReport, field_report
     from anls_eval.analysis.diagnosis import compare_protocols, diagnose
@@ -135,7 +135,7 @@ __all__ = [
 
 
 # Python raises _DeadlockError where one thread imports a package and another a module of it.
-_IMPORTING = threading.RLock()
+_IMPORTING = RLock()
 
 
 def __getattr__(name: str) -> object:

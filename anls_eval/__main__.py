@@ -1,14 +1,19 @@
 """``python -m anls_eval`` is the command line."""
 
 import gc
+import os
 import sys
-
-from anls_eval.cli import interrupts
 
 
 def main() -> None:
     """Run the command line, or say what it needs."""
-    interrupts.run(_command_line)
+    try:
+        from anls_eval.cli import interrupts
+
+        interrupts.run(_command_line)
+    except KeyboardInterrupt:  # before `interrupts` takes care of it
+        print("interrupted", file=sys.stderr)
+        os._exit(130)
 
 
 def _command_line() -> None:

@@ -4,6 +4,7 @@ Run ``make anls.py``. ``python tools/single_file.py --check`` fails if the commi
 """
 
 import ast
+import functools
 import re
 import sys
 from pathlib import Path
@@ -32,6 +33,7 @@ __all__ = [
 """
 
 
+@functools.cache
 def read(module: str) -> tuple[str, ast.Module]:
     """Return the source of a module and its syntax tree."""
     path = ROOT / (module.replace(".", "/") + ".py")
@@ -48,12 +50,12 @@ def in_order() -> list[str]:
     """Return the modules that the entries need, each after those that it imports."""
     found: list[str] = []
 
+    @functools.cache  # else a module would be visited by every path of imports to it: 30,000 times
     def visit(module: str) -> None:
         for node in imports_of(read(module)[1]):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("anls_eval."):
                 visit(str(node.module))
-        if module not in found:
-            found.append(module)
+        found.append(module)
 
     for entry in ENTRIES:
         visit(entry)

@@ -296,8 +296,13 @@ def place(found: Diagnosis, cause: dict[str, Any]) -> int:
     return places[0]
 
 
+def some_runs(*names: str) -> list[Any]:
+    """These runs; the others are for `make test-long`."""
+    return [run if run in names else pytest.param(run, marks=pytest.mark.long) for run in RUNS]
+
+
 class TestDiagnosisOfRealRuns:
-    @pytest.mark.parametrize("run", RUNS)
+    @pytest.mark.parametrize("run", some_runs("qwen2_vl_7b", "qwen2_vl_2b_instruct"))
     @pytest.mark.parametrize("name", HABITS)
     def test_finds_what_was_done(self, name: str, run: str) -> None:
         questions, habit = with_gaps(questions_of(run)), HABITS[name]
@@ -313,7 +318,7 @@ class TestDiagnosisOfRealRuns:
         assert (precise.causes[0].value, precise.causes[0].habits) == (cause.value, habit.habits)
         assert (place(precise, habit.cause) > 0) == ((name, run) in NO_TIE)
 
-    @pytest.mark.parametrize("run", RUNS)
+    @pytest.mark.parametrize("run", some_runs("qwen2_vl_7b"))
     def test_finds_every_protocol(self, run: str) -> None:
         questions = questions_of(run)
         for name in NAMES:

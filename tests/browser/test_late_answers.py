@@ -137,6 +137,7 @@ def test_a_result_is_that_of_inputs_that_come_back(opened: Opened, answers: Answ
     expect(page.locator("#answer-score")).to_have_text(f"{anls_score('Cola', ['Coca Cola']):.4f}")
 
 
+@pytest.mark.long
 def test_an_older_answer_of_the_submission_tab(opened: Opened, answers: Answers, systems: list[Path]) -> None:
     page = opened.page
     opened.tab("Submission")
@@ -159,6 +160,7 @@ def test_an_older_answer_of_the_submission_tab(opened: Opened, answers: Answers,
     expect(marks(page)).to_have_count(0)
 
 
+@pytest.mark.long
 def test_an_older_answer_of_the_compare_tab(opened: Opened, answers: Answers, systems: list[Path]) -> None:
     """The ranking is shown, which is still right; the pair is not, which is another one by now."""
     page = opened.page
@@ -275,7 +277,10 @@ def test_the_last_example_stays(opened: Opened, answers: Answers, tab: str, exam
     expect(shown).to_have_text(expected, use_inner_text=True)
 
 
-@pytest.mark.parametrize(("tab", "result"), [("Submission", "#submission-score"), ("Compare", "#ranking-table")])
+@pytest.mark.parametrize(
+    ("tab", "result"),
+    [("Submission", "#submission-score"), pytest.param("Compare", "#ranking-table", marks=pytest.mark.long)],
+)
 def test_a_result_for_other_settings_is_marked(
     opened: Opened, answers: Answers, systems: list[Path], tab: str, result: str
 ) -> None:

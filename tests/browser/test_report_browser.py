@@ -1,6 +1,7 @@
 """The report in a real browser: it asks for nothing, shows every figure, and searches and sorts."""
 
 import datetime
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -133,9 +134,14 @@ def test_opens_offline_with_every_figure(
     assert opened.page.evaluate("performance.getEntriesByType('resource').length") == 0
 
 
-@pytest.mark.parametrize("name", ["one", "two", "trees"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+LOOKS = list(itertools.product(["one", "two", "trees"], ["light", "dark"], [1280, 390]))
+SOME_LOOKS = [("one", "light", 390), ("two", "dark", 1280), ("trees", "dark", 390)]
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "width"),
+    [look if look in SOME_LOOKS else pytest.param(*look, marks=pytest.mark.long) for look in LOOKS],
+)
 def test_can_be_read_in_both_schemes_and_on_a_phone(
     browser: Browser, pages: list[Page], folder: Path, name: str, scheme: str, width: int
 ) -> None:

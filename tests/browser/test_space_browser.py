@@ -118,6 +118,7 @@ def test_document(opened: Opened) -> None:
     expect(page.locator(".note").locator("visible=true")).to_contain_text("read as a Python literal")
 
 
+@pytest.mark.long
 def test_fields_of_a_document(opened: Opened, tmp_path: Path) -> None:
     page = opened.page
     opened.tab("Document")
@@ -217,6 +218,7 @@ def test_submission(opened: Opened, runs: dict[str, Path], tmp_path: Path) -> No
     again.close()
 
 
+@pytest.mark.long
 def test_fields_of_a_submission(opened: Opened, tmp_path: Path) -> None:
     """Columns are named, and fields compared as the rules say, without which half of the points are lost."""
     page = opened.page
@@ -238,19 +240,24 @@ def test_fields_of_a_submission(opened: Opened, tmp_path: Path) -> None:
     expect(page.locator("#submission-fields tbody tr")).to_contain_text("$.total")
 
 
-def test_compare(opened: Opened, runs: dict[str, Path]) -> None:
+def upload_both(opened: Opened, runs: dict[str, Path]) -> None:
+    """Give two systems to the tab Compare."""
     opened.tab("Compare")
+    opened.upload("Predictions", runs["llama_scout"], runs["qwen2_vl_7b_instruct"])
+    opened.upload("References", runs["gold"])
+    expect(opened.page.locator(".detected li")).to_have_count(3)  # then the columns are known
+
+
+def test_compare(opened: Opened, runs: dict[str, Path]) -> None:
+    upload_both(opened, runs)
     page = opened.page
-    run, other, gold = runs["qwen2_vl_7b_instruct"], runs["llama_scout"], runs["gold"]
-    opened.upload("Predictions", other, run)
-    opened.upload("References", gold)
-    expect(page.locator(".detected li")).to_have_count(3)  # then the columns are known
     page.get_by_label("Break down by").locator("visible=true").click()
     page.get_by_role("option", name="length").locator("visible=true").click()
     page.get_by_role("button", name="Compare", exact=True).click()
     rows = page.locator("#ranking-table tbody tr")
     expect(rows).to_have_count(2, timeout=60_000)
-    expected = score_submission(open_predictions(run), open_references(gold), by=["length"])
+    run = open_predictions(runs["qwen2_vl_7b_instruct"])
+    expected = score_submission(run, open_references(runs["gold"]), by=["length"])
     expect(rows.first).to_contain_text(f"{expected.score:.4f}")
     expect(page.locator(".breakdown tbody tr")).to_have_count(2)
     expect(page.locator(".breakdown tbody tr").first).to_contain_text(f"{expected.by['length']['long'].score:.4f}")
@@ -258,6 +265,14 @@ def test_compare(opened: Opened, runs: dict[str, Path]) -> None:
     expect(page.locator("#gate-verdict")).to_have_text(
         "\u2713 Yes: a drop of more than 0.01 is ruled out on all questions and in every group."
     )
+
+
+@pytest.mark.long
+def test_another_pair_and_where_a_number_comes_from(opened: Opened, runs: dict[str, Path]) -> None:
+    upload_both(opened, runs)
+    page = opened.page
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.locator("#pair-heading")).to_contain_text("qwen2_vl_7b_instruct and llama_scout")
     page.get_by_role("combobox", name="First system").click()
     page.get_by_role("option", name="llama_scout").click()
     expect(page.get_by_role("option")).to_have_count(0)
@@ -268,15 +283,17 @@ def test_compare(opened: Opened, runs: dict[str, Path]) -> None:
     expect(page.locator("#gate-verdict")).to_contain_text("\u2717 No: a drop of more than 0.01 is proven.")
     page.get_by_label("System", exact=True).click()
     page.get_by_role("option", name="qwen2_vl_7b_instruct").click()
-    reported = f"{expected.score:.4f}"
+    run, gold = open_predictions(runs["qwen2_vl_7b_instruct"]), open_references(runs["gold"])
+    reported = f"{score_submission(run, gold).score:.4f}"
     page.get_by_label("Reported number").fill(reported)
     page.get_by_role("button", name="Find out").click()
-    questions = read_questions(open_predictions(run), open_references(gold))
+    questions = read_questions(run, gold)
     found = diagnose(questions.predictions, questions.answers, reported)
     expect(page.locator("#diagnosis-conclusion")).to_have_text(found.conclusion, timeout=60_000)
     assert found.fits
 
 
+@pytest.mark.long
 def test_hostile_texts_stay_texts(opened: Opened, tmp_path: Path) -> None:
     page = opened.page
     for text in HOSTILE:
@@ -343,14 +360,21 @@ def test_everything_has_a_name(opened: Opened) -> None:
         assert unnamed == [], name
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("scheme", "tabs"),
+    [
+        ("dark", ["Answer", "Document"]),
+        *(pytest.param(scheme, TABS, marks=pytest.mark.long) for scheme in ("light", "dark")),
+    ],
+    ids=["dark, without files", "light", "dark"],
+)
 def test_can_be_read_in_both_schemes_and_on_a_phone(
-    browser: Browser, url: str, systems: list[Path], scheme: str
+    browser: Browser, url: str, systems: list[Path], scheme: str, tabs: list[str]
 ) -> None:
     SHOTS.mkdir(parents=True, exist_ok=True)
     for opened in open_app(browser, url, color_scheme=scheme):
         page = opened.page
-        for name in TABS:
+        for name in tabs:
             opened.tab(name)
             if name == "Document":
                 page.get_by_role("button", name="An invoice by fields").click()

@@ -35,6 +35,7 @@ from anls_eval.version import __version__
 
 GOLD = FOLDER / "references.json"
 RUN = FOLDER / "pred_qwen2_vl_7b.json"
+SOME_RUNS = RUNS[:3]  # of six, whose ranking takes seconds
 DUDE = (
     *sorted((EXAMPLES / "dude").glob("*submission*.json")),
     "-r",
@@ -382,6 +383,7 @@ class TestIntervals:
 
 
 class TestCompare:
+    @pytest.mark.long  # tests/statistics/test_ranking.py has the same systems
     def test_real_systems(self, run: Any) -> None:
         """The group is 1 plus the number of systems that are significantly better."""
         found = json.loads(run("compare", *FOLDER.glob("pred_*.json"), "-r", GOLD, "--json").out)
@@ -477,8 +479,8 @@ class TestLeaderboard:
     def folder(self, tmp_path: Path) -> Path:
         folder = tmp_path / "runs"
         folder.mkdir()
-        for path in FOLDER.glob("*.json"):  # the references and their scores, too
-            (folder / path.name).write_bytes(path.read_bytes())
+        for name in ("references", "reference_scores", *(f"pred_{run}" for run in SOME_RUNS)):
+            (folder / f"{name}.json").write_bytes((FOLDER / f"{name}.json").read_bytes())
         (folder / "cut.json").write_text('[{"questionId": 1, "answer": "<b>|')
         (folder / "other|split.csv").write_text("id,prediction\n1,a\n")
         (folder / ".hidden").write_text("x")
@@ -494,7 +496,7 @@ class TestLeaderboard:
             "cut.json", "other|split.csv", "reference_scores.json",
         ]  # fmt: skip
         text = path.read_text(encoding="utf-8")
-        for name in RUNS:
+        for name in SOME_RUNS:
             assert f"pred_{name}" in text
         assert signature(n=1000) in text.replace("&gt;", ">")
         if suffix == "json":
@@ -504,7 +506,7 @@ class TestLeaderboard:
             ]  # fmt: skip
             assert json.loads(run("leaderboard", folder, "-r", folder / "references.json", "--json").out) == result
         if suffix == "csv":
-            assert [row["rank"] for row in csv.DictReader(io.StringIO(text))] == list("123456")
+            assert [row["rank"] for row in csv.DictReader(io.StringIO(text))] == list("123")
         if suffix == "md":
             assert "other\\|split.csv" in text
         if suffix == "html":
@@ -737,18 +739,18 @@ class TestCheck:
         assert run("check", path, "--json").out == json.dumps(expected, ensure_ascii=False, indent=2) + "\n"
 
     def test_json_is_never_one_text(self, tmp_path: Path) -> None:
-        """What is printed of a report with 40,000 problems takes a small part of its 12 million characters."""
+        """What is printed of a report with 10,000 problems takes a small part of its 3 million characters."""
         path = tmp_path / "submission.json"
-        path.write_text(json.dumps([{"questionId": str(own), "answer": " x"} for own in range(20_000)]))
+        path.write_text(json.dumps([{"questionId": str(own), "answer": " x"} for own in range(5_000)]))
         report = check_submission(path, most=None)
         with (tmp_path / "printed.json").open("w") as stream, contextlib.redirect_stdout(stream):
             tracemalloc.start()
             common.print_json({**vars(report), "mended": report})
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
-        assert peak < 2_000_000 < 10_000_000 < (tmp_path / "printed.json").stat().st_size
+        assert peak < 1_000_000 < 2_500_000 < (tmp_path / "printed.json").stat().st_size
         found = json.loads((tmp_path / "printed.json").read_text())
-        assert len(found["problems"]) == 40_000
+        assert len(found["problems"]) == 10_000
         assert found["mended"].items() == {key: own for key, own in found.items() if key != "mended"}.items()
 
 

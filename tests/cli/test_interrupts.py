@@ -79,6 +79,20 @@ AFTER_ALL_IS_DONE = """
     atexit.register(ctrl_c)
 """
 
+# Ctrl-C while the first module after Python's own is imported.
+AT_THE_FIRST_IMPORT = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from anls_eval.__main__ import main
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+main()
+"""
+
 
 @pytest.mark.parametrize(
     ("body", "printed"),
@@ -107,6 +121,11 @@ def test_whatever_becomes_of_the_exception(body: str, printed: str) -> None:
     command = [sys.executable, "-c", PROGRAM.format(body=body)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr.splitlines()[-1]) == (130, printed, "interrupted")
+
+
+def test_before_anything_is_imported() -> None:
+    done = subprocess.run([sys.executable, "-c", AT_THE_FIRST_IMPORT], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
 def test_one_that_is_ignored_stays_so() -> None:

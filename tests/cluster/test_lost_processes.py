@@ -262,6 +262,7 @@ def test_a_killed_scheduler(cluster: Cluster, data: Path, tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.long
 def test_a_long_part_is_told(cluster: Cluster, data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
     cluster.worker()
     run = cluster.run(data, tmp_path / "out")
@@ -414,6 +415,7 @@ def test_an_address_of_another_server(
         assert time.monotonic() - started < 10
 
 
+@pytest.mark.long
 def test_an_address_of_a_worker(cluster: Cluster, data: Path, tmp_path: Path) -> None:
     cluster.worker()
     [address] = cluster.addresses
@@ -421,6 +423,7 @@ def test_an_address_of_a_worker(cluster: Cluster, data: Path, tmp_path: Path) ->
         score_dataset(data / "predictions", data / "references", out=tmp_path / "out", client=address)
 
 
+@pytest.mark.long
 def test_the_log_of_dask(cluster: Cluster, data: Path, tmp_path: Path) -> None:
     cluster.worker()
     run = cluster.run(data, tmp_path / "out", "--verbose")
@@ -462,6 +465,7 @@ def test_a_worker_that_dies_while_it_starts(data: Path, expected: SubmissionScor
     assert json.loads(printed)[expected.metric] == expected.score
 
 
+@pytest.mark.long
 def test_workers_that_always_die_while_they_start(data: Path, tmp_path: Path) -> None:
     status, printed, told = starting(data, tmp_path, "os.kill(os.getpid(), signal.SIGKILL)").wait()
     assert (status, printed) == (2, "")
@@ -471,6 +475,7 @@ def test_workers_that_always_die_while_they_start(data: Path, tmp_path: Path) ->
     ]
 
 
+@pytest.mark.long
 def test_a_worker_that_freezes_as_it_starts(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here with 5 s in place of 120."""
     (tmp_path / "sitecustomize.py").write_text(
@@ -498,6 +503,7 @@ def test_few_open_files(data: Path, tmp_path: Path) -> None:
     assert told == ["error: the workers could not start: Too many open files. Raise the limit, or start fewer workers."]
 
 
+@pytest.mark.long
 def test_no_room_for_temporary_files(data: Path, tmp_path: Path) -> None:
     """A file system with room for the first folders only."""
     command = [shutil.which("mount") or "mount", *["-t", "tmpfs", "-o", "size=64k,nr_inodes=4", "none"], str(tmp_path)]

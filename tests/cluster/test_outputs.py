@@ -75,9 +75,19 @@ def rows_of(out: Path) -> list[Any]:
 class TestFullDisk:
     LIMIT = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
 
-    @pytest.mark.parametrize("skip_bad", [False, True])
-    @pytest.mark.parametrize("of", ["data", "apart"])
-    @pytest.mark.parametrize("is_real", [False, True])
+    @pytest.mark.parametrize(
+        ("is_real", "of", "skip_bad"),
+        [
+            (False, "apart", True),
+            *(
+                pytest.param(is_real, of, skip_bad, marks=pytest.mark.long)
+                for is_real in (False, True)
+                for of in ("data", "apart")
+                for skip_bad in (False, True)
+                if (is_real, of, skip_bad) != (False, "apart", True)
+            ),
+        ],
+    )
     def test_ends_the_run(
         self,
         is_real: bool,
@@ -178,7 +188,19 @@ def make_a_folder(path: Path) -> None:
 Damage = Callable[[Path], None]
 
 
+@pytest.fixture(scope="module")
+def whole_run(data: Path, client: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("whole")
+    scored(data, out, client=client)
+    return out
+
+
 class TestFinishedParts:
+    @pytest.fixture
+    def out(self, whole_run: Path, tmp_path: Path) -> Path:
+        """The results of a run that has ended."""
+        return Path(shutil.copytree(whole_run, tmp_path / "out"))
+
     @pytest.mark.parametrize(
         ("name", "damage", "fault"),
         [
@@ -202,31 +224,28 @@ class TestFinishedParts:
         data: Path,
         expected: SubmissionScore,
         client: Client,
-        tmp_path: Path,
+        out: Path,
     ) -> None:
-        scored(data, tmp_path, client=client)
-        whole = rows_of(tmp_path)
-        damage(tmp_path / name)
+        whole = rows_of(out)
+        damage(out / name)
         note = f"^1 part that an earlier run finished is scored again, because {fault}$"
         with pytest.warns(UserWarning, match=note):
-            found = scored(data, tmp_path, client=client, resume=True)
+            found = scored(data, out, client=client, resume=True)
         assert found == DatasetScore(expected, FILES, FILES - 1, {}, "file")
-        assert rows_of(tmp_path) == whole
+        assert rows_of(out) == whole
 
-    def test_all_of_them(self, data: Path, expected: SubmissionScore, client: Client, tmp_path: Path) -> None:
-        scored(data, tmp_path, client=client)
-        for path in tmp_path.glob("*.parquet"):
+    def test_all_of_them(self, data: Path, expected: SubmissionScore, client: Client, out: Path) -> None:
+        for path in out.glob("*.parquet"):
             path.unlink()
         with pytest.warns(UserWarning, match=f"^{FILES} parts .* are scored again, because part-00000"):
-            assert scored(data, tmp_path, client=client, resume=True) == DatasetScore(expected, FILES, 0, {}, "file")
+            assert scored(data, out, client=client, resume=True) == DatasetScore(expected, FILES, 0, {}, "file")
 
     @pytest.mark.parametrize("damage", [Path.unlink, cut, empty, make_binary])
     def test_what_is_known_about_repeats(
-        self, damage: Damage, data: Path, expected: SubmissionScore, client: Client, tmp_path: Path
+        self, damage: Damage, data: Path, expected: SubmissionScore, client: Client, out: Path
     ) -> None:
-        scored(data, tmp_path, client=client)
-        damage(tmp_path / "_work" / "without_repeats")
-        found = scored(data, tmp_path, client=client, resume=True)
+        damage(out / "_work" / "without_repeats")
+        found = scored(data, out, client=client, resume=True)
         assert found == DatasetScore(expected, FILES, FILES, {}, "file")
 
     @pytest.mark.parametrize("damage", [cut, empty, alter])
@@ -504,6 +523,7 @@ class TestTwoRunsInOneFolder:
         assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.long
 def test_one_small_file_is_divided_at_its_row_groups(client: Client, tmp_path: Path) -> None:
     """So that the second worker does not idle: 600,000 rows in 120 groups, of which the references have 7 MB."""
     write_dataset(tmp_path, 600_000, 1)

@@ -27,7 +27,7 @@ from typer.testing import CliRunner
 
 from anls_eval.cli import commands as cli
 from anls_eval.cli import common
-from anls_eval.cluster import pieces
+from anls_eval.cluster import pieces, workers
 from anls_eval.cluster.agreement import agreed
 from anls_eval.cluster.engine import Engine
 from anls_eval.cluster.errors import BadPartsError
@@ -228,7 +228,15 @@ class TestIds:
         assert found == DatasetScore(expected, FILES, 0, {}, "file")
         assert not list(tmp_path.iterdir())
 
-    @pytest.mark.parametrize("groups", [(1_000, 1_000), (1_000, 700), (7_000, 900), (60_000, 1_000)])
+    @pytest.mark.parametrize(
+        "groups",
+        [
+            (1_000, 700),
+            (60_000, 1_000),
+            pytest.param((1_000, 1_000), marks=pytest.mark.long),
+            pytest.param((7_000, 900), marks=pytest.mark.long),
+        ],
+    )
     def test_one_large_file_is_divided(
         self,
         groups: tuple[int, int],
@@ -419,7 +427,10 @@ class TestOptions:
             ("tcp://127.0.0.1:1", r"no Dask scheduler responds at tcp://127.0.0.1:1 \(.*; expected .*tcp://HOST:8786"),
         ],
     )
-    def test_an_address_without_a_scheduler(self, address: str, message: str, data: Path, tmp_path: Path) -> None:
+    def test_an_address_without_a_scheduler(
+        self, address: str, message: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(workers, "_FOR_SCHEDULER", 1)  # nothing will ever answer
         with pytest.raises(ValueError, match=message):
             scored(data, tmp_path / "out", client=address)
         with pytest.raises(ValueError, match=message):  # and not that the folder is not empty
@@ -485,6 +496,7 @@ def longer(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed(longer: Path, expected: SubmissionScore, tmp_path: Path) -> None:
     killed: list[int] = []
 
@@ -500,6 +512,7 @@ def test_a_worker_that_is_killed(longer: Path, expected: SubmissionScore, tmp_pa
     assert shown(tmp_path / "out") == [f"part-{number:05d}.parquet" for number in range(MORE_FILES)]
 
 
+@pytest.mark.long
 def test_a_script_without_a_guard(data: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     sides = str(data / "predictions"), str(data / "references")
@@ -512,6 +525,7 @@ def test_a_script_without_a_guard(data: Path, tmp_path: Path) -> None:
     assert message in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.long
 def test_no_memory(data: Path, tmp_path: Path) -> None:
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
@@ -582,6 +596,10 @@ def test_the_command(data: Path, expected: SubmissionScore, tmp_path: Path) -> N
     assert (status, json.loads(printed)) == (0, as_json(expected, tmp_path / "out"))
     assert said == f"Scores by question are in {tmp_path / 'out'} ({FILES} parts, paired file by file).\n"
     run.check_nothing_is_left()
+
+
+@pytest.mark.long
+def test_the_command_with_a_damaged_file(data: Path, tmp_path: Path) -> None:
     damaged = copied(data, tmp_path)
     (damaged / "references" / "part-00000.parquet").write_bytes(b"PAR1")
     run = Run(damaged, tmp_path / "other")

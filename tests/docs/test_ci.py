@@ -71,7 +71,12 @@ def test_commands_print_what_is_shown(tmp_path: Path, environment: dict[str, str
 
 
 @pytest.mark.parametrize(
-    ("system", "status"), [("llama_maverick", 0), ("llama_nemotron", 0), ("qwen2_vl_2b_instruct", 1)]
+    ("system", "status"),
+    [
+        ("llama_nemotron", 0),
+        ("qwen2_vl_2b_instruct", 1),
+        pytest.param("llama_maverick", 0, marks=pytest.mark.long),
+    ],
 )
 def test_workflow(system: str, status: int, repository: Path, environment: dict[str, str]) -> None:
     summary = repository / "summary.md"

@@ -636,13 +636,14 @@ class TestProcesses:
         assert main["n"] == 3
         assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
-    @pytest.mark.parametrize("empty", [0, 1])
+    @pytest.mark.parametrize("empty", [0, pytest.param(1, marks=pytest.mark.long)])
     def test_one_may_have_nothing(self, metric_path: str, tmp_path: Path, empty: int) -> None:
         shards = [{"predictions": CARD_PREDICTIONS, "references": CARD_REFERENCES}]
         shards.insert(empty, {"predictions": [], "references": []})
         main, other = self.run_pair(metric_path, tmp_path, shards)
         assert (main["anls_score"], other) == (CARD_SCORE, None)
 
+    @pytest.mark.long
     def test_four_on_one_cache(self, metric_path: str) -> None:
         """Report R42: runs that know nothing of each other share a home folder."""
         script = (

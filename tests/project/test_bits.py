@@ -98,17 +98,20 @@ def in_a_process(**environment: str) -> list[str]:
     return found
 
 
-def test_hash_seeds_and_threads() -> None:
-    """PYTHONHASHSEED orders sets and dicts of texts, OMP_NUM_THREADS splits the work of BLAS."""
-    environments = [
-        {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"},
-        {"PYTHONHASHSEED": "1", "OMP_NUM_THREADS": "2"},
+@pytest.mark.parametrize(
+    "environment",
+    [
         {"PYTHONHASHSEED": "random", "OMP_NUM_THREADS": "7", "ARROW_NUM_THREADS": "1"},
-    ]
+        pytest.param({"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}, marks=pytest.mark.long),
+        pytest.param({"PYTHONHASHSEED": "1", "OMP_NUM_THREADS": "2"}, marks=pytest.mark.long),
+    ],
+    ids=["any", "seed 0", "seed 1"],
+)
+def test_hash_seeds_and_threads(environment: dict[str, str]) -> None:
+    """PYTHONHASHSEED orders sets and dicts of texts, OMP_NUM_THREADS splits the work of BLAS."""
     here = everything()
     assert len(here) > 20_000
-    for environment in environments:
-        assert in_a_process(**environment) == here
+    assert in_a_process(**environment) == here
 
 
 SHUFFLES: list[Callable[[list[Any], random.Random], list[Any]]] = [

@@ -263,7 +263,7 @@ path, rank, cache, moment = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv
 metric = evaluate.load(path, num_process=2, process_id=rank, experiment_id="pair", cache_dir=cache, timeout=10_000)
 metric.add_batch(predictions=["a", "b"], references=[["a"], ["c"]])  # waits for the other process
 if moment == "before":
-    metric.timeout = 3
+    metric.timeout = 1
 if rank == 1 and moment == "before":
     os._exit(1)
 if rank == 1 and moment == "while writing":
@@ -289,5 +289,5 @@ def test_a_process_of_several_dies(tmp_path: Path, metric_path: str, moment: str
     message, rows, score = done.stdout.splitlines()
     assert message.startswith("process 0 of 2 timed out waiting for the other processes: ")
     assert "One of them has ended or is late" in message
-    assert f"timeout={3 if moment == 'before' else 10_000} seconds" in message
+    assert f"timeout={1 if moment == 'before' else 10_000} seconds" in message
     assert (rows, score) == ("2", "0.5")

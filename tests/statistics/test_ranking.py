@@ -32,6 +32,13 @@ def test_the_six_runs_are_ranked() -> None:
     assert [pair.p_adjusted for pair in ranking.comparisons] == adjusted.tolist()
 
 
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.long)])
+def test_flips_shared_by_all_pairs_find_what_those_of_one_pair_find(step: int) -> None:
+    for pair in rank_systems(docvqa_scores()).comparisons[::step]:
+        alone = paired_comparison(docvqa_scores()[pair.a], docvqa_scores()[pair.b], resamples=200_000)
+        assert pair.comparison.p_value == pytest.approx(alone.p_value, rel=0.1, abs=2e-5)
+
+
 def test_equal_scores_share_a_rank() -> None:
     half = [1.0, 0.0] * 20
     ranking = rank_systems({"d": [0.0] * 40, "c": half[::-1], "b": half, "a": [1.0] * 40})
