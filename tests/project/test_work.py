@@ -95,10 +95,14 @@ def unsettled_pairs(predictions: list[str], rules: Protocol) -> int:
 
 
 def few_replaced(left: str, right: str) -> bool:
-    """Whether the bytes of two texts differ in so few places that this is the distance."""
+    """Whether the bytes of two texts differ in so few places that this is the distance: three only if none moved."""
     one, other = left.encode(), right.encode()
-    most = 2 if left.isascii() and right.isascii() else 1
-    return len(one) == len(other) and sum(map(int.__ne__, one, other)) <= most
+    if len(one) != len(other):
+        return False
+    differ = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
+    if not (left.isascii() and right.isascii()):
+        return len(differ) <= 1
+    return len(differ) <= 2 or (len(differ) == 3 and {own for own, _ in differ}.isdisjoint(own for _, own in differ))
 
 
 def as_arrow(predictions: list[str]) -> tuple[pa.Array, pa.Array]:
@@ -298,7 +302,7 @@ class TestReport:
         texts = docvqa_runs.predictions(RUN)
         compared = work_of(lambda: compare_protocols(texts, ANSWERS))
         assert unsettled_pairs(texts, PROTOCOLS["standard"]) == 644  # of 1,610 pairs
-        assert sum(compared.columns) == 1_472
+        assert sum(compared.columns) == 1_470
 
     @pytest.mark.parametrize("protocol", TEXTS)
     def test_an_explanation_measures_each_answer_once(self, protocol: str) -> None:

@@ -95,9 +95,10 @@ def _command(process: psutil.Process) -> list[str]:
 
 def stop_the_client_for_a_while(setting: Setting) -> None:
     """As a laptop whose lid is closed."""
-    setting.run.process.send_signal(signal.SIGSTOP)
-    time.sleep(setting.generator.uniform(0.1, 5))
-    setting.run.process.send_signal(signal.SIGCONT)
+    with contextlib.suppress(psutil.NoSuchProcess):  # it may just have ended
+        setting.run.process.send_signal(signal.SIGSTOP)
+        time.sleep(setting.generator.uniform(0.1, 5))
+        setting.run.process.send_signal(signal.SIGCONT)
 
 
 def schedulers(setting: Setting) -> list[psutil.Process]:
