@@ -240,11 +240,10 @@ def test_files_that_cannot_be_scored_are_told_by_their_names(client: Client, tmp
 )
 def test_files_that_were_not_uploaded_are_refused(url: str, file: object) -> None:
     # By hand, since the client would upload them.
-    options = ["standard", None, None, None, "error", "error", *[None] * 6]
-    for name, data in (
-        ("score_submission", [file, None, *options]),
-        ("compare_submissions", [[file, file], file, *options]),
-    ):
+    endpoints = httpx.get(f"{url}gradio_api/info").json()["named_endpoints"]
+    for name, files in ("score_submission", [file, None]), ("compare_submissions", [[file, file], file]):
+        options = endpoints[f"/{name}"]["parameters"][len(files) :]
+        data = [*files, *(option["parameter_default"] for option in options)]
         call = httpx.post(f"{url}gradio_api/call/{name}", json={"data": data}).json()["event_id"]
         answered = httpx.get(f"{url}gradio_api/call/{name}/{call}", timeout=None).text  # noqa: S113 - as long as it takes
         assert "event: error" in answered

@@ -197,7 +197,7 @@ def test_columns_are_sorted_with_the_keyboard(browser: Browser, pages: list[Page
 def test_links_lead_to_their_sections(browser: Browser, pages: list[Page], folder: Path) -> None:
     opened = open_report(browser, pages, folder / "two.html", reduced_motion="reduce")
     links = opened.page.locator("nav a")
-    assert links.count() == 11
+    assert links.count() == 12
     for number in range(links.count()):
         links.nth(number).click()
         target = opened.page.locator(":target")
