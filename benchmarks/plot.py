@@ -26,6 +26,9 @@ def write_growth(path: Path, growth: Growth) -> None:
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(2.6 * len(growth.curves), 4.6), layout="constrained", facecolor="white")
         axes = figure.subplots(2, len(growth.curves), sharex="col", sharey="row", squeeze=False)
+        points = [point for curve in growth.curves for point in curve.points]
+        axes[0, 0].set_ylim(*around([growth.import_seconds, *(point.seconds for point in points)]))
+        axes[1, 0].set_ylim(*around([growth.import_megabytes, *(point.megabytes for point in points)]))
         for (above, below), curve in zip(axes.T, growth.curves, strict=True):
             draw(above, curve, [point.seconds for point in curve.points], curve.seconds_exponent, TIME)
             draw(below, curve, [point.megabytes for point in curve.points], curve.megabytes_exponent, MEMORY)
@@ -44,6 +47,11 @@ def write_growth(path: Path, growth: Growth) -> None:
             verticalalignment="bottom",
         )
         figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
+
+
+def around(values: list[float]) -> tuple[float, float]:
+    """Return limits of a logarithmic axis; matplotlib's own have no height where all values are equal."""
+    return min(values) / 1.3, max(values) * 1.3
 
 
 def draw(axes: Axes, curve: Curve, values: list[float], exponent: float, colour: str) -> None:

@@ -102,7 +102,10 @@ def test_no_text_is_misread_in_silence(
         path.write_bytes(f"id,pred\n1,{text}\n".encode(named if of_named else "utf-8"))
     except UnicodeEncodeError:
         return
-    reader = open_predictions(path, encoding=named)
+    try:
+        reader = open_predictions(path, encoding=named)
+    except FormatError:  # ASCII in an encoding that does not have ASCII's bytes: no such column
+        return
     assert contents(reader) == (["1"], [text]) or reader.notes
 
 
