@@ -221,10 +221,12 @@ class Search:
         """Read and check each row."""
         firsts: _Firsts = {}
         for block in self.rows.blocks():
-            ids = self._ids_of(block)
-            for at, (own, accepted) in enumerate(zip(ids, self._accepted(block, ids), strict=True)):
-                yield self._checked(block, at, own, accepted, firsts)
-            self._on_rows(len(ids))
+            n = len(block.answers)
+            ids = _Ids([None] * n, [-1] * n, {}) if self._ids is None else self._ids_of(block, self._ids)
+            of_ids = self._of_ids(block, ids, firsts)
+            for at, accepted in enumerate(self._accepted(block, ids)):
+                yield self._checked(block, at, ids.texts[at], of_ids.get(at, []), accepted)
+            self._on_rows(n)
 
     def _problem(self, code: str, found: str, certain: bool = False, question_id: str | None = None) -> Problem:
         """Return a problem of the file as a whole."""
@@ -286,83 +288,88 @@ class Search:
             for id_ in texts_of(ids.missing):
                 yield self._problem("missing", "no row has this id", question_id=id_)
 
-    def _ids_of(self, block: Block) -> list[_Id]:
-        """Return the id of each row of a block."""
-        if self._ids is None:
-            return [_NO_ID] * len(block.answers)
+    def _ids_of(self, block: Block, ids: IdCheck) -> _Ids:
         given = [ABSENT] * len(block.answers) if block.ids is None else block.ids
-        read, places = self._ids.reader.read(given)
-        rows = range(block.first_row, block.first_row + len(read))
-        meant = {row: self._ids.meant[row] for row in rows if row in self._ids.meant} if self._ids.meant else {}
+        texts, faults, places = ids.reader.read(given)
+        # The portal's script takes 7.0 as 7.
+        equal = {at for at in faults if self._takes_integers and isinstance(given[at], float)}
+        found = {
+            at: [(_IDS, fault, "scored" if at in equal and fault[0] == "id-float" else "")]
+            for at, fault in faults.items()
+        }
+        numbered = enumerate(range(block.first_row, block.first_row + len(texts)))
+        meant = {at: ids.meant[row] for at, row in numbered if row in ids.meant}
         if meant and self._known is not None:
             places |= self._known.among([own.ids[0] for own in meant.values() if own.is_certain])
-        found = []
-        for row, own, (text, fault) in zip(rows, given, read, strict=True):
-            faults = [] if fault is None else [fault]
-            other = meant.get(row)
-            if other is not None:
-                text = other.ids[0] if other.is_certain else None
-                faults.append((other.code, f"{own!r} for {' or '.join(map(repr, other.ids))}", other.is_certain))
-            place = -1 if text is None else places.get(text, -1)
-            # The portal's script takes 7.0 as 7.
-            is_equal = self._takes_integers and isinstance(own, float)
-            found.append(
-                _Id(text, place, [(own, "scored" if is_equal and own[0] == "id-float" else "") for own in faults])
-            )
+        for at, own in meant.items():
+            texts[at] = own.ids[0] if own.is_certain else None
+            fault = own.code, f"{given[at]!r} for {' or '.join(map(repr, own.ids))}", own.is_certain
+            found.setdefault(at, []).append((_IDS, fault, ""))
+        return _Ids(texts, [-1 if text is None else places.get(text, -1) for text in texts], found)
+
+    def _of_ids(self, block: Block, ids: _Ids, firsts: _Firsts) -> dict[int, list[_Found]]:
+        """Return what is wrong with the ids of a block, by row."""
+        found = {at: [*own] for at, own in ids.faults.items()}
+        extra = [at for at, place in enumerate(ids.places) if place < 0] if self._lists_extra else []
+        for at in extra:
+            if ids.texts[at] is not None:
+                fault = "extra", "no reference has this id", self._all_answered
+                found.setdefault(at, []).append((_PAIRS, fault, ""))
+        if self._ids is not None:
+            may_repeat = self._ids.may_repeat[block.first_row :][: len(ids.texts)]
+            for at in np.flatnonzero(may_repeat).tolist():
+                text = ids.texts[at]
+                again = None if text is None else self._repeat(text, block.answers[at], block.place(at), firsts)
+                if again is not None:
+                    found.setdefault(at, []).append((_PAIRS, again, ""))
         return found
 
-    def _accepted(self, block: Block, ids: Sequence[_Id]) -> Sequence[Any]:
+    def _accepted(self, block: Block, ids: _Ids) -> Sequence[Any]:
         """Return the accepted answers of each row, as `Accepted` holds them, and ABSENT where they are unknown."""
-        references, n = self.references, len(ids)
+        references, n = self.references, len(ids.texts)
         if references is None or references.accepted is None:
             return [ABSENT] * n
         if self._known is None:
             in_order = np.arange(block.first_row, block.first_row + n)
             return references.accepted.at(in_order) if references.n == self.rows.n else [ABSENT] * n
-        places = np.fromiter((own.place for own in ids), np.int64, n)
+        places = np.array(ids.places, np.int64)
         return references.accepted.at(np.where(places < 0, -1, self._known.lasts[places]))
 
-    def _checked(self, block: Block, at: int, own: _Id, accepted: Any, firsts: _Firsts) -> CheckedRow:
-        answer, unread = block.answers[at], self.rows.faults
-        unreadable = unread.get(block.place(at)) if unread and answer is ABSENT else None
-        found: list[tuple[int, Fault, str]] = []
-        if unreadable is not None:
-            found += [(_IDS, ("row-unreadable", str(unreadable), False), "") for _ in own.faults]
+    def _checked(self, block: Block, at: int, text: str | None, of_id: list[_Found], accepted: Any) -> CheckedRow:
+        answer, other_key = block.answers[at], block.other_keys.get(at)
+        right, found = answer, of_id
+        unread = self.rows.faults.get(block.place(at)) if answer is ABSENT and self.rows.faults else None
+        if unread is not None:
+            found = [(_IDS, ("row-unreadable", str(unread), False), "") if own[0] == _IDS else own for own in of_id]
         else:
-            found += [(_IDS, fault, severity) for fault, severity in own.faults]
-        if self._lists_extra and own.text is not None and own.place < 0:
-            found.append((_PAIRS, ("extra", "no reference has this id", self._all_answered), ""))
-        if own.text is not None and self._ids is not None and self._ids.may_repeat[block.first_row + at]:
-            found += [(_PAIRS, fault, "") for fault in self._repeat(own.text, answer, block.place(at), firsts)]
-        other_key = block.other_keys.get(at)
-        right = answer
-        if unreadable is None:
             faults, right = self._of_answer(answer, accepted, other_key)
-            found += [(_ANSWERS, fault, "") for fault in faults]
+            if faults:
+                found = [*of_id, *((_ANSWERS, fault, "") for fault in faults)]
             if block.confidences is not None and not _are_confidences(block.confidences[at]):
-                found.append((_ANSWERS, ("confidence", short_repr(block.confidences[at]), False), ""))
-        problems = [(part, self._problem_in(block, at, own, *fault, severity)) for part, fault, severity in found]
-        is_fixed = any(certain for (_, _, certain), _ in own.faults)
-        is_left_out = any(part == _PAIRS and certain for part, (_, _, certain), _ in found)
-        return CheckedRow(problems, own.text if is_fixed else ABSENT, right, other_key, is_left_out)
+                found = [*found, (_ANSWERS, ("confidence", short_repr(block.confidences[at]), False), "")]
+        if not found:
+            return CheckedRow([], ABSENT, right, other_key, False)
+        problems = [(part, self._problem_in(block, at, text, *fault, severity)) for part, fault, severity in found]
+        certain = {part for part, problem in problems if problem.certain}
+        return CheckedRow(problems, text if _IDS in certain else ABSENT, right, other_key, _PAIRS in certain)
 
     def _problem_in(
-        self, block: Block, at: int, own: _Id, code: str, found: str, certain: bool, severity: str
+        self, block: Block, at: int, text: str | None, code: str, found: str, certain: bool, severity: str
     ) -> Problem:
         severity, row = severity or self._severities[code], block.first_row + at
-        return Problem(code, severity, row, block.place(at), own.text, found, KINDS[code].remedy, certain)
+        return Problem(code, severity, row, block.place(at), text, found, KINDS[code].remedy, certain)
 
-    def _repeat(self, text: str, answer: Any, place: str, firsts: _Firsts) -> list[Fault]:
+    def _repeat(self, text: str, answer: Any, place: str, firsts: _Firsts) -> Fault | None:
         """Return what is wrong with a row if its id has come before."""
         if text not in firsts:
             firsts[text] = place, answer
-            return []
+            return None
         other_place, other = firsts[text]
         if type(answer) is type(other) and answer == other:
-            return [("id-repeated", f"identical to the row at {other_place}", True)]
+            return ("id-repeated", f"identical to the row at {other_place}", True)
         if self._known is None and is_rounded(text):
-            return [("id-digits", f"{text}, also at {other_place}, looks like an id that a float rounded", False)]
-        return [("id-conflict", f"{short_repr(answer)}, but {short_repr(other)} at {other_place}", False)]
+            return ("id-digits", f"{text}, also at {other_place}, looks like an id that a float rounded", False)
+        return ("id-conflict", f"{short_repr(answer)}, but {short_repr(other)} at {other_place}", False)
 
     def _of_answer(self, answer: Any, accepted: Any, other_key: str | None) -> tuple[list[Fault], Any]:
         """Return what is wrong with an answer, and the answer with all fixes that are certain."""
@@ -385,6 +392,8 @@ class Search:
             return found, answer
         in_lists = rows.portal is not None and rows.portal.lists
         faults, right = answer_faults(taken, None if accepted is ABSENT else accepted, in_lists)
+        if not faults:
+            return found, answer
         is_mended = any(certain for _, _, certain in faults)
         return [*found, *faults], right if is_mended else answer
 
@@ -401,14 +410,15 @@ def _are_confidences(value: Any) -> bool:
     return all(isinstance(number, (int, float)) and 0 <= number <= 1 for number in numbers)
 
 
-class _Id(NamedTuple):
-    """The id of a row."""
-
-    text: str | None  # as it was meant; None where it cannot be known
-    place: int  # of the first reference with this id; negative without one
-    faults: list[tuple[Fault, str]]  # with a severity, if it is not the usual one; the fix of a certain one is `text`
+_Found = tuple[int, Fault, str]  # a part of the search, and a fault with its severity, if it is not the usual one
 
 
-_NO_ID = _Id(None, -1, [])
+class _Ids(NamedTuple):
+    """The ids of a block."""
+
+    texts: list[str | None]  # as they were meant; None where it cannot be known
+    places: list[int]  # of the first reference with the id; negative without one
+    faults: dict[int, list[_Found]]  # by row; the fix of those that are certain is the text
+
 
 _Firsts = dict[str, tuple[str, Any]]  # the place and answer of the first row with an id, of those that may come again

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +50,14 @@ class IdCheck(NamedTuple):
     may_repeat: npt.NDArray[np.bool_]  # whether another row seems to have the id of a row
 
 
+class ReadIds(NamedTuple):
+    """The ids of some rows."""
+
+    texts: list[str | None]  # as they were meant, if the row has a fault; None where that cannot be known
+    faults: dict[int, Fault]  # by row; if the fix is certain, it is the text
+    places: dict[str, int]  # of the texts that references have
+
+
 class IdReader:
     """Reads ids, and finds what is wrong with each."""
 
@@ -55,14 +65,18 @@ class IdReader:
         self.known = known
         self._integers, self._in_cells, self._of_numbers = integers, in_cells, of_numbers
 
-    def read(self, ids: Sequence[Any]) -> tuple[list[tuple[str | None, Fault | None]], dict[str, int]]:
-        """Return each id as text and what is wrong with it, and the places of those that references have."""
+    def read(self, ids: list[Any]) -> ReadIds:
+        """Return each id as text, what is wrong with some, and the places of those texts that references have."""
         places = {} if self.known is None else self._places(ids, self.known)
-        if set(map(type, ids)) == {int}:
-            return [(str(own), None) for own in ids], places
+        kinds, integers = set(map(type, ids)), self._integers and not self._in_cells
+        if kinds == {int}:
+            return ReadIds(list(map(str, ids)), {}, places)
+        if kinds == {str} and not integers and places.keys() >= set(ids):
+            return ReadIds(list(ids), {}, places)
         known = None if self.known is None else places
-        integers = self._integers and not self._in_cells
-        return [_read(own, known, integers, self._in_cells, self._of_numbers) for own in ids], places
+        read = [_read(own, known, integers, self._in_cells, self._of_numbers) for own in ids]
+        faults = {row: fault for row, (_, fault) in enumerate(read) if fault is not None}
+        return ReadIds([text for text, _ in read], faults, places)
 
     def _places(self, ids: Sequence[Any], known: KnownIds) -> dict[str, int]:
         """Return the places of those texts that the ids can mean and references have."""
@@ -93,7 +107,7 @@ class _Found:
 
     def __init__(self, reader: IdReader) -> None:
         self._reader = reader
-        self._n = self._decimals = self._integers = self._numbers = 0
+        self._n, self._only_numbers, self._has_decimals = 0, True, False
         self._hashes: list[npt.NDArray[np.uint64]] = []
         self._is_unknown: list[npt.NDArray[np.bool_]] = []
         self._extra: list[pa.Array] = []
@@ -103,28 +117,27 @@ class _Found:
     def add(self, ids: list[Any]) -> None:
         """Add the ids of the next rows."""
         if self._reader.known is None:
-            self._count_numbers(ids)
-        read, places = self._reader.read(ids)
-        texts = [text for text, _ in read]
+            self._look_for_numbers(ids)
+        texts, _, places = self._reader.read(ids)
         self._hashes.append(fingerprints_of(pa.chunked_array([stored([text or "" for text in texts])])))
-        self._is_unknown.append(np.fromiter((text is None for text in texts), bool, len(texts)))
+        self._is_unknown.append(np.fromiter(map(operator.is_, texts, repeat(None)), bool, len(texts)))
         if self._reader.known is not None:
             self._is_given[[places[text] for text in texts if text is not None and text in places]] = True
             extra = [row for row, text in enumerate(texts) if text is not None and text not in places]
-            self._extra_rows.append(np.array(extra, np.int64) + self._n)
-            self._extra.append(stored([texts[row] for row in extra]))
+            if extra:
+                self._extra_rows.append(np.array(extra, np.int64) + self._n)
+                self._extra.append(stored([texts[row] for row in extra]))
         self._n += len(ids)
 
-    def _count_numbers(self, ids: list[Any]) -> None:
-        texts = [own.strip() for own in ids if isinstance(own, str)]
-        self._decimals += sum(1 for text in texts if "." in text and _DECIMAL.fullmatch(text))
-        self._integers += sum(1 for text in texts if _INTEGER.fullmatch(text))
-        self._numbers += sum(isinstance(own, (int, float)) for own in ids)
+    def _look_for_numbers(self, ids: list[Any]) -> None:
+        self._only_numbers = self._only_numbers and all(map(_is_number, ids))
+        if self._only_numbers:
+            self._has_decimals |= any(isinstance(own, str) and "." in own for own in ids)
 
     @property
     def are_numbers(self) -> bool:
         """Whether all ids are numbers, so that "3.0" is a float; elsewhere it can be the number of a section."""
-        return bool(self._decimals) and self._decimals + self._integers + self._numbers == self._n
+        return self._only_numbers and self._has_decimals
 
     def result(self) -> IdCheck:
         """Return what was found."""
@@ -150,6 +163,14 @@ class _Found:
             rows, extra = rows[is_left], extra.filter(number_array(is_left))
         is_other_split = bool(len(extra)) and len(missing) == is_first.sum()
         return IdCheck(self._reader, meant, missing, extra, is_other_split, may_repeat)
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether an id is a number, or a text that writes an integer, perhaps as pandas writes a float."""
+    if isinstance(value, str):
+        text = value.strip()
+        return bool(_INTEGER.fullmatch(text) or _DECIMAL.fullmatch(text))
+    return isinstance(value, (int, float))
 
 
 def _come_again(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:

@@ -19,7 +19,9 @@ from anls_eval.arrow import (
     bytes_list_array,
     encode_texts,
     number_array,
+    text_array,
     text_bytes,
+    text_list_array,
     text_starts,
 )
 from anls_eval.files.source import ABSENT
@@ -32,7 +34,10 @@ Places = npt.NDArray[np.int64]
 
 def stored(texts: Any) -> pa.Array:
     """Return a list or an Arrow array of texts as bytes, which may hold lone surrogates."""
-    return texts.cast(BYTES) if isinstance(texts, pa.Array) else bytes_array(encode_texts(texts))
+    try:
+        return (texts if isinstance(texts, pa.Array) else text_array(texts)).cast(BYTES)
+    except UnicodeEncodeError:
+        return bytes_array(encode_texts(texts))
 
 
 def joined(parts: Sequence[pa.Array]) -> pa.Array:
@@ -101,27 +106,37 @@ class Accepted:
 
     def __init__(self) -> None:
         self._parts: list[pa.Array] = []
+        self._starts: list[int] = [0]
 
     def add(self, answers: Sequence[tuple[str, ...] | None]) -> None:
         """Add those of some references."""
-        lists = [[None] if own is None else list(own) for own in answers]
-        self._parts.append(bytes_list_array(encode_texts(lists)))
+        lists = [(None,) if own is None else own for own in answers]
+        try:
+            part = text_list_array(lists).cast(pa.large_list(BYTES))
+        except UnicodeEncodeError:
+            part = bytes_list_array(encode_texts(list(map(list, lists))))
+        self._parts.append(part)
+        self._starts.append(self._starts[-1] + len(part))
 
     def at(self, places: Places) -> list[Any]:
         """Return those at some places, and ABSENT for each negative place."""
-        if len(self._parts) > 1:
-            self._parts = [pa.concat_arrays(self._parts)]
-        lists = self._parts[0].take(number_array(np.maximum(places, 0)))
-        parts = lists.flatten()
-        texts: list[str | None] = [*_decoded(parts)]
-        for part in np.flatnonzero(as_bools(parts.is_null())).tolist():
-            texts[part] = None
-        limits = text_starts(lists)
-        found = [tuple(texts[start:end]) for start, end in pairwise((limits - limits[0]).tolist())]
-        return [
-            ABSENT if place < 0 else None if own == (None,) else own
-            for place, own in zip(places.tolist(), found, strict=True)
-        ]
+        found = [ABSENT] * len(places)
+        parts = np.searchsorted(self._starts, places, "right") - 1
+        for part in np.unique(parts[places >= 0]).tolist():
+            rows = np.flatnonzero(parts == part)
+            lists = _as_tuples(self._parts[part].take(number_array(places[rows] - self._starts[part])))
+            for row, own in zip(rows.tolist(), lists, strict=True):
+                found[row] = None if own == (None,) else own
+        return found
+
+
+def _as_tuples(lists: pa.Array) -> list[tuple[str | None, ...]]:
+    parts = lists.flatten()
+    texts: list[str | None] = [*_decoded(parts)]
+    for part in np.flatnonzero(as_bools(parts.is_null())).tolist():
+        texts[part] = None
+    limits = text_starts(lists)
+    return [tuple(texts[start:end]) for start, end in pairwise((limits - limits[0]).tolist())]
 
 
 def _decoded(stored: pa.Array) -> list[str]:

@@ -24,7 +24,7 @@ from anls_eval.files.source import Block as SourceBlock
 from anls_eval.structure import Parse, answers_in, parse_names
 
 ROWS_AT_ONCE = 16_384
-"""The number of rows of a submission that are held at the same time."""
+"""The number of rows of a file that are read at the same time."""
 
 _ANSWER_KEYS = ("answer", "prediction", "prediction_text", "pred", "response", "answers")
 
@@ -170,7 +170,7 @@ def read_references(
     reader = reader.holding({VALUES: Holds("texts", each)})
     ids: list[pa.Array] = []
     accepted, printed, n = Accepted(), Printed(), 0
-    for batch in reader.batches():
+    for batch in reader.batches(ROWS_AT_ONCE):
         if batch.question_ids is not None:
             ids.append(stored(batch.question_ids))
         accepted.add([_accepted(answers) for answers in as_list(batch.values)])
