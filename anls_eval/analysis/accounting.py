@@ -320,7 +320,7 @@ def report_of_leaves(
 ) -> FieldReport:
     """Return the report of the leaves of n pairs of trees."""
     by_document = _table(leaves.rows, leaves.outcomes, n)
-    right, wrong, missing, invented = by_document[:, :ABSENT].T
+    right, wrong, missing, invented = by_document[:ABSENT]
     ratios = {
         "precision": (right, right + wrong + invented),
         "recall": (right, right + wrong + missing),
@@ -333,7 +333,7 @@ def report_of_leaves(
     by_field = _by_field(leaves, n, interval)
     return FieldReport(
         n=n,
-        micro=LeafCounts(*by_document.sum(axis=0).tolist()[:EMPTY]),
+        micro=LeafCounts(*by_document.sum(axis=1).tolist()[:EMPTY]),
         intervals=intervals,
         macro={name: _macro_mean(*parts, level, resamples, seed) for name, parts in ratios.items()},
         perfect=int(perfect.sum()),
@@ -379,9 +379,9 @@ def _raise_with_id(
 
 
 def _table(groups: Numbers, outcomes: Numbers, number: int) -> Numbers:
-    """Count the outcomes of each of a number of groups."""
-    counts = np.bincount(groups * len(OUTCOMES) + outcomes, minlength=number * len(OUTCOMES))
-    return counts.reshape(number, len(OUTCOMES))
+    """Count each outcome, a row, in each of a number of groups, a column."""
+    counts = np.bincount(outcomes * number + groups, minlength=number * len(OUTCOMES))
+    return counts.reshape(len(OUTCOMES), number)
 
 
 def _macro_mean(parts: Numbers, wholes: Numbers, level: float, resamples: int, seed: int) -> MacroMean:
@@ -399,7 +399,9 @@ class _Failures:
 
     def __init__(self, rows: Numbers, outcomes: Numbers, lost: Floats, failed: FailedLeaves) -> None:
         self.sides = _text_column(failed.references), _text_column(failed.predictions)
-        numbers, other_numbers = (as_ints(side.dictionary_encode().indices) for side in self.sides)
+        numbers, other_numbers = as_ints(self.sides[0].dictionary_encode().indices), np.zeros(len(rows), np.int64)
+        again = np.flatnonzero(np.bincount(numbers)[numbers] > 1)  # a text that comes once needs no other
+        other_numbers[again] = as_ints(self.sides[1].take(number_array(again)).dictionary_encode().indices)
         codes = (outcomes * len(outcomes) + numbers) * len(outcomes) + other_numbers
         self.order = np.argsort(codes)  # the leaves, kind by kind
         self.starts = np.flatnonzero(np.diff(codes[self.order], prepend=-1))
@@ -475,20 +477,26 @@ def _text_column(values: list[Any]) -> pa.Array:
 def _by_field(leaves: CountedLeaves, n: int, interval: _MakeInterval) -> list[FieldCounts]:
     """Return the rows of the fields, the most lost points first."""
     found = []
-    order = np.argsort(leaves.places, kind="stable")
-    ends = np.searchsorted(leaves.places[order], np.arange(len(leaves.paths) + 1)).tolist()
+    if (leaves.places[1:] < leaves.places[:-1]).any():  # some were counted one by one
+        order = np.argsort(leaves.places, kind="stable")
+        leaves = leaves._replace(
+            rows=leaves.rows[order],
+            places=leaves.places[order],
+            outcomes=leaves.outcomes[order],
+            lost=leaves.lost[order],
+        )
+    ends = np.searchsorted(leaves.places, np.arange(len(leaves.paths) + 1)).tolist()
     for path, start, end, failed in zip(leaves.paths, ends, ends[1:], leaves.failed, strict=False):
-        here = order[start:end]
-        rows, outcomes, lost = leaves.rows[here], leaves.outcomes[here], leaves.lost[here]
+        rows, outcomes, lost = leaves.rows[start:end], leaves.outcomes[start:end], leaves.lost[start:end]
         table = _table(rows, outcomes, n)
-        right, wrong, missing, invented = table[:, :ABSENT].T
+        right, wrong, missing, invented = table[:ABSENT]
         has_reference = right + wrong + missing > 0
         without = n - int(np.count_nonzero(has_reference))
         failing = (outcomes >= WRONG) & (outcomes <= INVENTED_LEAF)
         failures = _Failures(rows[failing], outcomes[failing], lost[failing], failed)
         found.append(
             FieldCounts(
-                **dict(zip(OUTCOMES, table.sum(axis=0).tolist(), strict=True)),
+                **dict(zip(OUTCOMES, table.sum(axis=1).tolist(), strict=True)),
                 path=path,
                 lost=math.fsum(lost[lost != 0].tolist()),
                 documents=n - without,

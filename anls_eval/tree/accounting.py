@@ -276,9 +276,13 @@ class Accounts(FieldDocuments):
         for index in unparsed:
             self.check_blank(comparator, column.rows[index], column.references[index])
         g_is_none[unparsed] = True
-        unlike = np.flatnonzero(similarities == 0)
-        others = itertools.compress(column.predictions, (similarities == 0).tolist())
-        p_is_none[unlike] = [type(own) is str and not own.strip() for own in others]
+        is_unlike = similarities == 0
+        others = list(itertools.compress(column.predictions, is_unlike.tolist()))
+        if set(map(type, others)) <= {str}:
+            others = list(map(str.strip, others))
+        else:
+            others = [own.strip() if type(own) is str else own for own in others]
+        p_is_none[is_unlike] = _are_empty(others)
         return similarities, g_is_none, p_is_none
 
     def missing_leaves(self, place: FieldRules, column: Column) -> _Part:
@@ -301,9 +305,9 @@ class Accounts(FieldDocuments):
         """Keep both sides of the leaves that fail, and return the number of their path."""
         number = self.number_of(place)
         is_failing = (outcomes >= WRONG) & (outcomes <= INVENTED_LEAF)
-        without = INVENTED_LEAF, MISSING_LEAF
+        selectors, without = is_failing.tolist(), (INVENTED_LEAF, MISSING_LEAF)
         for values, outcome, kept in zip((references, predictions), without, self.failed[number], strict=True):
-            failed = list(itertools.compress(values, is_failing.tolist()))
+            failed = list(itertools.compress(values, selectors))
             for index in np.flatnonzero(outcomes[is_failing] == outcome).tolist():
                 failed[index] = ""
             kept += failed
