@@ -84,21 +84,26 @@ def _predicted(question: Question, takes_open_fence: bool) -> Document:
 
 
 def _reference_vlmevalkit(question: Question) -> Document:
-    """Return the reference: JSON, else what json_repair makes of it, else a Python literal, else the text."""
+    """Return the reference: JSON, else what json_repair makes of it, else a Python literal; scalars in JSON as text."""
     text, where = question.reference, f"reference{question.row}"
     if not isinstance(text, str):
         return plain_document(text, where)
+    unread = None
     try:
         found = read_json(text)
-    except ValueError:
-        found = _repaired(text, where)
+    except ValueError as error:
+        found, unread = _repaired(text, where), error
     if not isinstance(found, (dict, list)):
         try:
             found = parse_literal(text)
         except ValueError as error:
-            problem = f"{short_repr(text)} is neither a JSON document nor a Python literal ({error})"
-            raise AnlsError(problem, where=where) from None
-    return plain_document(found, where) if isinstance(found, (dict, list)) else text
+            unread = error
+    if isinstance(found, (dict, list)):
+        return plain_document(found, where)
+    if unread is not None:
+        problem = f"{short_repr(text)} is neither a JSON document nor the Python text of one ({unread})"
+        raise AnlsError(problem, where=where)
+    return text
 
 
 def _repaired(text: str, where: str) -> Document:

@@ -35,7 +35,7 @@ def _lmms_counts(question: Question) -> Counts:
     outputs = plain_list(question.prediction)
     outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     answers = _accepted(question)
-    if not answers:
+    if outputs and not answers:
         raise AnlsError("it is an empty list; expected at least one answer", where=f"reference{question.row}")
     given = ["" if is_missing_value(output) else output for output in outputs]
     scores = [_score(PROTOCOLS["rrc"], output, answers) for output in given]

@@ -34,14 +34,21 @@ def _value_counts(own: Sequence[str], wanted: Sequence[str]) -> Counts:
     return {"equal": equal, "predicted": len(own), "wanted": len(wanted), "edits": max(len(own), len(wanted)) - equal}
 
 
-def _entity_counts(own: dict[str, list[str]], wanted: dict[str, list[str]]) -> tuple[Counts, bool]:
-    """Return the counts of the entities outside groups, and whether every key is right."""
-    parts = []
+def _entity_counts(own: dict[str, list[str]], wanted: dict[str, list[str]]) -> tuple[dict[str, Counts], bool]:
+    """Return the counts of the entities outside groups by the part that they add to, and whether every key is right."""
+    parts: dict[str, list[Counts]] = {"entities": [], "groups": [], "items": []}
     for key in own.keys() | wanted.keys():
         given = own.get(key, [])
         # Only under a key of the reference are joined values split.
-        parts.append(_value_counts(_split(given), _split(wanted[key])) if key in wanted else _value_counts(given, []))
-    return sum_counts(parts), all(part["equal"] and _is_right(part) for part in parts)
+        counts = _value_counts(_split(given), _split(wanted[key])) if key in wanted else _value_counts(given, [])
+        parts[_part_of(key)].append(counts)
+    are_right = all(counts["equal"] and _is_right(counts) for own_parts in parts.values() for counts in own_parts)
+    return {part: sum_counts(own_parts) for part, own_parts in parts.items()}, are_right
+
+
+def _part_of(key: str) -> str:
+    """Return what an entity is counted with; the original tells groups apart by the end of their names."""
+    return "groups" if key.endswith(".group") else "items" if key.endswith(".grouping") else "entities"
 
 
 def _is_right(counts: Counts) -> bool:
@@ -105,9 +112,9 @@ def _counts(question: Question) -> Counts:
     all_right = are_right and all(is_right for _, _, is_right in groups)
     is_empty = not (groups or own_entities or wanted_entities)
     found = {
-        "entities": entities,
-        "groups": sum_counts(values for values, _, _ in groups),
-        "items": sum_counts(items for _, items, _ in groups),
+        "entities": entities["entities"],
+        "groups": sum_counts([entities["groups"], *(values for values, _, _ in groups)]),
+        "items": sum_counts([entities["items"], *(items for _, items, _ in groups)]),
         "documents": {"all": int(not is_empty), "right": int(all_right and not is_empty)},
     }
     return {(part, what): number for part, own in found.items() for what, number in own.items()}
