@@ -10,7 +10,7 @@ from typing import Any
 from anls_eval.errors import AnlsError, short_repr
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, plain_sum
 from anls_eval.leaderboards.document import Document, plain_document, read_json
-from anls_eval.leaderboards.donut import field_counts, sorted_fields, texts_of, tree_accuracy
+from anls_eval.leaderboards.donut import Texts, field_counts, sorted_fields, texts_of, tree_accuracy
 from anls_eval.leaderboards.question import Question, parse_literal
 
 _NO_SUBSET = ""
@@ -24,7 +24,7 @@ _DIGIT_BESIDE_LETTER = re.compile(r"(?<=[0-9])(?=[a-zA-Z])|(?<=[a-zA-Z])(?=[0-9]
 _SPACES = re.compile(r"\s+")
 
 
-def kept_fields(document: Document, texts: Callable[[list[Any]], list[str]] = texts_of) -> Document:
+def kept_fields(document: Document, texts: Texts = texts_of) -> Document:
     """Return a document normalised as by Donut, but with null, 0, false and "" as fields."""
     if isinstance(document, dict):
         return sorted_fields({key: kept_fields(value, texts) for key, value in document.items()})
@@ -133,13 +133,13 @@ def _reference_lmms(question: Question) -> Document:
 
 def _vlmevalkit(question: Question) -> tuple[Document, Document]:
     sides = _predicted(question, takes_open_fence=False), _reference_vlmevalkit(question)
-    prediction, reference = (kept_fields(_values_spaced(own)) for own in sides)
+    prediction, reference = map(_values_spaced, sides)
     return prediction, reference
 
 
 def _lmms(question: Question) -> tuple[Document, Document]:
     sides = _predicted(question, takes_open_fence=True), _reference_lmms(question)
-    prediction, reference = (kept_fields(_all_spaced(own), _texts_and_bools) for own in sides)
+    prediction, reference = map(_all_spaced, sides)
     return prediction, reference
 
 
@@ -149,7 +149,7 @@ def nearly_f1(equal: int, others: int) -> float:
 
 
 def _f1_counts(question: Question) -> Counts:
-    return field_counts(*_vlmevalkit(question))
+    return field_counts(*_vlmevalkit(question), keeps_false=True)
 
 
 def _f1_figures(counts: Counts) -> Figures:
@@ -157,7 +157,7 @@ def _f1_figures(counts: Counts) -> Figures:
 
 
 def _accuracy_counts(question: Question) -> Counts:
-    return {"scores": (tree_accuracy(*_vlmevalkit(question)),)}
+    return {"scores": (tree_accuracy(*map(kept_fields, _vlmevalkit(question))),)}
 
 
 def _nearly_mean(scores: tuple[float, ...]) -> float:
@@ -178,12 +178,13 @@ def _subset(question: Question) -> str:
 
 
 def _lmms_f1_counts(question: Question) -> Counts:
-    found = field_counts(*_lmms(question))
+    found = field_counts(*_lmms(question), _texts_and_bools, keeps_false=True)
     return {(_subset(question), what): number for what, number in found.items()}
 
 
 def _lmms_accuracy_counts(question: Question) -> Counts:
-    return {(_subset(question), "scores"): (tree_accuracy(*_lmms(question)),)}
+    sides = (kept_fields(own, _texts_and_bools) for own in _lmms(question))
+    return {(_subset(question), "scores"): (tree_accuracy(*sides),)}
 
 
 def _subsets_figures(counts: Counts, score: Callable[[Counts], float]) -> Figures:

@@ -31,6 +31,9 @@ def _annotations(document: Document, where: str, ignores_case: bool) -> list[_An
     found = []
     for key, values in _entries(document, where):
         for value in values:
+            if isinstance(value, str):  # the usual case first, for speed
+                found.append(_Annotation(key, value.upper() if ignores_case else value, ()))
+                continue
             own = value if isinstance(value, dict) else {"value": value}
             variants = own.get("value_variants", [])
             texts = [own.get("value"), *(variants if isinstance(variants, list) else [None])]
@@ -90,10 +93,11 @@ def _hits(items: Sequence[_Annotation], others: Sequence[_Annotation], is_equal:
     left = list(others)
     hits = 0
     for item in items:
-        at = next((at for at, other in enumerate(left) if is_equal(item, other)), None)
-        if at is not None:
-            del left[at]
-            hits += 1
+        for at, other in enumerate(left):
+            if is_equal(item, other):
+                del left[at]
+                hits += 1
+                break
     return hits
 
 
