@@ -196,6 +196,10 @@ class TestExplain:
         assert "\n[bold]" in found.out
         assert "\n[link=a]b[/link]" in found.out
 
+    def test_names_of_emoji_are_text(self, run: Any) -> None:
+        found = run("explain", ":dog: a", ":dog: b").out
+        assert "\n    answer      :dog: b\n    prediction  :dog: a\n                      S\n" in found
+
     def test_a_leaderboard(self, run: Any) -> None:
         found = run("explain", "['b', 'a']", "['a', 'b']", "-p", "mmlongbench", "--answer-type", "List")
         assert found.out.startswith("score 1\n\nmmlongbench: Texts are cleaned")

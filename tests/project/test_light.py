@@ -108,6 +108,30 @@ for own in {commands!r}:
     assert found_in_process(program, environment) == [[own, []] for own in commands]
 
 
+@pytest.mark.parametrize(
+    ("command", "unneeded"),
+    [
+        (["explain", "CocaCola", "Coca Cola", "-p", "rrc", "-t", "0.5"], {"anls_eval.files"}),
+        (["explain", "CocaCola", "Coca Cola", "--json"], {"anls_eval.files"}),
+        (["score", str(PREDICTIONS), "-r", str(REFERENCES), "--json", "--missing", "zero"], set()),
+        (["score", str(PREDICTIONS), "-r", str(REFERENCES), "--json", "--quiet", "--by", "questionId"], set()),
+    ],
+)
+def test_what_one_command_needs(command: list[str], unneeded: set[str], environment: dict[str, str]) -> None:
+    """Tables and progress bars need rich, options that Typer has to convert pydantic."""
+    program = f"""
+from anls_eval.cli import commands
+sys.argv[1:] = {command!r}
+try:
+    commands.main()
+except SystemExit as stop:
+    found += [stop.code, *sys.modules]
+"""
+    status, *names = found_in_process(program, environment)
+    assert status == 0
+    assert not set(names) & ({"rich", "pydantic"} | unneeded)
+
+
 def test_dask_workers(environment: dict[str, str], tmp_path: Path) -> None:
     write_formats(tmp_path)
     program = f"""
