@@ -81,7 +81,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line. Errors go to stderr, with exit status 2, or 130 after Ctrl-C."""
-    gc.set_threshold(50_000, 20, 100)  # rows are millions of objects without the cycles that it looks for
+    gc.set_threshold(200_000, 20, 100)  # modules and rows are millions of objects without the cycles that it looks for
     warnings.showwarning = lambda message, *_, **__: show_notes([message])
     warnings.simplefilter("always", UserWarning)
     for stream in (sys.stdout, sys.stderr):

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
@@ -152,6 +151,8 @@ def is_zero_prediction(compared: pa.LargeStringArray, rules: Protocol) -> Bools:
     """Return which predictions, after their steps, score 0 whatever the answers are."""
     if not rules.zero_predictions:
         return np.zeros(len(compared), dtype=bool)
+    import pyarrow.compute as pc
+
     held = [text for text in rules.zero_predictions if not re.search("[\ud800-\udfff]", text)]
     return as_bools(pc.is_in(compared, value_set=text_array(held)))
 
@@ -182,6 +183,8 @@ def _prepare_pairs(
 
 def _measure_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: Protocol) -> Measured:
     """Measure all questions of a block."""
+    import pyarrow.compute as pc
+
     n, is_given = len(texts), as_bools(texts.is_valid())
     owner = as_ints(pc.list_parent_indices(options))
     left, right, owner, lengths, is_zero = _prepare_pairs(texts, options.flatten(), owner, is_given, rules)
@@ -208,6 +211,8 @@ def _has_equal_answers(texts: pa.LargeStringArray, answers: pa.LargeStringArray,
 
 def _score_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: Protocol) -> Floats:
     """Score a block; most predictions equal an answer before any step is applied, and are not measured."""
+    import pyarrow.compute as pc
+
     scores = np.zeros(len(texts))
     flat, owner = options.flatten(), as_ints(pc.list_parent_indices(options))
     is_open = as_bools(texts.is_valid())
@@ -302,6 +307,8 @@ def closest_answers(options: Any, measured: Measured) -> list[str | None]:
     """Return the text of each closest answer; None without a prediction."""
     if isinstance(options, list):
         return [None if place < 0 else own[place] for place, own in zip(measured.closest, options, strict=True)]
+    import pyarrow.compute as pc
+
     counts = as_ints(pc.list_value_length(options))
     places = np.cumsum(counts) - counts + measured.closest
     return cast(list[str | None], options.flatten().take(number_array(places, measured.closest < 0)).to_pylist())
