@@ -119,6 +119,7 @@ def modules_after(code: str, environment: dict[str, str]) -> set[str]:
         ("anls_score('CocaCola', ['Coca Cola'], protocol='rrc')", {"pyarrow.compute", "html", "hashlib"}),
         ("anls_star_score({'a': ['x', 'y']}, {'a': ['y', 'z'], 'b': 'x'})", {"pyarrow.compute", "html", "hashlib"}),
         ("str(explain({'a': 'x  y'}, {'a': 'x z'}))", {"pyarrow.compute", "html", "hashlib"}),
+        ("anls_scores(['CocaCola', None], [['Coca Cola'], ['Pepsi']])", {"pyarrow.compute", "html", "hashlib"}),
         ("anls_scores(['a  b', None, 'é'] * 99, [['a c', 'b'], ['b'], ['e']] * 99)", {"html"}),
     ],
 )
