@@ -119,7 +119,12 @@ ClusterBy = Annotated[
     str | None, typer.Option(help="The column that names the document of each question, for intervals and tests.")
 ]
 Seed = Annotated[
-    int, typer.Option(parser=whole_number(0), metavar="INTEGER", help="Random seed for intervals and tests.")
+    int,
+    typer.Option(
+        parser=whole_number(0),
+        metavar="INTEGER",
+        help="Random seed of what has to be drawn.",
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress bar and the detected formats.")]
 

@@ -336,7 +336,6 @@ def test_order_and_names_of_clusters_do_not_matter(rows: list[tuple[float, float
 def test_a_tally_is_its_scores() -> None:
     scores = docvqa_scores()["llama_maverick"]
     assert confidence_interval(Tally.of(scores)) == confidence_interval(scores) == confidence_interval(scores.tolist())
-    assert confidence_interval(scores, seed=1) != confidence_interval(scores)
 
 
 # What can be detected
@@ -374,9 +373,9 @@ def test_the_interval_holds_the_true_mean(run: str) -> None:
     population = docvqa_scores()[run]
     held = []
     for _ in range(1_000):
-        interval = confidence_interval(generator.choice(population, 200), resamples=1_000)
+        interval = confidence_interval(generator.choice(population, 200))
         held.append(interval.low <= population.mean() <= interval.high)
-    assert 0.93 <= share(held) <= 0.97
+    assert 0.93 <= share(held) <= 0.98  # of the best, the bounds that hold for any distribution are wider at times
 
 
 def clustered_rows(generator: np.random.Generator, clusters: int) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
