@@ -2818,7 +2818,7 @@ def _rules_of(
     comparator: Comparator | None = None
     if callable(compare):
         comparator = FunctionComparator(compare, path)
-    elif compare in makers:
+    elif compare not in ("text", "ignore"):
         make, arguments = makers[compare]
         known = make, *arguments
         if known not in comparators:

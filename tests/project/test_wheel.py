@@ -66,6 +66,7 @@ def test_metadata(wheel: Path) -> None:
         metadata = email.message_from_bytes(archive.read(f"anls_eval-{__version__}.dist-info/METADATA"))
     assert (metadata["Author"], metadata["License-Expression"]) == ("The anls authors", "Apache-2.0")
     assert metadata["Requires-Python"] == ">=3.10"
+    assert str(metadata.get_payload()).lstrip().startswith("# Metric Card")  # without the settings of the Space
     assert metadata.get_all("Project-URL") is None  # there is none but that of a Space, which `make space` is told
     run([sys.executable, "-m", "check_wheel_contents", str(wheel)], wheel.parent)
 
