@@ -232,7 +232,7 @@ def minimum_detectable_difference(found: Comparison | Interval) -> float | None:
 
 def check_options(level: float, resamples: int, seed: int) -> None:
     """Raise a ValueError if an option is out of range."""
-    if not 0 < level < 1:
+    if not (level > 0 and (1 + level) / 2 < 1):  # also 1 but for the last digit has no quantile
         raise ValueError(f"level={level!r}: expected a number between 0 and 1, such as 0.95")
     if resamples < _MIN_RESAMPLES:
         raise ValueError(f"resamples={resamples!r}: expected at least {_MIN_RESAMPLES:,}")

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import datetime
 import gzip
+import html
 import io
 import json
 import os
@@ -402,6 +403,24 @@ class TestCompare:
         assert (pair["wins"], pair["losses"], pair["ties"]) == (124, 77, 799)
         assert pair["difference"] == pytest.approx(0.922824 - 0.894217, abs=1e-6)
         assert pair["p_value"] <= pair["p_adjusted"]
+
+    def test_which_to_believe_if_interval_and_test_seem_to_disagree(self, run: Any, tmp_path: Path) -> None:
+        """In text, in JSON and in reports."""
+        for name, wrong in (("all", 0), ("most", 3)):
+            rows = [{"id": row, "prediction": "lima" if row >= wrong else "x"} for row in range(100)]
+            (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        gold = tmp_path / "gold.jsonl"
+        gold.write_text("\n".join(json.dumps({"id": row, "answer": "lima"}) for row in range(100)))
+        systems, page = (tmp_path / "all.jsonl", tmp_path / "most.jsonl"), tmp_path / "report.html"
+        said = "the interval excludes 0 but the test finds no difference (p = 0.25; 3 of 100 questions differ): "
+        said += "believe the test"
+        text = run("compare", *systems, "-r", gold, "--report", page)
+        assert f"all - most: {said}" in " ".join(text.err.split())
+        assert said[1:] in html.unescape(page.read_text())
+        for command in ("compare", "leaderboard"):
+            [pair] = json.loads(run(command, *systems, "-r", gold, "--json").out)["comparisons"]
+            assert pair["notes"] == [said]
+            assert pair["interval"][0] > 0
 
     def test_table(self, run: Any) -> None:
         found = run("compare", *sorted(FOLDER.glob("pred_qwen2*.json")), "-r", GOLD).out

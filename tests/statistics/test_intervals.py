@@ -442,6 +442,7 @@ def test_the_paired_test_of_clusters_finds_few_differences_where_there_is_none()
         ([[[1.0]]], {}, r"an array of shape \(1, 1\)"),
         ([0.5], {}, r"an array of shape \(\)"),
         ([[0.5]], {"level": 1.0}, r"level=1\.0: expected a number between 0 and 1"),
+        ([[0.5]], {"level": 1 - 1e-16}, r"level=0\.9999999999999999: expected a number between 0 and 1"),
         ([[0.5]], {"level": 95}, "level=95: expected"),
         ([[0.5]], {"resamples": 999}, "resamples=999: expected at least 1,000"),
         ([[0.5, 1]], {"clusters": ["a"]}, "clusters: 1 names for 2 scores"),
