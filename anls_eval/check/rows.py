@@ -11,12 +11,13 @@ from typing import Any
 
 from anls_eval.arrow import as_list
 from anls_eval.files import FormatError, open_references
-from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, NoColumnError, find_columns
+from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, NoColumnError
 from anls_eval.files.detection import open_source
 from anls_eval.files.files import DETECTED, How, find_file, lines_of
 from anls_eval.files.many import is_several
+from anls_eval.files.nested import with_nested
 from anls_eval.files.printed import Holds, Printed
-from anls_eval.files.reading import VALUES
+from anls_eval.files.reading import VALUES, columns_of
 from anls_eval.files.source import ABSENT, Source
 from anls_eval.structure import Parse, answers_in, parse_names
 
@@ -120,7 +121,7 @@ def read_references(
         answers += map(_accepted, as_list(batch.values))
     for part in reader.parts:
         printed.add(part.printed[VALUES])
-    if not without_answers and all(part.is_blank for part in reader.parts):
+    if not without_answers and (all(part.is_blank for part in reader.parts) or not any(own != () for own in answers)):
         without_answers = (
             f"the column {reader.detected.columns['answers']!r} of {os.fspath(path)} is blank in every row"
         )
@@ -145,7 +146,8 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str], ho
         what = "a folder" if Path(path).is_dir() else "a pattern"
         raise FormatError(path, f"this is {what}; expected one file. Check each file on its own.")
     faults: dict[str, FormatError] = {}
-    source, compression = open_source(path, format_name, None, faults, how)
+    opened, compression = open_source(path, format_name, None, faults, how)
+    source = with_nested(opened, columns.values(), path)
     layout = source.layout or (format_name if format_name in LAYOUTS else None)
     given = {role: name for role, name in columns.items() if role != "answers"}
     found = _columns(source, layout, given, path)
@@ -208,12 +210,12 @@ def _list_or_text(value: Any) -> Any:
 def _columns(source: Source, layout: str | None, given: Mapping[str, str], path: str) -> Found:
     """Return the columns, with ``answers`` for the predictions if the file has no other name for them."""
     try:
-        return find_columns(source.names, "prediction", layout=layout, given=given, by=(), path=path)
+        return columns_of(source, "prediction", layout, given, path)
     except FormatError:
         if "prediction" in given or not {"answers"} == {*_ANSWER_KEYS} & {*source.names}:
             raise
         given = {**given, "prediction": "answers"}
-        return find_columns(source.names, "prediction", layout=layout, given=given, by=(), path=path)
+        return columns_of(source, "prediction", layout, given, path)
 
 
 def _is_list(path: str, how: How) -> bool:
