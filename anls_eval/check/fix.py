@@ -5,19 +5,20 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
-from anls_eval.check.check import MAX_SHOWN, Fixes, examine
+from anls_eval.check.check import MAX_SHOWN, Search, added_up, examine
 from anls_eval.check.ids import as_integer
 from anls_eval.check.problem import CheckReport
-from anls_eval.check.rows import Rows, read_references
+from anls_eval.check.rows import ROWS_AT_ONCE, Rows, read_references
 from anls_eval.errors import short_repr
 from anls_eval.files import FormatError
 from anls_eval.files.files import How
 from anls_eval.files.reading import whole_rows
+from anls_eval.files.source import ABSENT
 from anls_eval.files.write import whole_file
 from anls_eval.inputs.values import type_with_article
 from anls_eval.structure import Parse
@@ -37,17 +38,19 @@ def fix_submission(
     filter: str | None = None,  # noqa: A002
     extract: Extract = None,
     most: int | None = MAX_SHOWN,
+    on_progress: Callable[[int], None] | None = None,
 ) -> CheckReport:
     """Write a submission with all safe fixes applied and with the answers that `extract` takes out, and check it."""
+    on_rows = added_up(on_progress)
     path, out = os.fspath(predictions_path), Path(out_path)
     how = How(encoding, separator, filter)
     references = None
     if references_path is not None:
-        references = read_references(references_path, format, columns or {}, parse, how)
-    report, fixes = examine(path, references, format, columns or {}, how=how, extract=extract)
-    if fixes is None:
+        references = read_references(references_path, format, columns or {}, parse, how, on_rows)
+    report, search = examine(path, references, format, columns or {}, how=how, extract=extract, on_rows=on_rows)
+    if search is None:
         raise FormatError(path, f"cannot be fixed: {report.problems[0].found}")
-    rows = fixes.rows
+    rows = search.rows
     if rows.faults:
         place = next(iter(rows.faults))
         raise FormatError(path, "the row cannot be read, and a fixed file would lose it. Fix it by hand first.", place)
@@ -66,10 +69,10 @@ def fix_submission(
         # A lone surrogate, which UTF-8 cannot hold, becomes JSON's escape for it.
         unfinished.open("w", encoding="utf-8", errors="backslashreplace", newline="") as stream,
     ):
-        write(stream, _fixed(fixes, names, integers), list(names.values()))
+        write(stream, _fixed(search, names, integers), list(names.values()))
     roles = {"question_id": right[0]} if rows.id_key else {}
     portal = rows.portal.name if rows.portal else None
-    return examine(str(out), references, portal, {**roles, "prediction": right[1]}, most)[0]
+    return examine(str(out), references, portal, {**roles, "prediction": right[1]}, most, on_rows=on_rows)[0]
 
 
 def _right_names(rows: Rows) -> tuple[str, str]:
@@ -81,21 +84,21 @@ def _right_names(rows: Rows) -> tuple[str, str]:
     return rows.id_key or "", "prediction" if rows.answer_key == "answers" else rows.answer_key
 
 
-def _fixed(fixes: Fixes, names: Mapping[str, str], integers: bool) -> Iterator[dict[str, Any]]:
+def _fixed(search: Search, names: Mapping[str, str], integers: bool) -> Iterator[dict[str, Any]]:
     """Yield the rows as objects, with their right keys, ids and answers."""
-    rows = fixes.rows
-    blocks = rows.source.read(list(names), 16_384)
-    for row, fields in enumerate(chain.from_iterable(map(whole_rows, blocks))):
-        if row in fixes.left_out:
+    rows = search.rows
+    objects = chain.from_iterable(map(whole_rows, rows.source.read(list(names), ROWS_AT_ONCE)))
+    for own, fields in zip(search.checked_rows(), objects, strict=True):
+        if own.is_left_out:
             continue
-        if row in rows.other_keys:
-            fields[rows.answer_key] = fields.pop(rows.other_keys[row])
+        if own.other_key is not None:
+            fields[rows.answer_key] = fields.pop(own.other_key)
         if rows.answer_key in fields:
-            fields[rows.answer_key] = fixes.answers.get(row, rows.answers[row])
+            fields[rows.answer_key] = own.answer
         if rows.id_key is not None and rows.id_key in fields:
-            text = fixes.ids.get(row, fields[rows.id_key])
-            is_text = row in fixes.ids or rows.source.in_cells
-            fields[rows.id_key] = as_integer(text) if integers and is_text else text
+            is_fixed = own.id is not ABSENT
+            text = own.id if is_fixed else fields[rows.id_key]
+            fields[rows.id_key] = as_integer(text) if integers and (is_fixed or rows.source.in_cells) else text
         yield {names[name]: value for name, value in fields.items()}
 
 

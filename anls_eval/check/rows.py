@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from anls_eval.arrow import as_list
+from anls_eval.check.known import Accepted, KnownIds, joined, stored
 from anls_eval.files import FormatError, open_references
 from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, NoColumnError
 from anls_eval.files.detection import open_source
@@ -19,7 +21,11 @@ from anls_eval.files.nested import with_nested
 from anls_eval.files.printed import Holds, Printed
 from anls_eval.files.reading import VALUES, columns_of
 from anls_eval.files.source import ABSENT, Source
+from anls_eval.files.source import Block as SourceBlock
 from anls_eval.structure import Parse, answers_in, parse_names
+
+ROWS_AT_ONCE = 16_384
+"""The number of rows of a file that are read at the same time."""
 
 _ANSWER_KEYS = ("answer", "prediction", "prediction_text", "pred", "response", "answers")
 
@@ -53,40 +59,89 @@ PORTALS = {
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Block:
+    """Some consecutive rows as the file has them, valid or not."""
+
+    first_row: int  # its number in the file
+    ids: list[Any] | None
+    answers: list[Any]  # of rows without one in the usual column, that of another
+    other_keys: dict[int, str]  # the columns of those answers, by row in the block
+    confidences: list[Any] | None  # where the portal takes some and the file has them
+    place: Callable[[int], str]  # names a row of the block as its format counts it
+
+
+@dataclasses.dataclass(eq=False)
 class Rows:
-    """The rows of a submission as the file has them, valid or not."""
+    """The rows of a submission, valid or not, which are read again for each pass over them."""
 
     source: Source
     compression: str | None
     is_json_list: bool
     portal: Portal | None  # whose rules apply
     format: str  # the most specific name
-    id_key: str | None  # the column of the ids
+    id_keys: tuple[str, ...]  # the columns of the ids
     answer_key: str  # the column of the answers
-    ids: list[Any] | None
-    answers: list[Any]  # of rows without one in the usual column, that of another
-    other_keys: dict[int, str]  # the columns of those answers, by row
-    confidences: list[Any] | None  # where the portal takes some and the file has them
-    faults: dict[str, FormatError]  # rows that cannot be read, by their place
-    _starts: list[int]
-    _places: list[Callable[[int], str]]
+    confidence_key: str | None  # the column of the confidences, where the portal takes some and the file has it
+    faults: dict[str, FormatError]  # rows that cannot be read, by their place, once all have been read
+    n: int = 0  # their number, once all have been read
+    _others: tuple[str, ...] = ()  # columns that may hold answers too
+    _instead: tuple[str, ...] = ()  # those that hold some in place of the usual one, once all rows have been read
 
-    def is_unreadable(self, row: int) -> bool:
-        """Return whether a row has neither id nor answer because it cannot be read."""
-        return bool(self.faults) and self.answers[row] is ABSENT and self.place(row) in self.faults
+    @property
+    def id_key(self) -> str | None:
+        """The column of the ids, if it is one."""
+        return self.id_keys[0] if len(self.id_keys) == 1 else None
 
-    def place(self, row: int) -> str:
-        """Return the place of a row as its format counts it."""
-        block = bisect.bisect_right(self._starts, row) - 1
-        return self._places[block](row - self._starts[block])
+    def ids(self) -> Iterator[list[Any]]:
+        """Read all rows and yield the ids of each block, ABSENT without any; afterwards, `blocks` can be read."""
+        beside = dict.fromkeys(self._others, False)
+        self.n = 0
+        for block in self._read():
+            values = as_list(block.columns[self.answer_key])
+            for name in self._others:
+                both = zip(values, as_list(block.columns[name]), strict=True)
+                beside[name] |= any(one is not ABSENT and other is not ABSENT for one, other in both)
+            ids = self._ids(block)
+            yield [ABSENT] * len(values) if ids is None else ids
+            self.n += len(values)
+        # A key that some row has beside its answer is something else, such as the accepted answers.
+        self._instead = tuple(name for name, too in beside.items() if not too)
+
+    def blocks(self) -> Iterator[Block]:
+        """Read all rows block by block."""
+        first_row = 0
+        for block in self._read():
+            answers = as_list(block.columns[self.answer_key])
+            if self.portal and self.portal.lists and self.source.in_cells:
+                answers = [_as_list_of_texts(value) for value in answers]
+            other_keys = {}
+            for name in self._instead:
+                for row, value in enumerate(as_list(block.columns[name])):
+                    if value is not ABSENT:
+                        other_keys[row], answers[row] = name, value
+            confidences = None if self.confidence_key is None else as_list(block.columns[self.confidence_key])
+            yield Block(first_row, self._ids(block), answers, other_keys, confidences, block.place)
+            first_row += len(answers)
+
+    def _read(self) -> Iterator[SourceBlock]:
+        confidence = [] if self.confidence_key is None else [self.confidence_key]
+        wanted = dict.fromkeys((*self.id_keys, self.answer_key, *self._others, *confidence))
+        return self.source.read(list(wanted), ROWS_AT_ONCE)
+
+    def _ids(self, block: SourceBlock) -> list[Any] | None:
+        parts = [as_list(block.columns[name]) for name in self.id_keys]
+        if len(parts) > 1:
+            return [": ".join(map(str, row)) for row in zip(*parts, strict=True)]
+        return parts[0] if parts else None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class References:
     """What the submission is compared with."""
 
-    ids: list[str] | None
-    answers: list[Any]  # tuples of the accepted ones; None for a tree, which ANLS* scores; ABSENT where none is known
+    n: int
+    known: KnownIds | None  # their ids, if they have any
+    accepted: Accepted | None  # None where no answers are known
     without_answers: str  # why there are no answers, as in test splits; empty where there are some
     printed: Printed  # what was done with texts that print lists
     notes: tuple[str, ...]  # what was read otherwise than is usual or was asked for
@@ -98,6 +153,7 @@ def read_references(
     columns: Mapping[str, str],
     parse: Parse = None,
     how: How = DETECTED,
+    on_rows: Callable[[int], None] = lambda rows: None,
 ) -> References:
     """Read the references of a submission."""
     asked = parse_names(parse)
@@ -113,22 +169,22 @@ def read_references(
         whole_row = {**given, "answers": EVERYTHING}
         reader = open_references(path, format=format_name, columns=whole_row, **dataclasses.asdict(how))
     reader = reader.holding({VALUES: Holds("texts", each)})
-    ids: list[str] = []
-    answers: list[Any] = []
-    printed = Printed()
-    for batch in reader.batches():
-        ids += [] if batch.question_ids is None else as_list(batch.question_ids)
-        answers += map(_accepted, as_list(batch.values))
+    ids: list[pa.Array] = []
+    accepted, printed, n = Accepted(), Printed(), 0
+    for batch in reader.batches(ROWS_AT_ONCE):
+        if batch.question_ids is not None:
+            ids.append(stored(batch.question_ids))
+        accepted.add([_accepted(answers) for answers in as_list(batch.values)])
+        n += len(batch)
+        on_rows(len(batch))
     for part in reader.parts:
         printed.add(part.printed[VALUES])
     if not without_answers and (all(part.is_blank for part in reader.parts) or not any(own != () for own in answers)):
         without_answers = (
             f"the column {reader.detected.columns['answers']!r} of {os.fspath(path)} is blank in every row"
         )
-    if without_answers:
-        answers = [ABSENT] * len(answers)
-    known = ids if "question_id" in reader.detected.columns else None
-    return References(known, answers, without_answers, printed, reader.notes)
+    known = KnownIds(joined(ids)) if "question_id" in reader.detected.columns else None
+    return References(n, known, None if without_answers else accepted, without_answers, printed, reader.notes)
 
 
 def _accepted(reference: Any) -> tuple[str, ...] | None:
@@ -140,8 +196,8 @@ def _accepted(reference: Any) -> tuple[str, ...] | None:
     return tuple([str(part) for part in parts if part is not None])
 
 
-def read_rows(path: str, format_name: str | None, columns: Mapping[str, str], how: How = DETECTED) -> Rows:
-    """Read all rows of a submission without checking them; rows that cannot be read have no values."""
+def open_rows(path: str, format_name: str | None, columns: Mapping[str, str], how: How = DETECTED) -> Rows:
+    """Open a submission without checking its rows; those that cannot be read have no values."""
     if is_several(path, format_name):
         what = "a folder" if Path(path).is_dir() else "a pattern"
         raise FormatError(path, f"this is {what}; expected one file. Check each file on its own.")
@@ -156,55 +212,25 @@ def read_rows(path: str, format_name: str | None, columns: Mapping[str, str], ho
         keys = {"question_id": portal.question_id, "prediction": portal.answer}
         usual = {role: key for role, key in keys.items() if key in source.names}
         found = _columns(source, layout, {**usual, **given}, path)
-    others = [name for name in _ANSWER_KEYS if name in source.names and name != found.value]
-    confidence = [portal.confidence] if portal and portal.confidence in source.names else []
-    ids: list[Any] = []
-    answers: list[Any] = []
-    beside = dict.fromkeys(others, False)
-    instead: dict[str, dict[int, Any]] = {name: {} for name in others}
-    confidences: list[Any] = []
-    starts, places = [], []
-    wanted = dict.fromkeys((*found.question_id, found.value, *others, *confidence))
-    for block in source.read(list(wanted), 16_384):
-        values = as_list(block.columns[found.value])
-        for name in others:
-            given_too = [(row, value) for row, value in enumerate(as_list(block.columns[name])) if value is not ABSENT]
-            beside[name] = beside[name] or any(values[row] is not ABSENT for row, _ in given_too)
-            instead[name] |= {len(answers) + row: value for row, value in given_too if not beside[name]}
-        parts = [as_list(block.columns[name]) for name in found.question_id]
-        ids += parts[0] if len(parts) == 1 else [": ".join(map(str, row)) for row in zip(*parts, strict=True)]
-        starts.append(len(answers))
-        places.append(block.place)
-        if portal and portal.lists and source.in_cells:
-            values = [_list_or_text(value) for value in values]
-            values = [[value] if isinstance(value, str) else value for value in values]
-        answers += values
-        confidences += [value for name in confidence for value in as_list(block.columns[name])]
-    # A key that some row has beside its answer is something else, such as the accepted answers.
-    other_keys = {row: name for name in others if not beside[name] for row in instead[name]}
-    for row, name in other_keys.items():
-        answers[row] = instead[name][row]
     return Rows(
         source=source,
         compression=compression,
         is_json_list=source.container == "json" and _is_list(path, how),
         portal=portal,
         format=found.layout.name if found.layout.name in LAYOUTS else source.container,
-        id_key=found.question_id[0] if len(found.question_id) == 1 else None,
+        id_keys=tuple(found.question_id),
         answer_key=found.value,
-        ids=ids if found.question_id else None,
-        answers=answers,
-        other_keys=other_keys,
-        confidences=confidences if confidence else None,
+        confidence_key=portal.confidence if portal and portal.confidence in source.names else None,
         faults=faults,
-        _starts=starts,
-        _places=places,
+        _others=tuple(name for name in _ANSWER_KEYS if name in source.names and name != found.value),
     )
 
 
-def _list_or_text(value: Any) -> Any:
-    found = answers_in(value) if isinstance(value, str) else None
-    return value if found is None else found
+def _as_list_of_texts(cell: Any) -> Any:
+    """Return the list of texts that a cell prints or is, or else the value."""
+    found = answers_in(cell) if isinstance(cell, str) else None
+    value = cell if found is None else found
+    return [value] if isinstance(value, str) else value
 
 
 def _columns(source: Source, layout: str | None, given: Mapping[str, str], path: str) -> Found:

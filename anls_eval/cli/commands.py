@@ -628,7 +628,7 @@ def check(
     """Find what a portal would refuse and what costs points; exit status 1 if the submission would be refused."""
     from anls_eval.check.check import MAX_SHOWN, check_submission
     from anls_eval.check.fix import fix_submission
-    from anls_eval.check.rows import read_rows
+    from anls_eval.check.rows import open_rows
     from anls_eval.cli import tables
     from anls_eval.files import FormatError
     from anls_eval.files.files import How
@@ -647,9 +647,9 @@ def check(
     shown = fields_of(report)
     if not report.is_readable:
         try:
-            read_rows(
-                predictions, format_name, asked["columns"], How(**how)
-            )  # for the error itself, which the report quotes
+            rows = open_rows(predictions, format_name, asked["columns"], How(**how))
+            for _ in rows.ids():  # for the error itself, which the report quotes
+                pass
         except FormatError as error:
             if not as_json:
                 raise
@@ -657,7 +657,8 @@ def check(
     if not as_json:
         say(tables.check_text(report))
     if fix is not None and report.is_readable:
-        left = fix_submission(predictions, fix, references, **asked)
+        with progress(None, quiet=False) as advance:
+            left = fix_submission(predictions, fix, references, **asked, on_progress=advance)
         shown["mended"] = left
         if not as_json:
             say(f"\n{tables.fixed_text(report, left)}")
