@@ -170,16 +170,18 @@ def read_references(
         reader = open_references(path, format=format_name, columns=whole_row, **dataclasses.asdict(how))
     reader = reader.holding({VALUES: Holds("texts", each)})
     ids: list[pa.Array] = []
-    accepted, printed, n = Accepted(), Printed(), 0
+    accepted, printed, n, has_answers = Accepted(), Printed(), 0, False
     for batch in reader.batches(ROWS_AT_ONCE):
         if batch.question_ids is not None:
             ids.append(stored(batch.question_ids))
-        accepted.add([_accepted(answers) for answers in as_list(batch.values)])
+        found = [_accepted(answers) for answers in as_list(batch.values)]
+        accepted.add(found)
+        has_answers = has_answers or any(own != () for own in found)
         n += len(batch)
         on_rows(len(batch))
     for part in reader.parts:
         printed.add(part.printed[VALUES])
-    if not without_answers and (all(part.is_blank for part in reader.parts) or not any(own != () for own in answers)):
+    if not without_answers and (all(part.is_blank for part in reader.parts) or not has_answers):
         without_answers = (
             f"the column {reader.detected.columns['answers']!r} of {os.fspath(path)} is blank in every row"
         )
