@@ -21,6 +21,8 @@ NOT_GIVEN = object()  # where None is a value
 
 def is_missing_value(value: object) -> bool:
     """Return whether a value is None, NaN (pandas' missing text), NaT or pandas' NA; an Enum counts by its value."""
+    if type(value) is str:  # the usual case first, for speed
+        return False
     while isinstance(value, enum.Enum):
         value = value.value
     if isinstance(value, Decimal):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import hashlib
@@ -21,6 +22,8 @@ from anls_eval.types import Extract
 
 Counts = Mapping[Any, Any]
 """What adds up over questions: integers are summed, tuples of scores are joined in the order of the questions."""
+
+_NESTED = (dict, list, tuple)
 
 _TIES = (
     "the figures can depend on which of several equally good assignments the solver chooses "
@@ -130,9 +133,9 @@ class Benchmark(Rules):
             if isinstance(values, str) or len(values) != n:
                 raise AnlsError(f"expected one value for each of the {n} predictions", option=name, value=values)
         for row in range(n):
-            own = known | {name: values[row] for name, values in columns.items()}
-            kind = self._checked_type(types[row], f"s[{row}]")
-            question = Question(predictions[row], references[row], kind, f"s[{row}]", own)
+            own = known | {name: values[row] for name, values in columns.items()} if columns else known
+            where = f"s[{row}]"
+            question = Question(predictions[row], references[row], self._checked_type(types[row], where), where, own)
             yield self._counted_as_missing(question) if row in missing else self._counted(question)
 
     def headline_of(self, counts: Counts) -> float:
@@ -161,9 +164,11 @@ class Benchmark(Rules):
         return self.figures(sum_counts(itertools.chain.from_iterable(parts)))
 
     def _counted(self, question: Question) -> Counts:
-        for side, value in (("prediction", question.prediction), ("reference", question.reference)):
-            if isinstance(value, (dict, list, tuple)):
-                check_sharing(value, f"{side}{question.row}")
+        if self.unit == "question":  # documents are checked where they are read
+            if isinstance(question.prediction, _NESTED):
+                check_sharing(question.prediction, f"prediction{question.row}")
+            if isinstance(question.reference, _NESTED):
+                check_sharing(question.reference, f"reference{question.row}")
         try:
             return self.count(question)
         except RecursionError:
@@ -175,21 +180,22 @@ class Benchmark(Rules):
         return {key: (0.0,) * len(own) if isinstance(own, tuple) else own for key, own in found.items()}
 
     def _checked_type(self, answer_type: Any, row: str) -> str:
-        name = f"answer_type{row}"
+        if answer_type is None and not self.answer_types:
+            return ""
         if self.other_types and isinstance(answer_type, str):
             return answer_type
         if self.answer_types:
-            return str(check_choice(name, answer_type, self.answer_types))
-        if answer_type is not None:
-            problem = f"protocol {self.name!r} has no answer types; leave it out"
-            raise AnlsError(problem, option=name, value=answer_type)
-        return ""
+            return str(check_choice(f"answer_type{row}", answer_type, self.answer_types))
+        problem = f"protocol {self.name!r} has no answer types; leave it out"
+        raise AnlsError(problem, option=f"answer_type{row}", value=answer_type)
 
     def checked_options(self, options: Mapping[str, object] | None) -> dict[str, Any]:
         """Return the options, if the benchmark has them."""
-        if not isinstance(options or {}, Mapping):
+        if not options:
+            return {}
+        if not isinstance(options, Mapping):
             raise AnlsError("expected a dict of options by name", option="options", value=short_repr(options))
-        known: dict[str, Any] = dict(options or {})
+        known: dict[str, Any] = dict(options)
         names = self.options
         unknown = known.keys() - set(names)
         if unknown:
@@ -217,12 +223,12 @@ def _sorted(value: Any) -> list[Any]:
 
 def sum_counts(parts: Iterable[Counts]) -> Counts:
     """Return the sum of counts."""
-    lists: dict[Any, list[float]] = {}
+    lists: dict[Any, list[float]] = collections.defaultdict(list)
     numbers: dict[Any, int] = {}
     for part in parts:
         for key, value in part.items():
             if isinstance(value, tuple):
-                lists.setdefault(key, []).extend(value)
+                lists[key] += value
             else:
                 numbers[key] = numbers.get(key, 0) + value
     return {**numbers, **{key: tuple(values) for key, values in lists.items()}}

@@ -10,7 +10,7 @@ from typing import Any
 from anls_eval.errors import AnlsError, short_repr
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, plain_sum
 from anls_eval.leaderboards.document import Document, plain_document, read_json
-from anls_eval.leaderboards.donut import field_counts, sorted_fields, texts_of, tree_accuracy
+from anls_eval.leaderboards.donut import Texts, field_counts, sorted_fields, texts_of, tree_accuracy
 from anls_eval.leaderboards.question import Question, parse_literal
 
 _NO_SUBSET = ""
@@ -24,7 +24,7 @@ _DIGIT_BESIDE_LETTER = re.compile(r"(?<=[0-9])(?=[a-zA-Z])|(?<=[a-zA-Z])(?=[0-9]
 _SPACES = re.compile(r"\s+")
 
 
-def kept_fields(document: Document, texts: Callable[[list[Any]], list[str]] = texts_of) -> Document:
+def kept_fields(document: Document, texts: Texts = texts_of) -> Document:
     """Return a document normalised as by Donut, but with null, 0, false and "" as fields."""
     if isinstance(document, dict):
         return sorted_fields({key: kept_fields(value, texts) for key, value in document.items()})
@@ -84,21 +84,26 @@ def _predicted(question: Question, takes_open_fence: bool) -> Document:
 
 
 def _reference_vlmevalkit(question: Question) -> Document:
-    """Return the reference: JSON, else what json_repair makes of it, else a Python literal, else the text."""
+    """Return the reference: JSON, else what json_repair makes of it, else a Python literal; scalars in JSON as text."""
     text, where = question.reference, f"reference{question.row}"
     if not isinstance(text, str):
         return plain_document(text, where)
+    unread = None
     try:
         found = read_json(text)
-    except ValueError:
-        found = _repaired(text, where)
+    except ValueError as error:
+        found, unread = _repaired(text, where), error
     if not isinstance(found, (dict, list)):
         try:
             found = parse_literal(text)
         except ValueError as error:
-            problem = f"{short_repr(text)} is neither a JSON document nor a Python literal ({error})"
-            raise AnlsError(problem, where=where) from None
-    return plain_document(found, where) if isinstance(found, (dict, list)) else text
+            unread = error
+    if isinstance(found, (dict, list)):
+        return plain_document(found, where)
+    if unread is not None:
+        problem = f"{short_repr(text)} is neither a JSON document nor the Python text of one ({unread})"
+        raise AnlsError(problem, where=where)
+    return text
 
 
 def _repaired(text: str, where: str) -> Document:
@@ -128,13 +133,13 @@ def _reference_lmms(question: Question) -> Document:
 
 def _vlmevalkit(question: Question) -> tuple[Document, Document]:
     sides = _predicted(question, takes_open_fence=False), _reference_vlmevalkit(question)
-    prediction, reference = (kept_fields(_values_spaced(own)) for own in sides)
+    prediction, reference = map(_values_spaced, sides)
     return prediction, reference
 
 
 def _lmms(question: Question) -> tuple[Document, Document]:
     sides = _predicted(question, takes_open_fence=True), _reference_lmms(question)
-    prediction, reference = (kept_fields(_all_spaced(own), _texts_and_bools) for own in sides)
+    prediction, reference = map(_all_spaced, sides)
     return prediction, reference
 
 
@@ -144,7 +149,7 @@ def nearly_f1(equal: int, others: int) -> float:
 
 
 def _f1_counts(question: Question) -> Counts:
-    return field_counts(*_vlmevalkit(question))
+    return field_counts(*_vlmevalkit(question), keeps_false=True)
 
 
 def _f1_figures(counts: Counts) -> Figures:
@@ -152,7 +157,7 @@ def _f1_figures(counts: Counts) -> Figures:
 
 
 def _accuracy_counts(question: Question) -> Counts:
-    return {"scores": (tree_accuracy(*_vlmevalkit(question)),)}
+    return {"scores": (tree_accuracy(*map(kept_fields, _vlmevalkit(question))),)}
 
 
 def _nearly_mean(scores: tuple[float, ...]) -> float:
@@ -173,12 +178,13 @@ def _subset(question: Question) -> str:
 
 
 def _lmms_f1_counts(question: Question) -> Counts:
-    found = field_counts(*_lmms(question))
+    found = field_counts(*_lmms(question), _texts_and_bools, keeps_false=True)
     return {(_subset(question), what): number for what, number in found.items()}
 
 
 def _lmms_accuracy_counts(question: Question) -> Counts:
-    return {(_subset(question), "scores"): (tree_accuracy(*_lmms(question)),)}
+    sides = (kept_fields(own, _texts_and_bools) for own in _lmms(question))
+    return {(_subset(question), "scores"): (tree_accuracy(*sides),)}
 
 
 def _subsets_figures(counts: Counts, score: Callable[[Counts], float]) -> Figures:

@@ -11,14 +11,15 @@ from typing import Any
 from rapidfuzz.distance import Levenshtein
 
 from anls_eval.errors import AnlsError
-from anls_eval.inputs.values import describe_value, is_missing_value
+from anls_eval.inputs.values import describe_value, is_missing_value, to_text
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, mean_figure
-from anls_eval.leaderboards.cc_ocr import kept_fields, nearly_f1
+from anls_eval.leaderboards.cc_ocr import nearly_f1
 from anls_eval.leaderboards.document import Document, plain_document, read_json
 from anls_eval.leaderboards.donut import field_counts
 from anls_eval.leaderboards.question import Question, parse_literal, text_between
 
 _UNREADABLE = object()
+_CHINESE = re.compile("[\u4e00-\u9fff]")
 
 _CLEANED = {0x3000: " ", 0xFFE5: "¥", ord("℃"): "°C", ord("、"): ",", ord("’"): "'"}
 _CLEANED |= {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | dict.fromkeys(map(ord, "-－—–"), "")
@@ -73,7 +74,7 @@ def _evalscope_counts(question: Question) -> Counts:
     if reference is _UNREADABLE or reference is None:
         return {"scores": (0.0,)}
     sides = {} if prediction is _UNREADABLE or prediction is None else prediction, reference
-    found = field_counts(*(kept_fields(_all_cleaned(own)) for own in sides))
+    found = field_counts(*map(_all_cleaned, sides), keeps_false=True)
     return {"scores": (nearly_f1(found["equal"], found["others"]),)}
 
 
@@ -83,7 +84,7 @@ def _official_counts(question: Question) -> Counts:
     if reference is _UNREADABLE:
         return read
     sides = {} if prediction is _UNREADABLE else prediction, reference
-    return {**read, **field_counts(*(kept_fields(_values_cleaned(own)) for own in sides))}
+    return {**read, **field_counts(*map(_values_cleaned, sides), keeps_false=True)}
 
 
 def _official_figures(counts: Counts) -> Figures:
@@ -93,7 +94,7 @@ def _official_figures(counts: Counts) -> Figures:
 
 
 def _qa_counts(question: Question, score: Callable[[str, str, bool, bool], float], is_official: bool) -> Counts:
-    text = _without_outer_fence("" if is_missing_value(question.prediction) else question.prediction_text())
+    text = _without_outer_fence(question.prediction_text())
     answers = _answers(question)
     if is_official and answers == "":
         return {"scores": ()}
@@ -101,7 +102,7 @@ def _qa_counts(question: Question, score: Callable[[str, str, bool, bool], float
         return {"scores": (0.0,)}
     is_list = isinstance(answers, list)
     texts = [_answer_text(own, question.row, is_official) for own in answers] if is_list else [answers]
-    is_chinese = any("\u4e00" <= character <= "\u9fff" for own in texts for character in own)
+    is_chinese = any(map(_CHINESE.search, texts))
     return {"scores": (max(score(text, own, is_chinese, is_list) for own in texts),)}
 
 
@@ -117,7 +118,7 @@ def _answers(question: Question) -> Any:
     reference = question.reference
     if isinstance(reference, (list, tuple)):
         return list(reference) or "[]"
-    text = question._replace(prediction=reference).prediction_text().strip()
+    text = (to_text(reference, f"reference{question.row}", "one string") or "").strip()
     if not text.startswith("["):
         return text
     for parse in (json.loads, parse_literal):

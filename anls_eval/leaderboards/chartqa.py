@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -30,33 +31,41 @@ def _is_relaxed_equal(text: str, answer: str) -> bool:
     return text.lower() == answer.lower()
 
 
-def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str):
-        raise AnlsError(f"it is {describe_value(value)}; expected one string", where=where)
-    return value
+def _texts(question: Question) -> tuple[str, str]:
+    """Return the prediction and the answer."""
+    for side, value in (("prediction", question.prediction), ("reference", question.reference)):
+        if not isinstance(value, str):
+            raise AnlsError(f"it is {describe_value(value)}; expected one string", where=f"{side}{question.row}")
+    return question.prediction, question.reference
 
 
 def _lmms(question: Question) -> bool:
-    answer = _text(question.reference, f"reference{question.row}")
-    return _is_relaxed_equal(_text(question.prediction, f"prediction{question.row}"), answer)
+    return _is_relaxed_equal(*_texts(question))
 
 
 def _vlmevalkit(question: Question) -> bool:
     """VLMEvalKit: an answer that is written as a list stands for any of its items."""
     text, answer = str(question.prediction).strip(), question.reference
-    try:
-        items = answer if isinstance(answer, list) else evaluate_expression(str(answer))
-    except ValueError:
-        items = None
-    answers = list(map(str, items)) if isinstance(items, list) else [str(answer)]
+    answers = _alternatives(answer if isinstance(answer, list) else str(answer))
     if not answers:
         raise AnlsError("it is an empty list; expected at least one answer", where=f"reference{question.row}")
     return any(_is_relaxed_equal(text, own) for own in answers)
 
 
+def _alternatives(answer: list[Any] | str) -> list[str]:
+    """Return the items of a list or of its text; any other text is the one answer."""
+    items: Any = answer
+    if isinstance(answer, str):
+        items = None
+        if "[" in answer:
+            with contextlib.suppress(ValueError):
+                items = evaluate_expression(answer)
+    return list(map(str, items)) if isinstance(items, list) else [str(answer)]
+
+
 def _evalscope(question: Question) -> bool:
-    text = _text(question.prediction, f"prediction{question.row}")
-    return _is_relaxed_equal(answer_after_mark(text) or "", _text(question.reference, f"reference{question.row}"))
+    text, answer = _texts(question)
+    return _is_relaxed_equal(answer_after_mark(text) or "", answer)
 
 
 def _counts(question: Question, is_right: Callable[[Question], bool]) -> Counts:

@@ -16,6 +16,7 @@ from anls_eval.text.similarity import measure_one
 
 _PYPI_ANLS = PROTOCOLS["pypi_anls"]
 _BARE_WORD = re.compile(r"(?<!['\w])(\w[^,]*?)(?!['\w])")
+_BEFORE_LISTS = frozenset("[(#\\\ufeff")  # what the text of a list can start with: comments and parentheses, too
 
 TYPES = ("Factoid", "Multi Choice", "Conversational", "Fact Checking", "Hypothetical")
 
@@ -124,6 +125,8 @@ def _quoted(word: re.Match[str]) -> str:
 
 def _items(text: str) -> list[str]:
     """Return the items of a Python list as texts; [] for any other text."""
+    if text.lstrip()[:1] not in _BEFORE_LISTS:  # the usual case, which takes far longer to parse
+        return []
     try:
         found = parse_literal(text)
     except ValueError:

@@ -24,9 +24,9 @@ def _accepted(question: Question) -> list[str]:
     return [] if is_empty else question.accepted_answers()
 
 
-def _counts(question: Question, rules: Protocol, missing: str | None) -> Counts:
+def _counts(question: Question, rules: Protocol) -> Counts:
     question.prediction_text()  # refuses what is no text
-    prediction = missing if is_missing_value(question.prediction) else question.prediction
+    prediction = None if is_missing_value(question.prediction) else question.prediction
     return {"scores": (_score(rules, prediction, _accepted(question)),)}
 
 
@@ -35,9 +35,9 @@ def _lmms_counts(question: Question) -> Counts:
     outputs = plain_list(question.prediction)
     outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     answers = _accepted(question)
-    if not answers:
+    if outputs and not answers:
         raise AnlsError("it is an empty list; expected at least one answer", where=f"reference{question.row}")
-    given = ["" if is_missing_value(output) else output for output in outputs]
+    given = [None if is_missing_value(output) else output for output in outputs]
     scores = [_score(PROTOCOLS["rrc"], output, answers) for output in given]
     return {"scores": (plain_sum(scores) / (len(scores) or 1),)}
 
@@ -56,7 +56,7 @@ EVALSCOPE_DOCVQA = _benchmark(
     name="evalscope_docvqa",
     description='`rrc` of what follows the last "ANSWER:" up to the end of its line; without it, of the whole.',
     extract=("evalscope_answer",),
-    count=functools.partial(_counts, rules=PROTOCOLS["rrc"], missing=""),
+    count=functools.partial(_counts, rules=PROTOCOLS["rrc"]),
     source="modelscope/evalscope @ fde259d, evalscope/benchmarks/docvqa/docvqa_adapter.py. A question without answers "
     "gives 0.",
 )
@@ -66,7 +66,7 @@ INSPECT_EVALS_DOCVQA = _benchmark(
     description='`inspect_evals` of what follows "ANSWER:", in any case, in the last line of the output; 0 if there '
     "is no such mark, or text behind its line.",
     extract=("inspect_line",),
-    count=functools.partial(_counts, rules=PROTOCOLS["inspect_evals"], missing=None),
+    count=functools.partial(_counts, rules=PROTOCOLS["inspect_evals"]),
     source="inspect_evals 0.28.0, docvqa.py, with inspect_ai from 0.3.160 on. The same task with an older inspect_ai "
     "gives `inspect_evals_docvqa_first`.",
 )
@@ -75,7 +75,7 @@ INSPECT_EVALS_DOCVQA_FIRST = _benchmark(
     name="inspect_evals_docvqa_first",
     description='`inspect_evals` of the rest of the line behind the first "ANSWER:", in any case; 0 without it.',
     extract=("inspect_first",),
-    count=functools.partial(_counts, rules=PROTOCOLS["inspect_evals"], missing=None),
+    count=functools.partial(_counts, rules=PROTOCOLS["inspect_evals"]),
     source="inspect_evals 0.28.0, docvqa.py, with inspect_ai before 0.3.160.",
 )
 

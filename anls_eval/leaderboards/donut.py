@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,10 @@ from anls_eval.leaderboards.question import Question
 from anls_eval.leaderboards.tree_edit import Integers, Tree, tree_distance
 
 _LEAF = "<leaf>"
+_Field = tuple[str, str]  # path and text
+
+Texts = Callable[[list[Any]], list[str]]
+"""What a list with anything but objects holds."""
 
 
 def donut_fields(document: Document) -> Document:
@@ -44,22 +48,36 @@ def texts_of(items: list[Any]) -> list[str]:
     return [text for text in texts if text]
 
 
-def field_counts(prediction: Document, reference: Document) -> Counts:
-    """Return the number of equal fields of two normalised documents, and of all others on both sides."""
-    own, theirs = collections.Counter(_flat(prediction, "")), collections.Counter(_flat(reference, ""))
-    equal = (own & theirs).total()
-    return {"equal": equal, "others": own.total() + theirs.total() - 2 * equal}
+def field_counts(
+    prediction: Document, reference: Document, texts: Texts = texts_of, *, keeps_false: bool = False
+) -> Counts:
+    """Return the number of equal fields of two documents, and of all others on both sides."""
+    own: list[_Field] = []
+    theirs: list[_Field] = []
+    _collect(prediction, "", own, texts, keeps_false)
+    _collect(reference, "", theirs, texts, keeps_false)
+    left = collections.Counter(theirs)
+    equal = 0
+    for field in own:
+        if left.get(field):
+            left[field] -= 1
+            equal += 1
+    return {"equal": equal, "others": len(own) + len(theirs) - 2 * equal}
 
 
-def _flat(value: Document, path: str) -> Iterator[tuple[str, Any]]:
+def _collect(value: Document, path: str, found: list[_Field], texts: Texts, keeps_false: bool) -> None:
+    """Add the fields that a document has once it is normalised."""
     if isinstance(value, dict):
         for key, own in value.items():
-            yield from _flat(own, f"{path}.{key}" if path else key)
-    elif isinstance(value, list):
-        for own in value:
-            yield from _flat(own, path)
+            _collect(own, f"{path}.{key}" if path else key, found, texts, keeps_false)
+    elif not isinstance(value, list):
+        if value or keeps_false:
+            found.append((path, str(value).strip()))
+    elif all(isinstance(item, dict) for item in value):
+        for item in value:
+            _collect(item, path, found, texts, keeps_false)
     else:
-        yield path, value
+        found += [(path, text) for text in texts(value)]
 
 
 def tree_accuracy(prediction: Document, reference: Document) -> float:
@@ -116,7 +134,7 @@ def _normalised(question: Question) -> tuple[Document, Document]:
 
 
 def _f1_counts(question: Question) -> Counts:
-    return field_counts(*_normalised(question))
+    return field_counts(*both_documents(question))
 
 
 def _f1_figures(counts: Counts) -> Figures:

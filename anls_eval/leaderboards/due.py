@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
@@ -19,8 +19,8 @@ from anls_eval.leaderboards.question import Question
 
 class _Annotation(NamedTuple):
     key: str
-    value: str
-    variants: tuple[str, ...]
+    value: Any  # a text, unless case counts
+    variants: tuple[Any, ...]
 
 
 _Equal = Callable[[_Annotation, _Annotation], bool]
@@ -31,10 +31,15 @@ def _annotations(document: Document, where: str, ignores_case: bool) -> list[_An
     found = []
     for key, values in _entries(document, where):
         for value in values:
+            if isinstance(value, str):  # the usual case first, for speed
+                found.append(_Annotation(key, value.upper() if ignores_case else value, ()))
+                continue
             own = value if isinstance(value, dict) else {"value": value}
-            variants = own.get("value_variants") or []
+            variants = own.get("value_variants", [])
             texts = [own.get("value"), *(variants if isinstance(variants, list) else [None])]
-            if not all(isinstance(text, str) for text in texts):
+            # Without capitals, numbers and null are compared as Python does.
+            is_read = "value" in own and isinstance(variants, list)
+            if not is_read or (ignores_case and not all(isinstance(text, str) for text in texts)):
                 form = "{'value': text, 'value_variants': [text]}"
                 problem = f"{key!r} has {describe_value(value)}; expected a text or {form}"
                 raise AnlsError(problem, where=where)
@@ -88,10 +93,11 @@ def _hits(items: Sequence[_Annotation], others: Sequence[_Annotation], is_equal:
     left = list(others)
     hits = 0
     for item in items:
-        at = next((at for at, other in enumerate(left) if is_equal(item, other)), None)
-        if at is not None:
-            del left[at]
-            hits += 1
+        for at, other in enumerate(left):
+            if is_equal(item, other):
+                del left[at]
+                hits += 1
+                break
     return hits
 
 

@@ -17,6 +17,11 @@ _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
     ast.BitOr: operator.or_, ast.BitAnd: operator.and_, ast.BitXor: operator.xor,
 }  # fmt: skip
+_COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.In: lambda left, right: left in right, ast.NotIn: lambda left, right: left not in right,
+}  # fmt: skip
 _UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
@@ -54,11 +59,36 @@ def _value(node: ast.expr) -> Any:
             return {_value(key): _value(value) for key, value in zip(keys, values, strict=True) if key is not None}
         case ast.UnaryOp(op=op, operand=operand):
             return _UNARY[type(op)](_value(operand))
+        case ast.BoolOp(op=op, values=operands):
+            return _first_deciding(operands, stops_at=isinstance(op, ast.Or))
+        case ast.Compare(left=first, ops=ops, comparators=others) if all(type(op) in _COMPARISONS for op in ops):
+            return _compared(first, ops, others)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             return _bounded(type(op), _value(left), _value(right))
         case ast.Name(id=name) if hasattr(builtins, name):
             return str(getattr(builtins, name))
     raise ValueError(f"{type(node).__name__} is not evaluated")
+
+
+def _first_deciding(operands: list[ast.expr], stops_at: bool) -> Any:
+    """Return the first operand that decides an `and` or `or`, else the last; those behind it are not looked at."""
+    value = None
+    for operand in operands:
+        value = _value(operand)
+        if bool(value) is stops_at:
+            break
+    return value
+
+
+def _compared(first: ast.expr, ops: list[ast.cmpop], others: list[ast.expr]) -> Any:
+    """Return whether each neighbouring pair compares; pairs behind the first that does not are not looked at."""
+    left = _value(first)
+    for op, other in zip(ops, others, strict=True):
+        right = _value(other)
+        if not _COMPARISONS[type(op)](left, right):
+            return False
+        left = right
+    return True
 
 
 def _bounded(kind: type[ast.operator], left: Any, right: Any) -> Any:

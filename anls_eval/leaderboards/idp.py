@@ -50,8 +50,8 @@ def _pages_score(prediction: Document, reference: Document) -> float:
 
 
 def _docvqa_score(prediction: Document, reference: Document) -> float:
-    answers = reference if isinstance(reference, list) else [reference]
-    return max((_similarity(_answer_text(prediction), str(answer)) for answer in answers), default=0.0)
+    answers, text = reference if isinstance(reference, list) else [reference], _answer_text(prediction)
+    return max([_similarity(text, str(answer)) for answer in answers], default=0.0)
 
 
 def _answer_text(value: Document) -> str:

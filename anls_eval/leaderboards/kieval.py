@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -22,6 +23,8 @@ _DOCUMENT_FORM = 'a document of the form {"groups": {"0": [{key: text}]}, "entit
 
 _Item = dict[str, str]
 
+_NOTHING: Counts = {"equal": 0, "predicted": 0, "wanted": 0, "edits": 0}
+
 
 def _split(values: Iterable[str]) -> list[str]:
     """Return the parts of joined values, without empty ones."""
@@ -30,18 +33,28 @@ def _split(values: Iterable[str]) -> list[str]:
 
 def _value_counts(own: Sequence[str], wanted: Sequence[str]) -> Counts:
     """Return equal and other values of one key; what is wrong on both sides takes one correction, not two."""
-    equal = (collections.Counter(own) & collections.Counter(wanted)).total()
+    if len(own) == len(wanted) == 1:  # the usual case first, for speed
+        equal = int(own[0] == wanted[0])
+    else:
+        equal = (collections.Counter(own) & collections.Counter(wanted)).total()
     return {"equal": equal, "predicted": len(own), "wanted": len(wanted), "edits": max(len(own), len(wanted)) - equal}
 
 
-def _entity_counts(own: dict[str, list[str]], wanted: dict[str, list[str]]) -> tuple[Counts, bool]:
-    """Return the counts of the entities outside groups, and whether every key is right."""
-    parts = []
+def _entity_counts(own: dict[str, list[str]], wanted: dict[str, list[str]]) -> tuple[dict[str, Counts], bool]:
+    """Return the counts of the entities outside groups by the part that they add to, and whether every key is right."""
+    parts: dict[str, list[Counts]] = {"entities": [], "groups": [], "items": []}
     for key in own.keys() | wanted.keys():
         given = own.get(key, [])
         # Only under a key of the reference are joined values split.
-        parts.append(_value_counts(_split(given), _split(wanted[key])) if key in wanted else _value_counts(given, []))
-    return sum_counts(parts), all(part["equal"] and _is_right(part) for part in parts)
+        counts = _value_counts(_split(given), _split(wanted[key])) if key in wanted else _value_counts(given, [])
+        parts[_part_of(key)].append(counts)
+    are_right = all(counts["equal"] and _is_right(counts) for own_parts in parts.values() for counts in own_parts)
+    return {part: sum_counts(own_parts) for part, own_parts in parts.items()}, are_right
+
+
+def _part_of(key: str) -> str:
+    """Return what an entity is counted with; the original tells groups apart by the end of their names."""
+    return "groups" if key.endswith(".group") else "items" if key.endswith(".grouping") else "entities"
 
 
 def _is_right(counts: Counts) -> bool:
@@ -50,43 +63,46 @@ def _is_right(counts: Counts) -> bool:
 
 def _group_counts(own: list[_Item], wanted: list[_Item]) -> tuple[Counts, Counts, bool]:
     """Return the counts of the values of one group and of its items, and whether all is right."""
-    pairs = _paired(own, wanted)
-    values = [_pair_counts(_filled(own[at]), _filled(wanted[to])) for to, at in pairs]
-    equal_items = sum(_filled(own[at]) == _filled(wanted[to]) for to, at in pairs)
+    pairs, matched = _paired(own, wanted)
+    filled = [(_filled(own[at]), _filled(wanted[to])) for to, at in pairs]
+    values = [_NOTHING, *itertools.chain.from_iterable(itertools.starmap(_pair_counts, filled))]
     left = set(range(len(own))) - {at for _, at in pairs}, set(range(len(wanted))) - {to for to, _ in pairs}
     values += [_value_counts(_split(own[at].values()), []) for at in left[0]]
     values += [_value_counts([], _split(wanted[to].values())) for to in left[1]]
     counts = sum_counts(values)
-    matched = sum(_common(own[at], wanted[to]) for to, at in pairs)
     has_errors = counts["predicted"] > counts["equal"] or counts["wanted"] > counts["equal"]
-    items = {"equal": equal_items, "predicted": len(own), "wanted": len(wanted)}
+    items = {"equal": sum(one == other for one, other in filled), "predicted": len(own), "wanted": len(wanted)}
     return counts, items, bool(matched) and not has_errors
 
 
-def _paired(own: list[_Item], wanted: list[_Item]) -> list[tuple[int, int]]:
-    """Return pairs of a reference and a predicted item with the most equal values; a pair may have none."""
+def _paired(own: list[_Item], wanted: list[_Item]) -> tuple[list[tuple[int, int]], int]:
+    """Return pairs of a reference and a predicted item, and their equal values, the most there can be."""
     if not own or not wanted:
-        return []
-    equal = np.array([[_common(item, other) for item in own] for other in wanted])
-    return assign_rows(-equal)
+        return [], 0
+    given, expected = map(_numbered, own), list(map(_numbered, wanted))
+    equal = np.array([[len(item & other) for other in expected] for item in given]).T
+    pairs = assign_rows(-equal)
+    return pairs, sum(int(equal[pair]) for pair in pairs)
 
 
-def _common(own: _Item, wanted: _Item) -> int:
-    keys = own.keys() & wanted.keys()
-    return sum(_value_counts(_split([own[key]]), _split([wanted[key]]))["equal"] for key in keys)
+def _numbered(item: _Item) -> set[tuple[str, str, int]]:
+    """Return the values of an item with their keys, and equal ones with numbers: those of two items then intersect."""
+    found = {(key, value, 0) for key, value in item.items() if _JOINT not in value and value != _EMPTY}
+    for key, value in item.items():
+        if _JOINT in value:
+            numbers = collections.Counter(_split([value]))
+            found |= {(key, part, number) for part, count in numbers.items() for number in range(count)}
+    return found
 
 
 def _filled(item: _Item) -> _Item:
     return {key: value for key, value in item.items() if value != _EMPTY}
 
 
-def _pair_counts(own: _Item, wanted: _Item) -> Counts:
-    """Return the counts of two items, in which an empty part of a joined value is a value."""
-    sides = ({key: value.split(_JOINT) for key, value in item.items()} for item in (own, wanted))
-    given, expected = sides
-    keys = given.keys() | expected.keys()
-    zero = {"equal": 0, "predicted": 0, "wanted": 0, "edits": 0}
-    return sum_counts([zero, *(_value_counts(given.get(key, []), expected.get(key, [])) for key in keys)])
+def _pair_counts(own: _Item, wanted: _Item) -> list[Counts]:
+    """Return the counts of two items by key, in which an empty part of a joined value is a value."""
+    given, expected = ({key: value.split(_JOINT) for key, value in item.items()} for item in (own, wanted))
+    return [_value_counts(given.get(key, []), expected.get(key, [])) for key in given.keys() | expected.keys()]
 
 
 def _counts(question: Question) -> Counts:
@@ -105,9 +121,9 @@ def _counts(question: Question) -> Counts:
     all_right = are_right and all(is_right for _, _, is_right in groups)
     is_empty = not (groups or own_entities or wanted_entities)
     found = {
-        "entities": entities,
-        "groups": sum_counts(values for values, _, _ in groups),
-        "items": sum_counts(items for _, items, _ in groups),
+        "entities": entities["entities"],
+        "groups": sum_counts([entities["groups"], *(values for values, _, _ in groups)]),
+        "items": sum_counts([entities["items"], *(items for _, items, _ in groups)]),
         "documents": {"all": int(not is_empty), "right": int(all_right and not is_empty)},
     }
     return {(part, what): number for part, own in found.items() for what, number in own.items()}

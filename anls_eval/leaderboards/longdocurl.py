@@ -75,7 +75,7 @@ class _Rules:
             own = _integer(self.clean(prediction))
             return float(_integer(self.clean(answer)) == ("" if isinstance(own, str) else own))
         if answer_type == "Float":
-            predicted, wanted = read_number(self.clean(prediction)), read_number(self.clean(answer))
+            predicted, wanted = _float(self.clean(prediction)), _float(self.clean(answer))
             return float(predicted is not None and wanted is not None and is_near(predicted, wanted))
         if answer_type in ("String", "None"):
             text, cleaned = self.clean(prediction), self.clean(answer)
@@ -107,6 +107,12 @@ def _integer(text: str) -> int | str:
         return int(text)
     except ValueError:
         return text
+
+
+def _float(text: str) -> float | None:
+    """Return the number in a cleaned text, in which a second percent sign may be left."""
+    found = read_number(text)
+    return read_number(text.rstrip("%").strip()) if found is None else found
 
 
 def _similarity(text: str, answer: str) -> float:

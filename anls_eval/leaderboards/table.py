@@ -42,7 +42,7 @@ def get_scored_rules(protocol: object) -> Protocol | Leaderboard | Benchmark:
     """Return the rules of any kind with this name or alias; rules are returned unchanged."""
     if isinstance(protocol, (Protocol, Leaderboard, Benchmark)):
         return protocol
-    key = name_key(protocol)
+    key = protocol if isinstance(protocol, str) and protocol in _BY_NAME_OR_ALIAS else name_key(protocol)
     if key not in _BY_NAME_OR_ALIAS:
         check_choice("protocol", protocol, tuple(_BY_NAME_OR_ALIAS))
     return _BY_NAME_OR_ALIAS[key]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,24 +21,37 @@ def _raw(value: Document) -> str:
     return "" if value is None else str(value)
 
 
-def _lowered(value: Document) -> str:
-    return _raw(value).lower()
+def _forms(value: Document) -> tuple[str, str, str]:
+    """Return the text of a value as it is, in lower case, and normalised."""
+    raw = _raw(value)
+    lowered = raw.lower()
+    return raw, lowered, _normalised(lowered)
 
 
-def _normalised(value: Document) -> str:
-    """Return a value in lower case with single spaces, without ".0" behind digits and without a comma at the end."""
-    text = " ".join(_lowered(value).split())
+def _normalised(lowered: str) -> str:
+    """Return a text with single spaces, without ".0" behind digits and without a comma at the end."""
+    text = " ".join(lowered.split())
     if text.endswith(".0") and text[:-2].lstrip("-").replace(",", "").isdigit():
         text = text[:-2]
     return text.rstrip(",;")
 
 
-_TEXTS = {"": _raw, "_ci": _lowered, "_normalized": _normalised}
+_TEXTS = ("", "_ci", "_normalized")
+
+
+def _compared(value: Document, wanted: Document) -> tuple[tuple[bool, ...], tuple[float, ...]]:
+    """Return whether a field's text is equal in each form, and how alike it is."""
+    if _raw(value) == _raw(wanted):  # then so is each form
+        return (True,) * len(_TEXTS), (1.0,) * len(_TEXTS)
+    texts, answers = _forms(value), _forms(wanted)
+    return tuple(map(operator.eq, texts, answers)), tuple(map(_similarity, texts, answers))
 
 
 def _similarity(text: str, answer: str) -> float:
+    if text == answer:
+        return 1.0
     if not text or not answer:
-        return float(text == answer)
+        return 0.0
     distance = Levenshtein.distance(answer, text) / max(len(answer), len(text))
     return 1.0 - distance if distance < 0.5 else 0.0
 
@@ -100,8 +114,10 @@ def _aligned_items(wanted: list[Document], own: list[Document]) -> list[Document
 
 def _shares(wanted: list[Document], own: list[Document]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the share of each wanted item's leaves that each predicted item has."""
-    leaves = [{key: _normalised(value) for key, value in _leaves(item).items()} for item in wanted]
-    others = [{key: _normalised(value) for key, value in _leaves(item).items()} for item in own]
+    leaves, others = (
+        [{key: _normalised(_raw(value).lower()) for key, value in _leaves(item).items()} for item in side]
+        for side in (wanted, own)
+    )
     shares = np.zeros((len(wanted), len(own)))
     for row, mine in enumerate(leaves):
         for column, theirs in enumerate(others):
@@ -138,18 +154,16 @@ def _counts(question: Question) -> Counts:
     own = _predicted(question, reference, question.options.get("order_invariant", True))
     excluded = question.names_option("exclude") or ()
     fields = {key: value for key, value in _flat(reference).items() if key not in excluded and _is_scored(value)}
-    pairs = [[(read(own.get(key)), read(value)) for key, value in fields.items()] for read in _TEXTS.values()]
-    equal = [sum(text == answer for text, answer in texts) for texts in pairs]
+    found = [_compared(own.get(key), value) for key, value in fields.items()]
+    equal = [sum(column) for column in zip(*(own_equal for own_equal, _ in found), strict=True)] or [0] * len(_TEXTS)
+    alike = list(zip(*(own_alike for _, own_alike in found), strict=True)) or [()] * len(_TEXTS)
     return {
         "predictions": int(not is_missing_value(question.prediction)),
         "fields": len(fields),
         "documents": int(bool(fields)),
         "perfect": int(bool(fields) and equal[-1] == len(fields)),
         **{f"exact_match{name}": number for name, number in zip(_TEXTS, equal, strict=True)},
-        **{
-            f"anls{name}": tuple(_similarity(text, answer) for text, answer in texts)
-            for name, texts in zip(_TEXTS, pairs, strict=True)
-        },
+        **{f"anls{name}": scores for name, scores in zip(_TEXTS, alike, strict=True)},
     }
 
 

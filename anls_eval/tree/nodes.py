@@ -46,6 +46,9 @@ MARKERS = LIKE_ONE_OF | {"$one_of", "$literal"}  # keys of references that mean 
 
 SCALARS = frozenset({str, int, float, bool})
 
+_SCALARS = frozenset((types.NoneType, str, int, float, bool))
+_CONTAINERS = frozenset((dict, list, tuple))
+_FEW_VALUES = 10_000
 _MAX_VALUES = 10_000_000  # of one tree: no document has more, and lists that share elements reach it soon
 
 
@@ -406,6 +409,8 @@ def path_part(key: str | int, kind: int) -> str:
 
 def check_sharing(root: Any, side: str) -> None:
     """Raise a ValueError if a tree contains itself, or has too many values when each counts as often as it is used."""
+    if _is_small(root):
+        return
     counts: dict[int, int] = {}  # of the values in each object, itself included, once they are known
     open_ids: set[int] = set()
     stack: list[tuple[Any, bool]] = [(root, False)]
@@ -426,6 +431,20 @@ def check_sharing(root: Any, side: str) -> None:
             stack.append((value, True))
             stack.extend((child, False) for child in children)
     _check_count(counts.get(id(root), 1), side)
+
+
+def _is_small(root: Any) -> bool:
+    """Return whether a tree of plain values has few of them, each counted as often as it is used."""
+    open_values, left = [root], _FEW_VALUES
+    for value in open_values:
+        if type(value) not in _CONTAINERS:
+            return False
+        children = value.values() if type(value) is dict else value
+        left -= len(children)
+        if left < 0:
+            return False
+        open_values += [child for child in children if type(child) not in _SCALARS]
+    return True
 
 
 def _check_count(count: int, side: str) -> None:

@@ -3,12 +3,11 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anls_eval.rules.steps import STEPS, apply_steps
-from anls_eval.text import prepare
-from anls_eval.text.prepare import differing_bytes, prepare_texts
+from anls_eval.text.prepare import differing_bytes, prepare_texts, repeated_answers
 
 BLANKS = st.text("aB \n\t\x1f\0é.", max_size=6)
 
@@ -29,21 +28,31 @@ class TestSteps:
 
 
 class TestDifferingBytes:
-    @given(st.lists(st.tuples(st.text("ab", max_size=9), st.text("abé", max_size=9))), st.sampled_from([1, 7, 1 << 16]))
-    def test_are_counted(self, pairs: list[tuple[str, str]], at_once: int) -> None:
-        sides = [column([pair[side] for pair in pairs], cut=False) for side in (0, 1)]
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(prepare, "_BYTES_AT_ONCE", at_once)
-            found = differing_bytes(sides[0], sides[1], np.arange(len(pairs)))
-        encoded = [(one.encode(), other.encode()) for one, other in pairs]
-        rows = [row for row, (one, other) in enumerate(encoded) if len(one) == len(other)]
+    @given(st.lists(st.tuples(st.text("ab", max_size=9), st.text("abé", max_size=9), st.booleans())))
+    @example([("a" * 63, "b" * 63, False), ("", "", False), ("ab" * 65, "ba" * 65, False), ("a", "b", False)])
+    @example([("a" * 64, "b" * 64, False), ("", "", False)])
+    def test_are_counted(self, pairs: list[tuple[str, str, bool]]) -> None:
+        lefts, rights = [left for left, _, _ in pairs], [right for _, right, _ in pairs]
+        skipped = np.array([own for _, _, own in pairs], bool)
+        sides = column(lefts, cut=False), column(rights, cut=False)
+        found = differing_bytes(*sides, np.arange(len(pairs)), np.flatnonzero(skipped))
+        encoded = [(one.encode(), other.encode()) for one, other, _ in pairs]
+        rows = [row for row, (one, other) in enumerate(encoded) if len(one) == len(other) and not skipped[row]]
         assert found.rows.tolist() == rows
         assert found.counts.tolist() == [sum(map(int.__ne__, *encoded[row])) for row in rows]
 
     def test_apart(self) -> None:
         answers = ["abcdef", "xbydez", "abxdyz", "cbaxef"]
-        found = differing_bytes(column(["abcdef"] * 4, cut=False), column(answers, cut=False), np.arange(4))
+        none = np.zeros(0, np.int64)
+        found = differing_bytes(column(["abcdef"] * 4, cut=False), column(answers, cut=False), np.arange(4), none)
         assert (found.counts.tolist(), found.apart(3).tolist()) == ([0, 3, 3, 3], [1, 2])
+
+
+def test_repeated_answers() -> None:
+    answers = column(["a", "a", "a", "b", "a", "a", "", "", "ab"], cut=True)
+    owner = np.array([0, 0, 1, 1, 1, 1, 2, 2, 2])
+    assert repeated_answers(answers, owner).tolist() == [1, 5, 7]
+    assert repeated_answers(answers[:0], owner[:0]).tolist() == []
 
 
 def test_texts_are_not_copied_where_no_blank_goes() -> None:
