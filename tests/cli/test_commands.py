@@ -922,3 +922,13 @@ def test_groups_say_what_is_in_none(run: Any, tmp_path: Path) -> None:
     found = json.loads(run("score", tmp_path / "both.jsonl", "--by", "kind", "--json").out)
     assert {name: own["n"] for name, own in found["by"]["kind"].items()} == {"x": 3}
     assert "3 of 6 questions have no value in 'kind' and are in none of its groups" in found["notes"]
+
+
+def test_columns_after_one_option_are_not_files(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("Frage;Vorhersage;Referenz\n1;Oslo;Oslo\n")
+    message = refused(run("score", path, "--columns", "prediction=Vorhersage", "answers=Referenz"))
+    assert "answers=Referenz is not a file" in message
+    assert message.endswith("To name a column, pass --columns answers=Referenz.\n")
+    named = [f"--columns={own}" for own in ("prediction=Vorhersage", "answers=Referenz", "question_id=Frage")]
+    assert run("score", path, *named).out.split()[:2] == ["ANLS", "1.000000"]
