@@ -117,7 +117,12 @@ ClusterBy = Annotated[
     str | None, typer.Option(help="The column that names the document of each question, for intervals and tests.")
 ]
 Seed = Annotated[
-    int, typer.Option(parser=whole_number(0), metavar="INTEGER", help="Random seed for intervals and tests.")
+    int,
+    typer.Option(
+        parser=whole_number(0),
+        metavar="INTEGER",
+        help="Random seed of what has to be drawn.",
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress bar and the detected formats.")]
 
@@ -247,9 +252,16 @@ def open_both(
     quiet: bool,
 ) -> tuple[Reader, Reader]:
     """Open both sides of a submission; without references, the prediction files contain them."""
+    from anls_eval.files.columns import ROLES
     from anls_eval.files.errors import listed
+    from anls_eval.files.files import exists
     from anls_eval.files.source import KEY, VALUE
 
+    for path in predictions:
+        role, _, name = path.partition("=")
+        if name and role.rpartition(".")[2] in ROLES and not exists(path):
+            remedies = [Remedy("columns", {role: name}, "name a column")]
+            raise AnlsError(f"{path} is not a file. Each column needs an option of its own.", remedies=remedies)
     of_predictions = open_side("predictions", predictions, format_name, columns, how, quiet, alone=not references)
     if not references and not of_predictions.detected.has_references:
         names = of_predictions.names

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import datetime
 import gzip
+import html
 import io
 import json
 import os
@@ -406,6 +407,24 @@ class TestCompare:
         assert (pair["wins"], pair["losses"], pair["ties"]) == (124, 77, 799)
         assert pair["difference"] == pytest.approx(0.922824 - 0.894217, abs=1e-6)
         assert pair["p_value"] <= pair["p_adjusted"]
+
+    def test_which_to_believe_if_interval_and_test_seem_to_disagree(self, run: Any, tmp_path: Path) -> None:
+        """In text, in JSON and in reports."""
+        for name, wrong in (("all", 0), ("most", 3)):
+            rows = [{"id": row, "prediction": "lima" if row >= wrong else "x"} for row in range(100)]
+            (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        gold = tmp_path / "gold.jsonl"
+        gold.write_text("\n".join(json.dumps({"id": row, "answer": "lima"}) for row in range(100)))
+        systems, page = (tmp_path / "all.jsonl", tmp_path / "most.jsonl"), tmp_path / "report.html"
+        said = "the interval excludes 0 but the test finds no difference (p = 0.25; 3 of 100 questions differ): "
+        said += "believe the test"
+        text = run("compare", *systems, "-r", gold, "--report", page)
+        assert f"all - most: {said}" in " ".join(text.err.split())
+        assert said[1:] in html.unescape(page.read_text())
+        for command in ("compare", "leaderboard"):
+            [pair] = json.loads(run(command, *systems, "-r", gold, "--json").out)["comparisons"]
+            assert pair["notes"] == [said]
+            assert pair["interval"][0] > 0
 
     def test_table(self, run: Any) -> None:
         found = run("compare", *sorted(FOLDER.glob("pred_qwen2*.json")), "-r", GOLD).out
@@ -907,3 +926,13 @@ def test_groups_say_what_is_in_none(run: Any, tmp_path: Path) -> None:
     found = json.loads(run("score", tmp_path / "both.jsonl", "--by", "kind", "--json").out)
     assert {name: own["n"] for name, own in found["by"]["kind"].items()} == {"x": 3}
     assert "3 of 6 questions have no value in 'kind' and are in none of its groups" in found["notes"]
+
+
+def test_columns_after_one_option_are_not_files(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("Frage;Vorhersage;Referenz\n1;Oslo;Oslo\n")
+    message = refused(run("score", path, "--columns", "prediction=Vorhersage", "answers=Referenz"))
+    assert "answers=Referenz is not a file" in message
+    assert message.endswith("To name a column, pass --columns answers=Referenz.\n")
+    named = [f"--columns={own}" for own in ("prediction=Vorhersage", "answers=Referenz", "question_id=Frage")]
+    assert run("score", path, *named).out.split()[:2] == ["ANLS", "1.000000"]

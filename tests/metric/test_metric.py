@@ -5,6 +5,7 @@ import math
 import os
 import pickle
 import random
+import re
 import subprocess
 import sys
 import warnings
@@ -227,6 +228,32 @@ class TestIds:
             metric.compute(
                 predictions=predictions_of({90: "a", 91: "b"}), references=references_of({11: ["a"], 12: ["b"]})
             )
+
+    @pytest.mark.parametrize(
+        ("given", "wanted", "way"),
+        [
+            (["1.0", "2.0"], ["2", "1"], "differ in a final .0, which pandas writes"),
+            (["1", "2"], ["0001", "0002"], "differ in leading zeros"),
+            ([" a ", " b"], ["a", "b"], "differ in whitespace"),
+            (["A1", "B2"], ["a1", "b2"], "differ in upper and lower case"),
+            (["val_1", "val_2"], ["1", "2"], "begin with 'val_' in the predictions alone"),
+            (["1", "2"], ["q:1", "q:2"], "begin with 'q:' in the references alone"),
+        ],
+    )
+    def test_ids_that_are_written_otherwise(self, metric: Any, given: list[str], wanted: list[str], way: str) -> None:
+        rows = [{"question_id": id_, "prediction_text": "a"} for id_ in given]
+        answers = [{"question_id": id_, "answers": ["a"]} for id_ in wanted]
+        with pytest.raises(ValueError, match=rf"no id in common: they {re.escape(way)}.* Write the ids of both sides"):
+            metric.compute(predictions=rows, references=answers)
+
+    @pytest.mark.parametrize(
+        ("given", "wanted"), [(["11", "12"], ["1", "2"]), (["1.0", "3.0"], ["1", "2"]), (["a_1", "b_2"], ["1", "2"])]
+    )
+    def test_other_ids_are_of_another_split(self, metric: Any, given: list[str], wanted: list[str]) -> None:
+        rows = [{"question_id": id_, "prediction_text": "a"} for id_ in given]
+        answers = [{"question_id": id_, "answers": ["a"]} for id_ in wanted]
+        with pytest.raises(ValueError, match="are they from different splits"):
+            metric.compute(predictions=rows, references=answers)
 
     def test_many_are_not_all_listed(self, metric: Any) -> None:
         with pytest.raises(ValueError, match=r"^99 questions .* question_ids '1', '2', '3', '4', '5' and 94 more\. "):

@@ -346,7 +346,6 @@ def test_order_and_names_of_clusters_do_not_matter(rows: list[tuple[float, float
 def test_a_tally_is_its_scores() -> None:
     scores = docvqa_scores()["llama_maverick"]
     assert confidence_interval(Tally.of(scores)) == confidence_interval(scores) == confidence_interval(scores.tolist())
-    assert confidence_interval(scores, seed=1) != confidence_interval(scores)
 
 
 # What can be detected
@@ -386,9 +385,10 @@ def test_the_interval_holds_the_true_mean(run: str, times: int) -> None:
     population = docvqa_scores()[run]
     held = []
     for _ in range(times):
-        interval = confidence_interval(generator.choice(population, 200), resamples=1_000)
+        interval = confidence_interval(generator.choice(population, 200))
         held.append(interval.low <= population.mean() <= interval.high)
-    assert_share(held, 0.95)
+    # With few errors, the bounds that hold for any distribution are at times the wider ones.
+    assert_share(held, 0.96 if run == "llama_maverick" else 0.95)
 
 
 def clustered_rows(generator: np.random.Generator, clusters: int) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
@@ -458,6 +458,7 @@ def test_the_paired_test_of_clusters_finds_few_differences_where_there_is_none(t
         ([[[1.0]]], {}, r"an array of shape \(1, 1\)"),
         ([0.5], {}, r"an array of shape \(\)"),
         ([[0.5]], {"level": 1.0}, r"level=1\.0: expected a number between 0 and 1"),
+        ([[0.5]], {"level": 1 - 1e-16}, r"level=0\.9999999999999999: expected a number between 0 and 1"),
         ([[0.5]], {"level": 95}, "level=95: expected"),
         ([[0.5]], {"resamples": 999}, "resamples=999: expected at least 1,000"),
         ([[0.5, 1]], {"clusters": ["a"]}, "clusters: 1 names for 2 scores"),
