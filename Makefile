@@ -44,7 +44,8 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.metric
 	@$(BIN)/python examples/docvqa/score.py
 
-PYTEST := $(BIN)/python -m pytest --numprocesses logical
+# Python keeps what it compiles, or each of the hundreds of processes that tests start would compile the package again.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses logical
 
 test: lint peers
 	$(PYTEST)

@@ -14,11 +14,8 @@ import collections
 import contextlib
 import dataclasses
 import datetime
-import difflib
 import enum
 import functools
-import hashlib
-import html
 import importlib
 import importlib.util
 import inspect
@@ -42,7 +39,6 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain, islice, repeat
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, cast
 
@@ -180,6 +176,8 @@ def short_repr(value: object) -> str:
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     """Return the value of an option, or raise an AnlsError that lists the accepted ones."""
     if not isinstance(value, (str, int)) or isinstance(value, bool) or value not in choices:
+        import difflib
+
         close = difflib.get_close_matches(value, map(str, choices), n=1) if isinstance(value, str) else []
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise AnlsError(f"expected one of {', '.join(map(repr, choices))}.{hint}", option=name, value=value)
@@ -636,17 +634,21 @@ class Html(str):
     """HTML in which every text is escaped."""
 
 
+# As html.escape does it; the module html has a table of all entities, which takes a while to import.
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
+
+
 def as_html(content: object) -> Html:
     """Return HTML unchanged, and a text escaped; a character that cannot be shown becomes U+FFFD."""
     if isinstance(content, Html):
         return content
     shown = "".join(own if own.isprintable() or own in "\n\t" else "\ufffd" for own in str(content))
-    return Html(html.escape(shown))
+    return Html(shown.translate(_ESCAPES))
 
 
 def element(name: str, content: object, kind: str = "") -> Html:
     """Return an element with this class."""
-    start = f'{name} class="{html.escape(kind)}"' if kind else name
+    start = f'{name} class="{as_html(kind)}"' if kind else name
     return Html(f"<{start}>{as_html(content)}</{name}>")
 
 
@@ -1356,6 +1358,8 @@ def path_text(path: Iterable[Step]) -> str:
 
 def nearest_path(path: str, seen: Sequence[str]) -> str:
     """Return the path among those seen that is closest to another; empty if there are none."""
+    import difflib
+
     close = difflib.get_close_matches(path, seen, n=1, cutoff=0.0)
     return close[0] if close else ""
 
@@ -1372,6 +1376,8 @@ _KEYWORDS = frozenset({*_SHAPES, "$schema", "$id", "$ref", "$defs", "definitions
 
 def read_fields_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the fields, or the schema, in a file of JSON or YAML."""
+    from pathlib import Path
+
     name = str(path)
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -1455,6 +1461,8 @@ def names_a_model(text: str) -> bool:
 
 def schema_of_model(text: str) -> Any:
     """Return the JSON Schema of the pydantic model MODULE:Model, found as ``python -m`` finds modules."""
+    from pathlib import Path
+
     module_name, _, model_name = text.partition(":")
     here = str(Path.cwd())
     sys.path.insert(0, here)
@@ -1520,16 +1528,8 @@ _HOURS, _SIXTY = "(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
 _ISO_TIME = (
     rf"[^0-9](?:24:00(?::00)?|{_HOURS}(?::{_SIXTY}(?::{_SIXTY}(?:[.,][0-9]+)?)?|{_SIXTY}(?:{_SIXTY}(?:[.,][0-9]+)?)?)?)"
 )
-_ISO = re.compile(
-    rf"""([0-9]{{4}})(?:-([0-9]{{2}}))?
-    |(?:([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})|([0-9]{{4}})([0-9]{{2}})([0-9]{{2}})
-    |([0-9]{{4}})-W([0-9]{{2}})-([1-7])|([0-9]{{4}})W([0-9]{{2}})([1-7]))(?:{_ISO_TIME})?{_ZONE}?""",
-    re.VERBOSE | re.ASCII,
-)
-
 _YEAR = "[1-9][0-9]{3}|[0-9]{2}"
 _CLOCK = rf"(?:,?[ ]+(?:{_HOURS}|[0-9]):{_SIXTY}(?::{_SIXTY})?)?"
-_NUMERIC = re.compile(rf"([1-9][0-9]{{3}}|[0-9]{{1,2}})([-/. ])([0-9]{{1,2}})\2({_YEAR}|[0-9]){_CLOCK}")
 
 _MONTHS = {
     name: number
@@ -1555,9 +1555,29 @@ _MONTHS = {
 _MONTH = f"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})"
 _WEEKDAY = "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|sat|sun)"
 _DAY, _FOUR = r"(?P<day>[0-9]{1,2})", "(?P<year>[1-9][0-9]{3})"
-_WITH_MONTH = [
-    re.compile(rf"(?:{_WEEKDAY},?[ ]+)?(?:{shape}){_CLOCK}", re.IGNORECASE | re.ASCII)
-    for shape in (
+
+
+# Patterns are compiled when the first date is read: it takes as long as to score a thousand answers.
+
+
+@functools.cache
+def _iso() -> re.Pattern[str]:
+    return re.compile(
+        rf"""([0-9]{{4}})(?:-([0-9]{{2}}))?
+        |(?:([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})|([0-9]{{4}})([0-9]{{2}})([0-9]{{2}})
+        |([0-9]{{4}})-W([0-9]{{2}})-([1-7])|([0-9]{{4}})W([0-9]{{2}})([1-7]))(?:{_ISO_TIME})?{_ZONE}?""",
+        re.VERBOSE | re.ASCII,
+    )
+
+
+@functools.cache
+def _numeric() -> re.Pattern[str]:
+    return re.compile(rf"([1-9][0-9]{{3}}|[0-9]{{1,2}})([-/. ])([0-9]{{1,2}})\2({_YEAR}|[0-9]){_CLOCK}")
+
+
+@functools.cache
+def _with_month() -> list[re.Pattern[str]]:
+    shapes = (
         rf"{_DAY}(?:st|nd|rd|th)?[ ]+(?:of[ ]+)?{_MONTH}\.?,?[ ]+{_FOUR}",  # 14 May 2026, 14th of May, 2026
         rf"{_DAY}(?P<sep>[-/]){_MONTH}(?P=sep)(?P<year>{_YEAR})",  # 14-May-2026, 14-May-26
         rf"{_MONTH}\.?[ ]+{_DAY}(?:st|nd|rd|th)?,?[ ]+{_FOUR}",  # May 14, 2026
@@ -1566,7 +1586,8 @@ _WITH_MONTH = [
         rf"{_MONTH}(?:\.?,?[ ]+|-|/){_FOUR}",  # May 2026
         rf"{_FOUR}[ ]{_MONTH}",  # 2026 May
     )
-]
+    flags = re.IGNORECASE | re.ASCII
+    return [re.compile(rf"(?:{_WEEKDAY},?[ ]+)?(?:{shape}){_CLOCK}", flags) for shape in shapes]
 
 
 class DateReader:
@@ -1644,7 +1665,7 @@ def full_year(year: int) -> int:
 
 def iso_reading(text: str) -> DateReadings | None:
     """Return the reading of a text in ISO 8601, without its time; None if it is none."""
-    found = _ISO.fullmatch(text)
+    found = _iso().fullmatch(text)
     if not found:
         return None
     parts = [int(part) for part in found.groups() if part]
@@ -1675,9 +1696,9 @@ def numeric_reading(first: str, second: str, third: str, day_first: bool) -> int
 
 def usual_readings(text: str, orders: Sequence[bool]) -> DateReadings | None:
     """Return the readings of a date in one of the usual notations, none if no calendar has it; None for other texts."""
-    if found := _NUMERIC.fullmatch(text):
+    if found := _numeric().fullmatch(text):
         return _distinct([numeric_reading(found[1], found[3], found[4], day_first) for day_first in orders])
-    for pattern in _WITH_MONTH:
+    for pattern in _with_month():
         if found := pattern.fullmatch(text):
             return named_reading(found) or ()
     return None
@@ -1870,6 +1891,8 @@ def _validity(is_null: npt.NDArray[np.bool_] | None) -> pa.Buffer | None:
 def as_bools(array: pa.BooleanArray) -> npt.NDArray[np.bool_]:
     """Return an Arrow array of booleans as a NumPy array; null is False."""
     if array.null_count:
+        import pyarrow.compute as pc
+
         array = pc.and_kleene(array, array.is_valid())
     begin, end = array.offset, array.offset + len(array)
     data = np.frombuffer(array.buffers()[1] or b"", np.uint8)[begin // 8 : -(-end // 8)]
@@ -1996,15 +2019,18 @@ CURRENCY_CODES = frozenset(
 
 _THREES = r"[1-9][0-9]{0,2}(?:S[0-9]{3})+"
 _INDIAN = r"[1-9][0-9]?(?:S[0-9]{2})+S[0-9]{3}"
-_GROUPED = {
-    kind: re.compile(f"{_THREES}|{_INDIAN}".replace("S", re.escape(kind))) for kind in (".", ",", " ", "'", "_")
-}
 _BODY = re.compile(r"([0-9.,' _]*)(?:[eE]([+-]?[0-9]+))?")
 _USUAL = re.compile(r"(-?)[$€£]?([0-9]{1,300}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,100})(?:\.([0-9]{0,300}))?(?: ?%)?")
 _SHORT_INTEGER = r"\A-?[0-9]{1,11}\z"
 _SHORT_DECIMAL = r"\A-?(?:[0-9]{1,11}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,2})(?:\.[0-9]{1,4})?\z"
 _WORD = re.compile("[a-df-z]")  # small letters are in no number, except for an exponent
 _USUAL_IN_EUROPE = re.compile(r"(-?)([0-9]{1,300}|[1-9][0-9]{0,2}(?:\.[0-9]{3}){1,100}),([0-9]{1,2})(?: ?[€%])?")
+
+
+@functools.cache
+def _grouped(separator: str) -> re.Pattern[str]:
+    """Return the pattern of digits in groups, which is compiled when the first number with such groups is read."""
+    return re.compile(f"{_THREES}|{_INDIAN}".replace("S", re.escape(separator)))
 
 
 def parse_number_text(text: str, decimal: str = "auto") -> DecimalNumber | None:
@@ -2052,7 +2078,7 @@ def _parse_body(text: str, decimal: str) -> DecimalNumber | None:
     whole, _, rest = digits.partition(mark) if mark else (digits, "", "")
     if not re.fullmatch("[0-9]*", whole):
         separators = set(re.sub("[0-9]", "", whole))
-        if len(separators) > 1 or not _GROUPED[separators.pop()].fullmatch(whole):
+        if len(separators) > 1 or not _grouped(separators.pop()).fullmatch(whole):
             return None
         whole = re.sub("[^0-9]", "", whole)
     if not re.fullmatch("[0-9]*", rest) or not 1 <= len(whole) + len(rest) <= _MAX_NUMBER_DIGITS:
@@ -2069,7 +2095,7 @@ def decimal_mark(digits: str) -> str:
         return max(".,", key=digits.rfind)
     if points == 1:
         return "."
-    if commas == 1 and not _GROUPED[","].fullmatch(digits):
+    if commas == 1 and not _grouped(",").fullmatch(digits):
         return ","
     return ""
 
@@ -2178,6 +2204,8 @@ class ShortNumbers(NamedTuple):
 
 
 def _read_short_texts(texts: pa.LargeStringArray, decimal: str) -> ShortNumbers:
+    import pyarrow.compute as pc
+
     pattern = _SHORT_INTEGER if decimal == "," else _SHORT_DECIMAL
     is_short = as_bools(pc.match_substring_regex(texts, pattern))
     digits = pc.replace_substring(texts.filter(number_array(is_short)), ",", "")
@@ -2345,7 +2373,7 @@ NOT_GIVEN = object()  # where None is a value
 
 
 def is_missing_value(value: object) -> bool:
-    """Return whether a value is None, NaN (pandas' missing text), NaT or pandas' NA; an Enum counts by its value."""
+    """Return whether a value is None, NaN (missing text in pandas), NaT, NA or masked; an Enum counts by its value."""
     if type(value) is str:  # the usual case first, for speed
         return False
     while isinstance(value, enum.Enum):
@@ -2356,7 +2384,7 @@ def is_missing_value(value: object) -> bool:
         return bool(value != value)
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return bool(np.isnat(value))
-    return value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType")
+    return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
 def to_text(value: object, where: str, expected: str) -> str | None:
@@ -3113,6 +3141,8 @@ class Fields(Mapping[str, Field]):
 
     def fingerprint(self) -> str:
         """Return what a signature records: the first 12 digits of the SHA-256 of the canonical JSON."""
+        import hashlib
+
         text = json.dumps(self._canonical(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
@@ -3167,6 +3197,8 @@ def fields_in(content: Mapping[str, Any], name: str) -> Fields:
 
 def load_fields(text: str) -> Fields:
     """Return the fields that a command line names: a file, or a pydantic model as MODULE:Model."""
+    from pathlib import Path
+
     if names_a_model(text) and not Path(text).exists():
         return Fields.from_json_schema(schema_of_model(text))
     return Fields.from_file(text)
@@ -3745,34 +3777,41 @@ _IS_WHITESPACE = np.isin(np.arange(256), np.frombuffer(_WHITESPACE.encode(), np.
 
 _END_PUNCTUATION = string.punctuation.replace("%", "") + _WHITESPACE
 
-_ASCII_STEPS: Mapping[str, Callable[[pa.LargeStringArray], pa.LargeStringArray]] = types.MappingProxyType(
-    {
-        "strip": lambda texts: pc.ascii_trim(texts, characters=_WHITESPACE),
-        # Arrow's case kernels are wrong where offsets do not begin at 0, as in a slice that was cast.
-        "lower": lambda texts: pc.ascii_lower(_with_bytes(texts, text_starts(texts), text_bytes(texts))),
-        "upper": lambda texts: pc.ascii_upper(_with_bytes(texts, text_starts(texts), text_bytes(texts))),
-        "collapse": lambda texts: _collapsed(texts),
-        "nfc": lambda texts: texts,
-        "nfkc": lambda texts: texts,
-        "no-newlines": lambda texts: pc.replace_substring(texts, "\n", ""),
-        "no-outer-dots": lambda texts: pc.ascii_trim(texts, characters="."),
-        "no-final-dot": lambda texts: pc.if_else(
-            pc.ends_with(texts, "."), pc.utf8_slice_codeunits(texts, 0, -1), texts
-        ),
-        "no-end-punctuation": lambda texts: pc.ascii_rtrim(texts, characters=_END_PUNCTUATION),
-    }
-)
-"""Those of `STEPS` that Arrow does as Python does, on text that is ASCII; other text comes out wrong."""
+
+@functools.cache
+def _ascii_steps() -> Mapping[str, Callable[[pa.LargeStringArray], pa.LargeStringArray]]:
+    """Return those of `STEPS` that Arrow does as Python does, on text that is ASCII; other text comes out wrong."""
+    import pyarrow.compute as pc
+
+    return types.MappingProxyType(
+        {
+            "strip": lambda texts: pc.ascii_trim(texts, characters=_WHITESPACE),
+            # Arrow's case kernels are wrong where offsets do not begin at 0, as in a slice that was cast.
+            "lower": lambda texts: pc.ascii_lower(_with_bytes(texts, text_starts(texts), text_bytes(texts))),
+            "upper": lambda texts: pc.ascii_upper(_with_bytes(texts, text_starts(texts), text_bytes(texts))),
+            "collapse": lambda texts: _collapsed(texts),
+            "nfc": lambda texts: texts,
+            "nfkc": lambda texts: texts,
+            "no-newlines": lambda texts: pc.replace_substring(texts, "\n", ""),
+            "no-outer-dots": lambda texts: pc.ascii_trim(texts, characters="."),
+            "no-final-dot": lambda texts: pc.if_else(
+                pc.ends_with(texts, "."), pc.utf8_slice_codeunits(texts, 0, -1), texts
+            ),
+            "no-end-punctuation": lambda texts: pc.ascii_rtrim(texts, characters=_END_PUNCTUATION),
+        }
+    )
 
 
 def prepare_texts(texts: pa.LargeStringArray, steps: tuple[str, ...], length: str) -> PreparedTexts:
     """Apply the steps and count the lengths: in Arrow where text is ASCII, in Python where it is not."""
+    import pyarrow.compute as pc
+
     compared = texts
     if steps:
-        in_arrow = _is_ascii(texts) & (set(steps) <= _ASCII_STEPS.keys())
+        in_arrow = _is_ascii(texts) & (set(steps) <= _ascii_steps().keys())
         if in_arrow.any():
             for step in needed_steps(steps):
-                compared = _ASCII_STEPS[step](compared)
+                compared = _ascii_steps()[step](compared)
         sizes = np.diff(text_starts(compared))  # bytes, which are characters in ASCII
         if not in_arrow.all():
             others = [apply_steps(steps, text) for text in texts.filter(number_array(~in_arrow)).to_pylist()]
@@ -3825,7 +3864,8 @@ def _surplus_blanks(blank: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64])
     seconds = again[np.diff(again, prepend=-1) > 1]
     trailing[several] = seconds[np.searchsorted(seconds, trailing[several], side="right") - 1] - 1
     firsts = np.concatenate([leading[~blank[leading - 1]], trailing])
-    return np.concatenate([again, np.unique(firsts)])
+    firsts.sort()
+    return np.concatenate([again, firsts[np.diff(firsts, prepend=-1) > 0]])  # np.unique imports numpy.ma
 
 
 def _is_ascii(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
@@ -3843,6 +3883,8 @@ def equal_answers(
     predictions: pa.LargeStringArray, answers: pa.LargeStringArray, owner: npt.NDArray[np.int64], fold: bool = False
 ) -> npt.NDArray[np.bool_]:
     """Return which answers equal their prediction; with `fold`, the case of ASCII letters is ignored."""
+    import pyarrow.compute as pc
+
     equal = np.zeros(len(owner), dtype=bool)
     rows, *pair = _pairs_of_one_size(predictions, answers, owner)
     equal[rows] = as_bools(pc.equal(*map(pc.ascii_lower, pair) if fold else pair))
@@ -3851,6 +3893,8 @@ def equal_answers(
 
 def repeated_answers(answers: pa.LargeStringArray, owner: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the rows of the answers that equal the one before, of the same prediction."""
+    import pyarrow.compute as pc
+
     equal = as_bools(pc.equal(answers[1:], answers[:-1]))
     return np.flatnonzero(equal & (owner[1:] == owner[:-1])) + 1
 
@@ -4150,6 +4194,8 @@ def is_zero_prediction(compared: pa.LargeStringArray, rules: Protocol) -> Bools:
     """Return which predictions, after their steps, score 0 whatever the answers are."""
     if not rules.zero_predictions:
         return np.zeros(len(compared), dtype=bool)
+    import pyarrow.compute as pc
+
     held = [text for text in rules.zero_predictions if not re.search("[\ud800-\udfff]", text)]
     return as_bools(pc.is_in(compared, value_set=text_array(held)))
 
@@ -4180,6 +4226,8 @@ def _prepare_pairs(
 
 def _measure_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: Protocol) -> Measured:
     """Measure all questions of a block."""
+    import pyarrow.compute as pc
+
     n, is_given = len(texts), as_bools(texts.is_valid())
     owner = as_ints(pc.list_parent_indices(options))
     left, right, owner, lengths, is_zero = _prepare_pairs(texts, options.flatten(), owner, is_given, rules)
@@ -4206,6 +4254,8 @@ def _has_equal_answers(texts: pa.LargeStringArray, answers: pa.LargeStringArray,
 
 def _score_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: Protocol) -> Floats:
     """Score a block; most predictions equal an answer before any step is applied, and are not measured."""
+    import pyarrow.compute as pc
+
     scores = np.zeros(len(texts))
     flat, owner = options.flatten(), as_ints(pc.list_parent_indices(options))
     is_open = as_bools(texts.is_valid())
@@ -4272,8 +4322,13 @@ class Scored(NamedTuple):
     measured: Measured | None  # None unless detailed
 
 
+FEW_QUESTIONS = 50  # in lists: up to so many, one by one is faster than through arrays
+
+
 def score_columns(predictions: Any, answers: Any, rules: Protocol, detailed: bool = False) -> Scored:
     """Score two columns of equal length; `detailed` measures every question, in about three times the time."""
+    if not detailed and isinstance(predictions, list) and isinstance(answers, list) and len(answers) <= FEW_QUESTIONS:
+        return _score_one_by_one(predictions, answers, rules)
     scores = np.zeros(len(predictions))
     unanswered: list[int] = []
     gains: list[float] = []
@@ -4297,10 +4352,21 @@ def score_columns(predictions: Any, answers: Any, rules: Protocol, detailed: boo
     return Scored(scores, unanswered, gains, closest, Measured.join(parts) if detailed else None)
 
 
+def _score_one_by_one(predictions: list[Any], answers: list[Any], rules: Protocol) -> Scored:
+    texts = each_prediction(predictions, "predictions[{}]".format)
+    options = each_answers(answers, "answers[{}]".format)
+    scores = [measure_one(text, own, rules)[0] for text, own in zip(texts, options, strict=True)]
+    gains = map(padding_gain_of_one, texts, options, scores, itertools.repeat(rules))
+    unanswered = [row for row, text in enumerate(texts) if text is None]
+    return Scored(np.array(scores, np.float64), unanswered, list(itertools.chain.from_iterable(gains)), [], None)
+
+
 def closest_answers(options: Any, measured: Measured) -> list[str | None]:
     """Return the text of each closest answer; None without a prediction."""
     if isinstance(options, list):
         return [None if place < 0 else own[place] for place, own in zip(measured.closest, options, strict=True)]
+    import pyarrow.compute as pc
+
     counts = as_ints(pc.list_value_length(options))
     places = np.cumsum(counts) - counts + measured.closest
     return cast(list[str | None], options.flatten().take(number_array(places, measured.closest < 0)).to_pylist())
@@ -6477,9 +6543,7 @@ LEAF_SIGNS = {
 }
 """The possible states of a leaf and their signs; the empty state is not counted."""
 
-_PATH_TOKEN = re.compile(
-    r"""\.\w+|\['\$one_of'\]\[\d+\]|\['\$literal'\]|\[(?:\d+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]"""
-)
+_PATH_STEP = r"""\.\w+|\['\$one_of'\]\[\d+\]|\['\$literal'\]|\[(?:\d+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]"""
 _MAX_LEAVES = 200
 _EMPTY = element("i", "empty")
 _MAX_LEAF_CHARACTERS = 200  # of one side of a leaf
@@ -6499,7 +6563,7 @@ class LeafRow:
 
 def path_tokens(path: str) -> list[str]:
     """Return the steps of a JSON path; an alternative, and what is meant literally, are one step."""
-    return _PATH_TOKEN.findall(path)
+    return re.findall(_PATH_STEP, path)
 
 
 def leaf_state(reason: str, has_full_credit: bool) -> str:
@@ -7107,6 +7171,8 @@ def marked_rows(texts: Any, scores: Floats) -> tuple[int, dict[int, tuple[str, .
     """Return the number of predictions that score 0, and the steps that would change them, by row."""
     zeros = np.flatnonzero(scores == 0)
     if isinstance(texts, (pa.Array, pa.ChunkedArray)):
+        import pyarrow.compute as pc
+
         given = texts.take(number_array(zeros))
         is_marked = as_bools(pc.match_substring_regex(given, MAY_HAVE_MARKS))
         n, zeros = len(given) - given.null_count, zeros[is_marked]
@@ -7960,8 +8026,10 @@ def unmatched_ids(
             ]
         )
         if n and unknown_ids[0] and missing_ids[0] == n:  # counting all of them as 0 would help nobody
-            problem = f"{found}. There is no id in common: are they from different splits?"
-            raise AnlsError(problem, remedies=[NAME_IDS] if in_files else [])
+            problem = f"{found}. There is no id in common: "
+            if way := _written_otherwise(missing_ids[1], unknown_ids[1]):
+                raise AnlsError(f"{problem}they {way}. Write the ids of both sides alike, as text.")
+            raise AnlsError(f"{problem}are they from different splits?", remedies=[NAME_IDS] if in_files else [])
         remedies = [COUNT_AS_ZERO] if missing_ids[0] else []
         remedies += [IGNORE_UNKNOWN] if unknown_ids[0] else []
         raise AnlsError(f"{found}. Expected the same ids on both sides.", remedies=remedies)
@@ -7971,6 +8039,25 @@ def unmatched_ids(
             unknown_ids, "prediction has no reference and is left out", "predictions have no reference and are left out"
         ),
     ]
+
+
+def _written_otherwise(missing: list[str], unknown: list[str]) -> str:
+    """Return in which way the first ids of both sides differ, if it is one way and none of them differs otherwise."""
+    wanted, given = set(missing), set(unknown)
+    ways: dict[str, Callable[[str], str]] = {
+        "differ in whitespace": str.strip,
+        "differ in a final .0, which pandas writes where an id was missing": lambda id_: id_.removesuffix(".0"),
+        "differ in leading zeros": lambda id_: id_.lstrip("0") or id_,
+        "differ in upper and lower case": str.casefold,
+    }
+    for way, plain in ways.items():
+        if set(map(plain, wanted)) == set(map(plain, given)):
+            return way
+    for one, other, side in ((missing, unknown, "predictions"), (unknown, missing, "references")):
+        start = other[0].removesuffix(one[0])
+        if start and not start[-1].isdigit() and {f"{start}{id_}" for id_ in one} == set(other):
+            return f"begin with {start!r} in the {side} alone"
+    return ""
 
 
 COUNT_AS_ZERO = Remedy("missing", "zero", "count missing predictions as 0")

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 TEXTS = pa.large_string()
 
@@ -133,6 +132,8 @@ def _validity(is_null: npt.NDArray[np.bool_] | None) -> pa.Buffer | None:
 def as_bools(array: pa.BooleanArray) -> npt.NDArray[np.bool_]:
     """Return an Arrow array of booleans as a NumPy array; null is False."""
     if array.null_count:
+        import pyarrow.compute as pc
+
         array = pc.and_kleene(array, array.is_valid())
     begin, end = array.offset, array.offset + len(array)
     data = np.frombuffer(array.buffers()[1] or b"", np.uint8)[begin // 8 : -(-end // 8)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -113,6 +112,8 @@ def short_repr(value: object) -> str:
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     """Return the value of an option, or raise an AnlsError that lists the accepted ones."""
     if not isinstance(value, (str, int)) or isinstance(value, bool) or value not in choices:
+        import difflib
+
         close = difflib.get_close_matches(value, map(str, choices), n=1) if isinstance(value, str) else []
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise AnlsError(f"expected one of {', '.join(map(repr, choices))}.{hint}", option=name, value=value)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from anls_eval.arrow import Floats, as_bools, number_array
 from anls_eval.errors import Note, Remedy
@@ -139,6 +138,8 @@ def marked_rows(texts: Any, scores: Floats) -> tuple[int, dict[int, tuple[str, .
     """Return the number of predictions that score 0, and the steps that would change them, by row."""
     zeros = np.flatnonzero(scores == 0)
     if isinstance(texts, (pa.Array, pa.ChunkedArray)):
+        import pyarrow.compute as pc
+
         given = texts.take(number_array(zeros))
         is_marked = as_bools(pc.match_substring_regex(given, MAY_HAVE_MARKS))
         n, zeros = len(given) - given.null_count, zeros[is_marked]

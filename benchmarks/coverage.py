@@ -39,7 +39,7 @@ def coverage(population: Floats, n: int, samples: int, generator: np.random.Gene
     """Return the share of samples whose interval holds the mean of the population, and the mean width."""
     true, held, widths = float(population.mean()), 0, 0.0
     for _ in range(samples):
-        found = confidence_interval(generator.choice(population, n), resamples=2_000)
+        found = confidence_interval(generator.choice(population, n))
         held += found.low <= true <= found.high
         widths += found.high - found.low
     return held / samples, widths / samples
@@ -52,7 +52,7 @@ def of_documents(documents: int, size: int, samples: int, generator: np.random.G
     for _ in range(samples):
         chances = generator.beta(7, 3, documents)
         scores = (generator.random(documents * size) < np.repeat(chances, size)) * 1.0
-        found = confidence_interval(scores, clusters=clusters, resamples=2_000)
+        found = confidence_interval(scores, clusters=clusters)
         held += found.low <= true <= found.high
         widths += found.high - found.low
     return held / samples, widths / samples

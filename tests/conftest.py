@@ -35,6 +35,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     return FilesTogether(config, log)
 
 
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Three processes for two processors: for a third of the time, tests wait for the processes that they start."""
+    return 3 * (psutil.cpu_count(logical=config.option.numprocesses == "logical") or 1) // 2
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Say in the last line that the browser tests did not run."""
     reporter: Any = config.pluginmanager.getplugin("terminalreporter")
@@ -78,6 +84,14 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 def metric_path() -> str:
     """The file that `evaluate.load` is given."""
     return str(ROOT / "anls.py")
+
+
+@pytest.fixture(scope="session")
+def metric_class(metric_path: str) -> Any:
+    """The class whose instances `evaluate.load` gives, which looks for imports in all of the file each time."""
+    import evaluate
+
+    return type(evaluate.load(metric_path))
 
 
 class _Hub(http.server.SimpleHTTPRequestHandler):

@@ -13,12 +13,13 @@ import pyarrow as pa
 from anls_eval.arrow import as_list
 from anls_eval.check.known import Accepted, KnownIds, joined, stored
 from anls_eval.files import FormatError, open_references
-from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, NoColumnError, find_columns
+from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, NoColumnError
 from anls_eval.files.detection import open_source
 from anls_eval.files.files import DETECTED, How, find_file, lines_of
 from anls_eval.files.many import is_several
+from anls_eval.files.nested import with_nested
 from anls_eval.files.printed import Holds, Printed
-from anls_eval.files.reading import VALUES
+from anls_eval.files.reading import VALUES, columns_of
 from anls_eval.files.source import ABSENT, Source
 from anls_eval.files.source import Block as SourceBlock
 from anls_eval.structure import Parse, answers_in, parse_names
@@ -169,16 +170,18 @@ def read_references(
         reader = open_references(path, format=format_name, columns=whole_row, **dataclasses.asdict(how))
     reader = reader.holding({VALUES: Holds("texts", each)})
     ids: list[pa.Array] = []
-    accepted, printed, n = Accepted(), Printed(), 0
+    accepted, printed, n, has_answers = Accepted(), Printed(), 0, False
     for batch in reader.batches(ROWS_AT_ONCE):
         if batch.question_ids is not None:
             ids.append(stored(batch.question_ids))
-        accepted.add([_accepted(answers) for answers in as_list(batch.values)])
+        found = [_accepted(answers) for answers in as_list(batch.values)]
+        accepted.add(found)
+        has_answers = has_answers or any(own != () for own in found)
         n += len(batch)
         on_rows(len(batch))
     for part in reader.parts:
         printed.add(part.printed[VALUES])
-    if not without_answers and all(part.is_blank for part in reader.parts):
+    if not without_answers and (all(part.is_blank for part in reader.parts) or not has_answers):
         without_answers = (
             f"the column {reader.detected.columns['answers']!r} of {os.fspath(path)} is blank in every row"
         )
@@ -201,7 +204,8 @@ def open_rows(path: str, format_name: str | None, columns: Mapping[str, str], ho
         what = "a folder" if Path(path).is_dir() else "a pattern"
         raise FormatError(path, f"this is {what}; expected one file. Check each file on its own.")
     faults: dict[str, FormatError] = {}
-    source, compression = open_source(path, format_name, None, faults, how)
+    opened, compression = open_source(path, format_name, None, faults, how)
+    source = with_nested(opened, columns.values(), path)
     layout = source.layout or (format_name if format_name in LAYOUTS else None)
     given = {role: name for role, name in columns.items() if role != "answers"}
     found = _columns(source, layout, given, path)
@@ -234,12 +238,12 @@ def _as_list_of_texts(cell: Any) -> Any:
 def _columns(source: Source, layout: str | None, given: Mapping[str, str], path: str) -> Found:
     """Return the columns, with ``answers`` for the predictions if the file has no other name for them."""
     try:
-        return find_columns(source.names, "prediction", layout=layout, given=given, by=(), path=path)
+        return columns_of(source, "prediction", layout, given, path)
     except FormatError:
         if "prediction" in given or not {"answers"} == {*_ANSWER_KEYS} & {*source.names}:
             raise
         given = {**given, "prediction": "answers"}
-        return find_columns(source.names, "prediction", layout=layout, given=given, by=(), path=path)
+        return columns_of(source, "prediction", layout, given, path)
 
 
 def _is_list(path: str, how: How) -> bool:

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, takewhile
 
-from rich.cells import cell_len
-
 from anls_eval.text.visible import escaped
 
 _MAX_WIDTH = 80  # terminal cells
@@ -40,6 +38,8 @@ def _alike(lines: dict[str, str]) -> list[list[str]]:
 
 def _without_middle(units: Sequence[str], width: int) -> str:
     """Cut the middle out of a line that is too wide; zero-width characters such as accents count as one cell."""
+    from rich.cells import cell_len
+
     widths = [max(cell_len(own), 1) for own in units]
     if sum(widths) <= width:
         return "".join(units)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import gc
 import glob
@@ -42,14 +43,12 @@ from anls_eval.cli.common import (
     check_html,
     check_output,
     column_roles,
-    err,
     fields_of,
     how_to_read,
     is_same,
     one_or_list,
     open_both,
     opener,
-    out,
     parsed,
     print_json,
     print_table,
@@ -59,10 +58,11 @@ from anls_eval.cli.common import (
     say,
     scoring,
     show_notes,
+    warn,
 )
 from anls_eval.cli.decisions import agreement, audit, automate, gate
 from anls_eval.cli.fields import fields as fields_command
-from anls_eval.cli.words import Commands, in_options, whole_number
+from anls_eval.cli.words import Command, Commands, in_options, whole_number
 from anls_eval.errors import AnlsError
 from anls_eval.version import __version__
 
@@ -81,26 +81,36 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line. Errors go to stderr, with exit status 2, or 130 after Ctrl-C."""
-    gc.set_threshold(50_000, 20, 100)  # rows are millions of objects without the cycles that it looks for
+    gc.set_threshold(200_000, 20, 100)  # modules and rows are millions of objects without the cycles that it looks for
     warnings.showwarning = lambda message, *_, **__: show_notes([message])
     warnings.simplefilter("always", UserWarning)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # whatever a text or a file name holds
     try:
-        app()
+        _app_with(sys.argv[1:2])()
     except SystemExit as stop:
         if stop.code == interrupts.STATUS and stop.__context__ is not None:
-            say("; ".join(filter(None, ("interrupted", in_options(stop.__context__.__cause__)))), err)
+            warn("; ".join(filter(None, ("interrupted", in_options(stop.__context__.__cause__)))))
         raise
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]
         extra = "dask" if name in ("dask", "distributed", "psutil") else "eval"
-        say(f"error: this needs {name}: pip install '.[{extra}]' in the folder of anls", err)
+        warn(f"error: this needs {name}: pip install '.[{extra}]' in the folder of anls")
         raise SystemExit(2) from None
     except (ValueError, TypeError, OSError) as error:
-        say(f"error: {in_options(error)}", err)
+        warn(f"error: {in_options(error)}")
         raise SystemExit(2) from None
+
+
+def _app_with(first: list[str]) -> typer.Typer:
+    """Return the app with only the command that the first argument names: Typer builds the options of all it has."""
+    named = [own for own in app.registered_commands if own.callback and [own.name or own.callback.__name__] == first]
+    if not named:  # the help and errors list all
+        return app
+    alone = copy.copy(app)
+    alone.registered_commands = named
+    return alone
 
 
 @app.callback(invoke_without_command=True)
@@ -112,11 +122,11 @@ def _common(
         say(f"anls {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        err.out(context.get_help(), highlight=False)
+        warn(context.get_help())
         raise typer.Exit(2)
 
 
-@app.command()
+@app.command(cls=Command)
 def protocols(
     name: Annotated[str | None, typer.Argument(help="Show one protocol in full.")] = None,
     as_json: AsJson = False,
@@ -135,7 +145,7 @@ def protocols(
         raise ValueError(f"{name}: {error.problem}") from None
 
 
-@app.command()
+@app.command(cls=Command)
 def explain(
     prediction: Annotated[str | None, typer.Argument(help="The predicted text.")] = None,
     answers: Annotated[list[str] | None, typer.Argument(help="The accepted answers.")] = None,
@@ -210,7 +220,7 @@ def explain(
         say(shown)
 
 
-@app.command()
+@app.command(cls=Command)
 def score(
     predictions: Predictions,
     references: OptionalReferences = None,
@@ -376,7 +386,7 @@ def score(
             scale=scale,
         )
         if push is not None:
-            say(f"uploaded: {hub.push_eval_result(path, push)}", err)
+            warn(f"uploaded: {hub.push_eval_result(path, push)}")
     if as_json:
         plain = dataset or result.to_dict()
         print_json(plain | {"notes": list(map(in_options, result.notes))})
@@ -396,23 +406,23 @@ def _score_dataset(
     from anls_eval.submission.passes import counted
 
     given = one_or_list(predictions), one_or_list(references) if references else None
-    rows = known_rows(given[1] or given[0]) if err.is_terminal and not quiet else None
+    rows = known_rows(given[1] or given[0]) if sys.stderr.isatty() and not quiet else None
     with progress(rows, quiet) as advance:
         try:
             found = score_dataset(*given, on_progress=advance, **asked)
         except BadPartsError as error:
-            say(f"error: {in_options(error)}", err)
+            warn(f"error: {in_options(error)}")
             raise typer.Exit(1) from None
     if not quiet:
         parts = counted(found.parts, "part")
         how = {"file": "paired file by file", "id": "paired by id across files"}[found.paired_by]
         resumed = f"{found.resumed:,} finished before, " if found.resumed else ""
         summary = f"{parts}, {resumed}{how}"
-        say(summary if asked["out"] is None else f"Scores by question are in {asked['out']} ({summary}).", err)
+        warn(summary if asked["out"] is None else f"Scores by question are in {asked['out']} ({summary}).")
     return found
 
 
-@app.command()
+@app.command(cls=Command)
 def compare(
     systems: Annotated[list[str], typer.Argument(help=f"The predictions of at least two systems, each {SEVERAL}.")],
     references: References,
@@ -478,20 +488,20 @@ def compare(
     else:
         for sentence in tables.verdicts(ranking, by_group):
             say(sentence)
-        out.print()
+        say()
         print_table(tables.ranking_table(ranking))
-        out.print()
+        say()
         print_table(tables.comparison_table(ranking))
         for column, differences in by_group.items():
-            out.print()
+            say()
             print_table(tables.differences_table(f"by {column}", "questions", differences))
         if by_field:
-            out.print()
+            say()
             print_table(tables.differences_table("changed fields", "documents", by_field))
         say(f"\n{found.signature}")
 
 
-@app.command()
+@app.command(cls=Command)
 def leaderboard(
     systems: Annotated[
         list[str],
@@ -551,7 +561,7 @@ def leaderboard(
     if not quiet:
         show_notes([*found.notes, *ranking.notes])
     for path, why in skipped.items():
-        say(f"skipped: {path}: {why}", err)
+        warn(f"skipped: {path}: {why}")
 
 
 def _systems_in(folder: str, references: list[str]) -> list[str]:
@@ -570,7 +580,7 @@ def _systems_in(folder: str, references: list[str]) -> list[str]:
     return list(map(str, paths))
 
 
-@app.command()
+@app.command(cls=Command)
 def diagnose(
     predictions: Predictions,
     references: References,
@@ -603,7 +613,7 @@ def diagnose(
         say(tables.diagnosis_text(found))
 
 
-@app.command()
+@app.command(cls=Command)
 def check(
     predictions: Annotated[str, typer.Argument(help="The file with the predictions.")],
     references: Annotated[
@@ -669,5 +679,5 @@ def check(
 
 
 for _decision in (gate, audit, agreement, automate):
-    app.command()(_decision)
-app.command("fields")(fields_command)
+    app.command(cls=Command)(_decision)
+app.command("fields", cls=Command)(fields_command)

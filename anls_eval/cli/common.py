@@ -7,25 +7,23 @@ import dataclasses
 import functools
 import itertools
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
 
 from anls_eval.cli.words import in_options, whole_number
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.text.visible import escaped, escaped_json
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from anls_eval.fields.fields import Fields
     from anls_eval.files import Reader
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
 Protocol = Annotated[str, typer.Option("--protocol", "-p", help="A name that `anls protocols` lists.")]
 Threshold = Annotated[
     str | None,
@@ -119,23 +117,32 @@ ClusterBy = Annotated[
     str | None, typer.Option(help="The column that names the document of each question, for intervals and tests.")
 ]
 Seed = Annotated[
-    int, typer.Option(parser=whole_number(0), metavar="INTEGER", help="Random seed for intervals and tests.")
+    int,
+    typer.Option(
+        parser=whole_number(0),
+        metavar="INTEGER",
+        help="Random seed of what has to be drawn.",
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress bar and the detected formats.")]
 
 
 def read_fields_option(text: str | None) -> Fields | None:
     """Return the fields that --fields names; those of a schema may name more than the documents have."""
+    if text is None:
+        return None
     from anls_eval.fields.fields import load_fields
 
-    return None if text is None else load_fields(text)
+    return load_fields(text)
 
 
 def read_options(path: str | None) -> dict[str, Any] | None:
     """Return the options of a benchmark in the file that --options names."""
+    if path is None:
+        return None
     from anls_eval.files.json_files import read_object
 
-    return None if path is None else read_object(path)
+    return read_object(path)
 
 
 def scoring(
@@ -157,30 +164,40 @@ def scoring(
 def show_notes(notes: Iterable[Warning | str]) -> None:
     """Print notes to stderr."""
     for note in notes:
-        say(f"note: {in_options(note)}", err)
+        warn(f"note: {in_options(note)}")
 
 
-def say(text: str, console: Console = out) -> None:
+# Tables and the progress bar import rich (0.03 s) where they are shown; texts are printed as they are.
+
+
+def say(text: str = "") -> None:
     """Print a text with control characters escaped, since it may quote files."""
-    console.print(escaped(text), markup=False)
+    print(escaped(text), flush=True)
+
+
+def warn(text: str) -> None:
+    """Print a text to stderr, as `say` does."""
+    print(escaped(text), file=sys.stderr, flush=True)
 
 
 def print_table(table: Table) -> None:
     """Print a table at its full width: numbers that are cut or folded cannot be read."""
+    from rich.console import Console
+    from rich.measure import Measurement
+
     wide = Console(width=10_000)
     console = Console(highlight=False, width=Measurement.get(wide, wide.options, table).maximum)
     with console.capture() as captured:
         console.print(table)
-    out.out("\n".join(line.rstrip() for line in captured.get().splitlines()), highlight=False)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()), flush=True)
 
 
 def print_json(value: Any) -> None:
     """Print JSON piece by piece: a report of a million problems is never held as one text."""
     parts = json.JSONEncoder(ensure_ascii=False, indent=2, default=fields_of).iterencode(value)
     while text := "".join(itertools.islice(parts, 10_000)):
-        out.file.write(escaped_json(text))  # rich would take each line apart
-    out.file.write("\n")
-    out.file.flush()
+        sys.stdout.write(escaped_json(text))
+    print(flush=True)
 
 
 def fields_of(result: Any) -> dict[str, Any]:
@@ -235,9 +252,16 @@ def open_both(
     quiet: bool,
 ) -> tuple[Reader, Reader]:
     """Open both sides of a submission; without references, the prediction files contain them."""
+    from anls_eval.files.columns import ROLES
     from anls_eval.files.errors import listed
+    from anls_eval.files.files import exists
     from anls_eval.files.source import KEY, VALUE
 
+    for path in predictions:
+        role, _, name = path.partition("=")
+        if name and role.rpartition(".")[2] in ROLES and not exists(path):
+            remedies = [Remedy("columns", {role: name}, "name a column")]
+            raise AnlsError(f"{path} is not a file. Each column needs an option of its own.", remedies=remedies)
     of_predictions = open_side("predictions", predictions, format_name, columns, how, quiet, alone=not references)
     if not references and not of_predictions.detected.has_references:
         names = of_predictions.names
@@ -270,7 +294,7 @@ def open_side(
         read_as = ", ".join(f"{role}={name}" for role, name in own.columns.items())
         compression = f", {own.compression}" if own.compression else ""
         files = f" ({len(reader.parts)} files)" if len(reader.parts) > 1 else ""
-        say(f"{own.path}{files}: {own.format}{compression}; {read_as}", err)
+        warn(f"{own.path}{files}: {own.format}{compression}; {read_as}")
     return reader
 
 
@@ -313,14 +337,15 @@ def column_roles(columns: list[str] | None) -> dict[str, str]:
 @contextlib.contextmanager
 def progress(rows: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
     """Show a progress bar on a terminal."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    if quiet or not err.is_terminal:
+    if quiet or not sys.stderr.isatty():
         yield lambda done: None
         return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     shown = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[speed]}"), TimeRemainingColumn())
     of_all = "" if rows is None else f"/{rows:,}"
-    with Progress(*shown, console=err, transient=True) as progress:
+    with Progress(*shown, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(f"0{of_all}", total=rows, speed="")
 
         def advance(done: int) -> None:

@@ -33,14 +33,13 @@ from anls_eval.cli.common import (
     Unknown,
     check_html,
     check_output,
-    err,
     opener,
-    out,
     print_json,
     print_table,
     say,
     scoring,
     show_notes,
+    warn,
 )
 from anls_eval.cli.words import whole_number
 
@@ -149,14 +148,14 @@ def gate(
             print_json(result.to_dict())
         else:
             say(gate_words.verdict_line(result))
-            out.print()
+            say()
             print_table(_table(gate_words.HEADER, gate_words.cells(result)))
             say(f"\n{result.signature}")
         show_notes(result.notes)
     if save_baseline is not None and is_open:
         Baseline.of(new, by_field=by_field).write(save_baseline)
         if not quiet:
-            say(f"baseline written: {save_baseline}", err)
+            warn(f"baseline written: {save_baseline}")
     if not is_open:
         raise typer.Exit(1)
 
@@ -262,7 +261,7 @@ def automate(
         print_json(found.to_dict())
     else:
         say(words.automation_sentence(found))
-        out.print()
+        say()
         print_table(_table(words.ACCEPTANCE_HEADER, words.automation_cells(found)))
         say(f"\n{found.signature}")
 
@@ -335,10 +334,10 @@ def agreement(
         return
     for sentence in words.agreement_sentences(found):
         say(sentence)
-    out.print()
+    say()
     print_table(_table(words.AGREEMENT_HEADER, words.agreement_cells(found)))
     if rows:
-        out.print()
+        say()
         shown = [
             [f"{own:.4f}" if isinstance(own, float) else str(own) for own in row.values()] for row in rows[:_SHOWN]
         ]
@@ -487,7 +486,7 @@ def audit(
         return
     costly = [own for own in result.suspicions if own.kind != "variants"]
     say(words.audit_counts(result))
-    out.print()
+    say()
     if costly:
         rows = [
             [own.question_id, own.path, own.kind, f"{own.cost:.4f}", " | ".join(own.accepted), " | ".join(own.proposed)]
@@ -495,7 +494,7 @@ def audit(
         ]
         print_table(_shown_rows(["question", "path", "why", "points", "accepted", "to consider"], rows))
         _say_left_out(len(costly) - len(rows))
-        out.print()
+        say()
     bounds = ([name, f"{own:.6f}", f"{result.bounds[name]:.6f}"] for name, own in result.scores.items())
     print_table(_table(("", "score", "at most, if all were accepted"), bounds))
     say(f"\n{words.ABOUT_AUDIT}\n\n{result.signature}")

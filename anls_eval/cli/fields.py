@@ -31,7 +31,6 @@ from anls_eval.cli.common import (
     check_output,
     how_to_read,
     open_both,
-    out,
     parsed,
     print_json,
     print_table,
@@ -100,7 +99,7 @@ def fields(
         print_json({**report.to_dict(), "question_ids": ids})
     else:
         print_table(field_table(report))
-        out.print()
+        say()
         say(summary_text(report))
         say(f"\n{report.signature}")
 

@@ -7,15 +7,14 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-from rich.text import Text
-
 from anls_eval.cli.column_names import shortened
 from anls_eval.explanation.result import walk_keys
 from anls_eval.text.characters import aligned_lines
 from anls_eval.text.visible import one_line
 
 if TYPE_CHECKING:  # what the other commands show is not imported
+    from rich.table import Table
+
     from anls_eval.analysis.causes import Diagnosis
     from anls_eval.check.problem import CheckReport
     from anls_eval.explanation.answers import AnswersExplanation
@@ -29,6 +28,8 @@ _METRIC_NAMES = {"anls_score": "ANLS", "anls_star_score": "ANLS*", "score": "sco
 
 def plain_table(*columns: str) -> Table:
     """Return an empty table with these columns."""
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=any(columns))
     for number, name in enumerate(columns):
         table.add_column(name, no_wrap=not number, overflow="fold")
@@ -53,6 +54,8 @@ def answers_text(found: AnswersExplanation) -> str:
 
 def submission_table(result: SubmissionScore) -> Table:
     """Return a table of the score, the counts and the breakdowns."""
+    from rich.text import Text
+
     table = plain_table("", "")
     table.add_row(_METRIC_NAMES[result.metric], f"{result.score:.6f}")
     interval = result.interval
@@ -139,6 +142,8 @@ def verdicts(ranking: Ranking, by: Mapping[str, Sequence[GroupDifference]]) -> l
 
 def ranking_table(ranking: Ranking) -> Table:
     """Return a table of the systems, best first."""
+    from rich.text import Text
+
     table = plain_table("rank", "group", "system", "score", "95% interval")
     names = shortened(own.name for own in ranking.systems)
     for own in ranking.systems:
@@ -149,6 +154,8 @@ def ranking_table(ranking: Ranking) -> Table:
 
 def comparison_table(ranking: Ranking) -> Table:
     """Return a table of the pairs of systems."""
+    from rich.text import Text
+
     from anls_eval.statistics.intervals import p_value_words
 
     table = plain_table("", "difference", "95% interval", "p", "p (Holm)", "wins", "losses", "ties")
@@ -168,6 +175,8 @@ def comparison_table(ranking: Ranking) -> Table:
 
 def differences_table(title: str, what: str, differences: Sequence[GroupDifference]) -> Table:
     """Return a table of the differences between systems by group."""
+    from rich.text import Text
+
     from anls_eval.statistics.intervals import p_value_words
 
     [heading] = shortened([title]).values()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shlex
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from anls_eval.errors import Explained, Note
 
@@ -36,7 +37,34 @@ def _quoted(text: str) -> str:
     return shlex.quote(text) if len(text) < 80 else f"{shlex.quote(text[:76])}..."
 
 
-class Commands(TyperGroup):
+class _Light:
+    """A command that leaves texts and defaults as they are. Typer would import pydantic (0.05 s) to convert them."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the arguments and options, also --help."""
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for own in params:
+            own.process_value = functools.partial(_value, own)
+        return params
+
+
+def _value(param: Any, ctx: Any, value: Any) -> Any:
+    """Return the value of an argument or option, converted by Typer where it must be."""
+    several = param.multiple or param.nargs == -1
+    if value is param.default and not param.required:
+        value = () if several and value is None else value
+        return value if param.callback is None else param.callback(ctx, param, value)
+    what = getattr(param, "type_descriptor", None)  # of the versions that import pydantic
+    if value and what is not None and what.annotation == (list[str] if several else str) and param.callback is None:
+        return value
+    return type(param).process_value(param, ctx, value)
+
+
+class Command(_Light, TyperCommand):
+    """A command."""
+
+
+class Commands(_Light, TyperGroup):
     """A group of commands that raises ValueError on wrong usage, so that it is reported like any other error."""
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:

@@ -24,9 +24,7 @@ LEAF_SIGNS = {
 }
 """The possible states of a leaf and their signs; the empty state is not counted."""
 
-_PATH_TOKEN = re.compile(
-    r"""\.\w+|\['\$one_of'\]\[\d+\]|\['\$literal'\]|\[(?:\d+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]"""
-)
+_PATH_STEP = r"""\.\w+|\['\$one_of'\]\[\d+\]|\['\$literal'\]|\[(?:\d+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]"""
 _MAX_LEAVES = 200
 _EMPTY = element("i", "empty")
 _MAX_LEAF_CHARACTERS = 200  # of one side of a leaf
@@ -46,7 +44,7 @@ class LeafRow:
 
 def path_tokens(path: str) -> list[str]:
     """Return the steps of a JSON path; an alternative, and what is meant literally, are one step."""
-    return _PATH_TOKEN.findall(path)
+    return re.findall(_PATH_STEP, path)
 
 
 def leaf_state(reason: str, has_full_credit: bool) -> str:

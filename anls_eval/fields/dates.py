@@ -28,16 +28,8 @@ _HOURS, _SIXTY = "(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
 _ISO_TIME = (
     rf"[^0-9](?:24:00(?::00)?|{_HOURS}(?::{_SIXTY}(?::{_SIXTY}(?:[.,][0-9]+)?)?|{_SIXTY}(?:{_SIXTY}(?:[.,][0-9]+)?)?)?)"
 )
-_ISO = re.compile(
-    rf"""([0-9]{{4}})(?:-([0-9]{{2}}))?
-    |(?:([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})|([0-9]{{4}})([0-9]{{2}})([0-9]{{2}})
-    |([0-9]{{4}})-W([0-9]{{2}})-([1-7])|([0-9]{{4}})W([0-9]{{2}})([1-7]))(?:{_ISO_TIME})?{_ZONE}?""",
-    re.VERBOSE | re.ASCII,
-)
-
 _YEAR = "[1-9][0-9]{3}|[0-9]{2}"
 _CLOCK = rf"(?:,?[ ]+(?:{_HOURS}|[0-9]):{_SIXTY}(?::{_SIXTY})?)?"
-_NUMERIC = re.compile(rf"([1-9][0-9]{{3}}|[0-9]{{1,2}})([-/. ])([0-9]{{1,2}})\2({_YEAR}|[0-9]){_CLOCK}")
 
 _MONTHS = {
     name: number
@@ -63,9 +55,29 @@ _MONTHS = {
 _MONTH = f"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})"
 _WEEKDAY = "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|sat|sun)"
 _DAY, _FOUR = r"(?P<day>[0-9]{1,2})", "(?P<year>[1-9][0-9]{3})"
-_WITH_MONTH = [
-    re.compile(rf"(?:{_WEEKDAY},?[ ]+)?(?:{shape}){_CLOCK}", re.IGNORECASE | re.ASCII)
-    for shape in (
+
+
+# Patterns are compiled when the first date is read: it takes as long as to score a thousand answers.
+
+
+@functools.cache
+def _iso() -> re.Pattern[str]:
+    return re.compile(
+        rf"""([0-9]{{4}})(?:-([0-9]{{2}}))?
+        |(?:([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})|([0-9]{{4}})([0-9]{{2}})([0-9]{{2}})
+        |([0-9]{{4}})-W([0-9]{{2}})-([1-7])|([0-9]{{4}})W([0-9]{{2}})([1-7]))(?:{_ISO_TIME})?{_ZONE}?""",
+        re.VERBOSE | re.ASCII,
+    )
+
+
+@functools.cache
+def _numeric() -> re.Pattern[str]:
+    return re.compile(rf"([1-9][0-9]{{3}}|[0-9]{{1,2}})([-/. ])([0-9]{{1,2}})\2({_YEAR}|[0-9]){_CLOCK}")
+
+
+@functools.cache
+def _with_month() -> list[re.Pattern[str]]:
+    shapes = (
         rf"{_DAY}(?:st|nd|rd|th)?[ ]+(?:of[ ]+)?{_MONTH}\.?,?[ ]+{_FOUR}",  # 14 May 2026, 14th of May, 2026
         rf"{_DAY}(?P<sep>[-/]){_MONTH}(?P=sep)(?P<year>{_YEAR})",  # 14-May-2026, 14-May-26
         rf"{_MONTH}\.?[ ]+{_DAY}(?:st|nd|rd|th)?,?[ ]+{_FOUR}",  # May 14, 2026
@@ -74,7 +86,8 @@ _WITH_MONTH = [
         rf"{_MONTH}(?:\.?,?[ ]+|-|/){_FOUR}",  # May 2026
         rf"{_FOUR}[ ]{_MONTH}",  # 2026 May
     )
-]
+    flags = re.IGNORECASE | re.ASCII
+    return [re.compile(rf"(?:{_WEEKDAY},?[ ]+)?(?:{shape}){_CLOCK}", flags) for shape in shapes]
 
 
 class DateReader:
@@ -152,7 +165,7 @@ def full_year(year: int) -> int:
 
 def iso_reading(text: str) -> DateReadings | None:
     """Return the reading of a text in ISO 8601, without its time; None if it is none."""
-    found = _ISO.fullmatch(text)
+    found = _iso().fullmatch(text)
     if not found:
         return None
     parts = [int(part) for part in found.groups() if part]
@@ -183,9 +196,9 @@ def numeric_reading(first: str, second: str, third: str, day_first: bool) -> int
 
 def usual_readings(text: str, orders: Sequence[bool]) -> DateReadings | None:
     """Return the readings of a date in one of the usual notations, none if no calendar has it; None for other texts."""
-    if found := _NUMERIC.fullmatch(text):
+    if found := _numeric().fullmatch(text):
         return _distinct([numeric_reading(found[1], found[3], found[4], day_first) for day_first in orders])
-    for pattern in _WITH_MONTH:
+    for pattern in _with_month():
         if found := pattern.fullmatch(text):
             return named_reading(found) or ()
     return None

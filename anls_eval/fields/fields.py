@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from anls_eval.errors import AnlsError, located
@@ -113,6 +111,8 @@ class Fields(Mapping[str, Field]):
 
     def fingerprint(self) -> str:
         """Return what a signature records: the first 12 digits of the SHA-256 of the canonical JSON."""
+        import hashlib
+
         text = json.dumps(self._canonical(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
@@ -167,6 +167,8 @@ def fields_in(content: Mapping[str, Any], name: str) -> Fields:
 
 def load_fields(text: str) -> Fields:
     """Return the fields that a command line names: a file, or a pydantic model as MODULE:Model."""
+    from pathlib import Path
+
     if names_a_model(text) and not Path(text).exists():
         return Fields.from_json_schema(schema_of_model(text))
     return Fields.from_file(text)

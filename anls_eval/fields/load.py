@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from anls_eval.errors import AnlsError
@@ -20,6 +19,8 @@ _KEYWORDS = frozenset({*_SHAPES, "$schema", "$id", "$ref", "$defs", "definitions
 
 def read_fields_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the fields, or the schema, in a file of JSON or YAML."""
+    from pathlib import Path
+
     name = str(path)
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -103,6 +104,8 @@ def names_a_model(text: str) -> bool:
 
 def schema_of_model(text: str) -> Any:
     """Return the JSON Schema of the pydantic model MODULE:Model, found as ``python -m`` finds modules."""
+    from pathlib import Path
+
     module_name, _, model_name = text.partition(":")
     here = str(Path.cwd())
     sys.path.insert(0, here)

@@ -7,6 +7,7 @@ numbers are equal pairs.
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import operator
 import re
@@ -18,7 +19,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from anls_eval.arrow import as_bools, as_floats, number_array, text_array
 
@@ -53,15 +53,18 @@ CURRENCY_CODES = frozenset(
 
 _THREES = r"[1-9][0-9]{0,2}(?:S[0-9]{3})+"
 _INDIAN = r"[1-9][0-9]?(?:S[0-9]{2})+S[0-9]{3}"
-_GROUPED = {
-    kind: re.compile(f"{_THREES}|{_INDIAN}".replace("S", re.escape(kind))) for kind in (".", ",", " ", "'", "_")
-}
 _BODY = re.compile(r"([0-9.,' _]*)(?:[eE]([+-]?[0-9]+))?")
 _USUAL = re.compile(r"(-?)[$€£]?([0-9]{1,300}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,100})(?:\.([0-9]{0,300}))?(?: ?%)?")
 _SHORT_INTEGER = r"\A-?[0-9]{1,11}\z"
 _SHORT_DECIMAL = r"\A-?(?:[0-9]{1,11}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,2})(?:\.[0-9]{1,4})?\z"
 _WORD = re.compile("[a-df-z]")  # small letters are in no number, except for an exponent
 _USUAL_IN_EUROPE = re.compile(r"(-?)([0-9]{1,300}|[1-9][0-9]{0,2}(?:\.[0-9]{3}){1,100}),([0-9]{1,2})(?: ?[€%])?")
+
+
+@functools.cache
+def _grouped(separator: str) -> re.Pattern[str]:
+    """Return the pattern of digits in groups, which is compiled when the first number with such groups is read."""
+    return re.compile(f"{_THREES}|{_INDIAN}".replace("S", re.escape(separator)))
 
 
 def parse_number_text(text: str, decimal: str = "auto") -> DecimalNumber | None:
@@ -109,7 +112,7 @@ def _parse_body(text: str, decimal: str) -> DecimalNumber | None:
     whole, _, rest = digits.partition(mark) if mark else (digits, "", "")
     if not re.fullmatch("[0-9]*", whole):
         separators = set(re.sub("[0-9]", "", whole))
-        if len(separators) > 1 or not _GROUPED[separators.pop()].fullmatch(whole):
+        if len(separators) > 1 or not _grouped(separators.pop()).fullmatch(whole):
             return None
         whole = re.sub("[^0-9]", "", whole)
     if not re.fullmatch("[0-9]*", rest) or not 1 <= len(whole) + len(rest) <= _MAX_NUMBER_DIGITS:
@@ -126,7 +129,7 @@ def decimal_mark(digits: str) -> str:
         return max(".,", key=digits.rfind)
     if points == 1:
         return "."
-    if commas == 1 and not _GROUPED[","].fullmatch(digits):
+    if commas == 1 and not _grouped(",").fullmatch(digits):
         return ","
     return ""
 
@@ -235,6 +238,8 @@ class ShortNumbers(NamedTuple):
 
 
 def _read_short_texts(texts: pa.LargeStringArray, decimal: str) -> ShortNumbers:
+    import pyarrow.compute as pc
+
     pattern = _SHORT_INTEGER if decimal == "," else _SHORT_DECIMAL
     is_short = as_bools(pc.match_substring_regex(texts, pattern))
     digits = pc.replace_substring(texts.filter(number_array(is_short)), ",", "")

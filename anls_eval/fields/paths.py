@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
 import re
 from collections.abc import Iterable, Sequence
@@ -92,5 +91,7 @@ def path_text(path: Iterable[Step]) -> str:
 
 def nearest_path(path: str, seen: Sequence[str]) -> str:
     """Return the path among those seen that is closest to another; empty if there are none."""
+    import difflib
+
     close = difflib.get_close_matches(path, seen, n=1, cutoff=0.0)
     return close[0] if close else ""

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from anls_eval.arrow import as_bools, is_text, number_array
 from anls_eval.files.errors import FormatError, check_names, listed
@@ -29,6 +28,8 @@ def _faults_named(path: str, kind: str) -> Iterator[None]:
 
 def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
     """Open a Parquet file, or its rows from `start` to before `stop`; row groups are read when needed."""
+    import pyarrow.parquet as pq  # with clients of remote storage
+
     with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
         metadata = pq.ParquetFile(stream).metadata
         names = tuple(metadata.schema.to_arrow_schema().names)

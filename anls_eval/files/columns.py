@@ -103,6 +103,8 @@ _TABLES = Layout(
 )
 # One row for each annotation of a document: anls_eval.files.json_text.rows_of makes them.
 _DUE = Layout("due", ("due_values",), prediction=(("due_values",),), answers=(("due_values",),))
+# What batches of OpenAI, Anthropic and vLLM return: the id is that of the request, the custom_id that of the question.
+_BATCHES = dataclasses.replace(_PLAIN, known_by=("custom_id",), question_id=(("custom_id",),))
 _LAYOUTS = (
     _DUE,
     dataclasses.replace(_SAMPLES, name="lmms_eval", known_by=(*_SAMPLES.known_by, "input")),
@@ -116,6 +118,7 @@ _LAYOUTS = (
     dataclasses.replace(_PLAIN, name="squad"),
     dataclasses.replace(_PLAIN, name="rrc", known_by=("questionId",)),
     _VALUES,
+    _BATCHES,
 )
 
 LAYOUTS = {
@@ -232,6 +235,10 @@ def _named(wanted: str, names: Sequence[str], path: str, role: str) -> str:
 
 class NoColumnError(FormatError):
     """A file has no column for a role that it needs one for."""
+
+    def with_remedies(self, remedies: Sequence[Remedy]) -> "NoColumnError":
+        """Return this error with these remedies in place of its own, if there are any."""
+        return NoColumnError(self.path, self.problem, self.place, remedies or self.remedies)
 
 
 def names_of_role(side: str) -> frozenset[str]:

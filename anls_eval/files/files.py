@@ -182,7 +182,9 @@ def _member(path: str) -> str:
     if not data:
         raise FormatError(path, "the zip file holds no file. Expected one data file in it.")
     if len(data) > 1:
-        raise FormatError(path, f"the zip file holds several files: {listed(data)}. Unpack it and pass one of them.")
+        raise FormatError(
+            path, f"the zip file holds several files: {listed(data)}. Unpack it and pass one of them, or the folder."
+        )
     return data[0]
 
 

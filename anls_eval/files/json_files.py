@@ -7,7 +7,7 @@ from typing import Any
 
 from anls_eval.errors import short_repr
 from anls_eval.files.columns import IDS, names_of_role
-from anls_eval.files.errors import FormatError, NoRowsError, listed
+from anls_eval.files.errors import FormatError, NoRowsError, check_names, listed
 from anls_eval.files.files import File, find_file, text_of
 from anls_eval.files.json_text import KEYS_OF_LOGS, OneFilter, parse, rows_of, unfolded
 from anls_eval.files.source import KEY, VALUE, Block, Source, by_columns, from_row
@@ -37,6 +37,8 @@ def open_object(document: dict[str, Any], file: File) -> Source:
             "the results of lm-eval or lmms-eval, which hold averages and no answers. Expected the samples file, which "
             "they write with --log_samples: samples_*.jsonl, or *_samples_*.jsonl of lmms-eval.",
         )
+    if document.keys() == {"columns", "index", "data"}:
+        return _open_split(document, file)
     of_roles = _by_roles(document, file)
     if of_roles is not None:
         return of_roles
@@ -127,6 +129,22 @@ def _of_columns(columns: dict[str, list[Any]]) -> Source:
     return _source(
         tuple(columns), count, lambda wanted, rows: {name: columns[name][rows] for name in wanted}, from_row(0)
     )
+
+
+def _open_split(document: dict[str, Any], file: File) -> Source:
+    """Return a source of a table as pandas writes it with ``orient="split"``."""
+    names, rows = document["columns"], document["data"]
+    if not isinstance(names, list) or not isinstance(rows, list):
+        raise FormatError(file.path, "columns and data are not lists, as pandas writes them. Expected rows.")
+    if not rows:
+        raise NoRowsError(file.path, "the list is empty. Expected rows.", "data")
+    for number, row in enumerate(rows):
+        if not isinstance(row, list) or len(row) != len(names):
+            problem = f"{short_repr(row)}; expected a list with a value for each of the {len(names)} columns."
+            raise FormatError(file.path, problem, f"data[{number}]")
+    names = list(map(str, names))
+    check_names(names, file.path, "columns")
+    return _of_rows([dict(zip(names, row, strict=True)) for row in rows], lambda row: f"data[{row}]")
 
 
 def _is_list_of_rows(value: Any) -> bool:

@@ -43,11 +43,7 @@ def parse(text: str, path: str, line: int | None = None, notes: dict[str, None] 
         return _decoded(text, notes)
     except json.JSONDecodeError as error:
         number = error.lineno if line is None else line
-        at_end = not text[error.pos :].strip() or error.msg.startswith("Unterminated string")
-        remedy = "Fix it there; if the text ends too early, it was truncated." if at_end else "Fix it there."
-        found = error.msg.removesuffix(" at")
-        if found == _CONTROL:
-            found, remedy = "a line break or other control character in a string", "Write it as an escape such as \\n."
+        found, remedy = _fault(text, error)
         raise FormatError(path, f"not JSON: {found}. {remedy}", f"line {number}, column {error.colno}") from None
     except _RepeatedKeyError as error:
         problem = f"an object has the key {str(error)!r} twice, so one value would be lost. Remove one of them."
@@ -56,6 +52,34 @@ def parse(text: str, path: str, line: int | None = None, notes: dict[str, None] 
     except ValueError:  # Python refuses to read integers of thousands of digits
         problem = "an integer has too many digits to read. Write it as text, in quotes."
     raise FormatError(path, problem, "" if line is None else f"line {line}")
+
+
+def _fault(text: str, error: json.JSONDecodeError) -> tuple[str, str]:
+    """Return what is wrong with a text that is not JSON, and how to mend it."""
+    found, rest = error.msg.removesuffix(" at"), text[error.pos :].lstrip()
+    if found == _CONTROL:
+        return "a line break or other control character in a string", "Write it as an escape such as \\n."
+    if not rest or found.startswith("Unterminated string"):
+        return found, "Fix it there; if the text ends too early, it was truncated."
+    before = text[: error.pos].rstrip()
+    if rest.startswith(("//", "/*", "#")):
+        return "a comment", "JSON has none: remove all comments."
+    if found == "Extra data" and rest.startswith(","):
+        return "a comma after the value", "Remove it from each line, or put the values in one list: [..., ...]."
+    if found == "Extra data" and rest.startswith(("{", "[")):
+        return (
+            "a second value after the first",
+            "Write each on a line of its own, as jq -c does, or put them in a list.",
+        )
+    if (before.endswith(",") and rest.startswith(("]", "}"))) or (rest.startswith(",") and _closes(rest[1:])):
+        return "a comma before the closing bracket", "Remove it."
+    if rest.startswith(("'", "None", "True", "False")):
+        return "a value as Python prints it", "Write the file with json.dump instead of print or str."
+    return found, "Fix it there."
+
+
+def _closes(text: str) -> bool:
+    return text.lstrip().startswith(("]", "}"))
 
 
 _CONTROL = "Invalid control character"  # in the words of Python's parser, to which it adds "at"

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from anls_eval.arrow import as_list
-from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, find_columns
+from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, NoColumnError, find_columns
 from anls_eval.files.errors import NoRowsError, listed
+from anls_eval.files.nested import first_values, nested_remedy, with_nested
 from anls_eval.files.printed import Holds, Printed, are_all_printed
 from anls_eval.files.source import ABSENT, Block, Source
 from anls_eval.files.values import (
@@ -215,6 +216,19 @@ def source_notes(source: Source, side: str) -> tuple[str, ...]:
     return tuple(f"{'predictions' if side == 'prediction' else 'references'}: {note}" for note in source.notes)
 
 
+def columns_of(
+    source: Source, side: str, layout: str | None, given: Mapping[str, str], path: str, by: Iterable[str] = ()
+) -> Found:
+    """Find the columns of one side; the error for a file without any names the text inside an object, if there is."""
+    try:
+        return find_columns(source.names, side, layout=layout, given=given, by=by, path=path)
+    except NoColumnError as error:
+        # Of references, only what Label Studio exports: other objects, such as read words, are there in test splits.
+        known = source.names if side == "prediction" else ("annotations",)
+        inside = nested_remedy(side, [own for own in first_values(source) if own[0] in known])
+        raise error.with_remedies(inside) from None
+
+
 def reader_of(
     source: Source,
     path: str,
@@ -226,7 +240,8 @@ def reader_of(
 ) -> Reader:
     """Find the columns of a source and return its reader of one side, ``"prediction"`` or ``"answers"``."""
     layout = format_name if format_name in LAYOUTS else source.layout
-    found = find_columns(source.names, side, layout=layout, given=columns, by=by, path=path)
+    source = with_nested(source, columns.values(), path)
+    found = columns_of(source, side, layout, columns, path, by)
     ids = {"question_id": " + ".join(found.question_id)} if found.question_id else {}
     roles = {role: name for role, name in found.extra.items() if role not in by}
     notes = [*source_notes(source, side)]

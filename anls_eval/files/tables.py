@@ -38,12 +38,16 @@ def _separator(file: File, usual: str, others: str) -> tuple[str, int]:
     named = _SEPARATOR_LINE.fullmatch(first.strip("\r\n"))  # as Excel writes and reads it
     if named:
         return file.how.separator or named[1], 1
+    skipped = int(first.startswith(_TYPE_LINE))
     if file.how.separator is not None:
-        return file.how.separator, 0
+        return file.how.separator, skipped
+    if skipped:
+        first = next((line for _, line in itertools.islice(lines_of(file), 1, None) if not line.isspace()), "")
     plain = _QUOTED.sub("", first)
-    return usual if usual in plain else max((usual, *others), key=plain.count), 0
+    return usual if usual in plain else max((usual, *others), key=plain.count), skipped
 
 
+_TYPE_LINE = "#TYPE System."  # the first line that PowerShell's Export-Csv writes up to version 5
 _SEPARATOR_LINE = re.compile(r"(?i)sep=(.)")
 _QUOTED = re.compile(r'"[^"]*"')
 

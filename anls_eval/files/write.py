@@ -13,8 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from pyarrow import csv
 
 from anls_eval.arrow import is_text, text_array
 from anls_eval.files.errors import FormatError, OutputError
@@ -96,6 +94,8 @@ _Batches = Iterable[pa.RecordBatch]
 
 
 def _write_parquet(stream: Any, schema: pa.Schema, batches: _Batches) -> int:
+    import pyarrow.parquet as pq  # with clients of remote storage
+
     with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
         for batch in batches:
             writer.write_batch(batch)
@@ -108,6 +108,8 @@ _FORMULA = r"\A(?:[=@\t\r]|[+-](?:[^\d.,]|[\d.,]+[^\d.,%\s]))"
 
 def _write_csv(stream: Any, schema: pa.Schema, batches: _Batches) -> int:
     """Write the rows, and return the number of texts that a spreadsheet would read as a formula."""
+    from pyarrow import csv
+
     formulas = 0
     flat = pa.schema([(field.name, pa.string() if pa.types.is_nested(field.type) else field.type) for field in schema])
     with csv.CSVWriter(stream, flat) as writer:

@@ -20,7 +20,7 @@ NOT_GIVEN = object()  # where None is a value
 
 
 def is_missing_value(value: object) -> bool:
-    """Return whether a value is None, NaN (pandas' missing text), NaT or pandas' NA; an Enum counts by its value."""
+    """Return whether a value is None, NaN (missing text in pandas), NaT, NA or masked; an Enum counts by its value."""
     if type(value) is str:  # the usual case first, for speed
         return False
     while isinstance(value, enum.Enum):
@@ -31,7 +31,7 @@ def is_missing_value(value: object) -> bool:
         return bool(value != value)
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return bool(np.isnat(value))
-    return value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType")
+    return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
 def to_text(value: object, where: str, expected: str) -> str | None:

@@ -90,8 +90,10 @@ def unmatched_ids(
             ]
         )
         if n and unknown_ids[0] and missing_ids[0] == n:  # counting all of them as 0 would help nobody
-            problem = f"{found}. There is no id in common: are they from different splits?"
-            raise AnlsError(problem, remedies=[NAME_IDS] if in_files else [])
+            problem = f"{found}. There is no id in common: "
+            if way := _written_otherwise(missing_ids[1], unknown_ids[1]):
+                raise AnlsError(f"{problem}they {way}. Write the ids of both sides alike, as text.")
+            raise AnlsError(f"{problem}are they from different splits?", remedies=[NAME_IDS] if in_files else [])
         remedies = [COUNT_AS_ZERO] if missing_ids[0] else []
         remedies += [IGNORE_UNKNOWN] if unknown_ids[0] else []
         raise AnlsError(f"{found}. Expected the same ids on both sides.", remedies=remedies)
@@ -101,6 +103,25 @@ def unmatched_ids(
             unknown_ids, "prediction has no reference and is left out", "predictions have no reference and are left out"
         ),
     ]
+
+
+def _written_otherwise(missing: list[str], unknown: list[str]) -> str:
+    """Return in which way the first ids of both sides differ, if it is one way and none of them differs otherwise."""
+    wanted, given = set(missing), set(unknown)
+    ways: dict[str, Callable[[str], str]] = {
+        "differ in whitespace": str.strip,
+        "differ in a final .0, which pandas writes where an id was missing": lambda id_: id_.removesuffix(".0"),
+        "differ in leading zeros": lambda id_: id_.lstrip("0") or id_,
+        "differ in upper and lower case": str.casefold,
+    }
+    for way, plain in ways.items():
+        if set(map(plain, wanted)) == set(map(plain, given)):
+            return way
+    for one, other, side in ((missing, unknown, "predictions"), (unknown, missing, "references")):
+        start = other[0].removesuffix(one[0])
+        if start and not start[-1].isdigit() and {f"{start}{id_}" for id_ in one} == set(other):
+            return f"begin with {start!r} in the {side} alone"
+    return ""
 
 
 COUNT_AS_ZERO = Remedy("missing", "zero", "count missing predictions as 0")

@@ -1,4 +1,4 @@
-"""Confidence intervals, drawn with a seed, and paired tests, computed; independent of the order of the questions."""
+"""Confidence intervals and paired tests, independent of the order of the questions."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from anls_eval.markup import notebook_page, notes_html, table_html
 from anls_eval.statistics import resampling
+from anls_eval.statistics.all_resamples import all_resamples
 from anls_eval.statistics.resampling import Floats, Integers, Units
 from anls_eval.statistics.sign_flips import sign_flip_p_value
 from anls_eval.statistics.tally import Tally, checked_columns, checked_scores
@@ -47,6 +48,12 @@ class Interval:
     standard_error: float
     method: str
     notes: tuple[str, ...] = ()
+
+    @property
+    def mirrored(self) -> Interval:
+        """The interval of the negative mean."""
+        mean, low, high = (0.0 - own for own in (self.mean, self.high, self.low))  # and never -0.0
+        return dataclasses.replace(self, mean=mean, low=low, high=high)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +93,17 @@ class Comparison:
         )
         return (*own.notes, f"the interval {seems} (p = {self.p_value:.3g}; {differ}): believe the test")
 
+    @property
+    def mirrored(self) -> Comparison:
+        """The comparison of the second with the first."""
+        return dataclasses.replace(
+            self,
+            difference=0.0 - self.difference,
+            wins=self.losses,
+            losses=self.wins,
+            _make_interval=lambda: self.interval.mirrored,
+        )
+
     def _repr_html_(self) -> str:
         """Return the comparison as notebooks show it."""
         rows = [
@@ -122,6 +140,7 @@ def confidence_interval(
     Bias-corrected and accelerated (Efron, 1987), with the level expanded for small numbers of questions or clusters
     (Hesterberg, 2015). Questions about the same document are not independent: with clusters, whole documents are
     resampled, and the mean is the ratio of sum to number, because the number of questions varies between resamples.
+    Without clusters, or if all are of one size, nothing is drawn: the distribution over all resamples is computed.
 
     If all questions, or all clusters, have the same mean c (a single question is the simplest case), all resamples are
     equal and a bootstrap says nothing about unseen scores. The bounds are then those of Markov's inequality: if the
@@ -133,9 +152,9 @@ def confidence_interval(
         scores: Shape (n,), in [0, 1]; or, without clusters, their tally.
         clusters: Shape (n,), the document of each question.
         level: Confidence level, in (0, 1).
-        resamples: Number of resamples, at least 1,000. With 10,000, the bounds vary between seeds by about 1 % of the
-            width of the interval.
-        seed: Seed of NumPy's random generator, at least 0.
+        resamples: Number of resamples of clusters of different sizes, at least 1,000. With 10,000, the bounds vary
+            between seeds by about 1 % of the width of the interval.
+        seed: Seed of NumPy's random generator for these resamples, at least 0.
 
     Returns:
         The interval. A note says if all scores are equal, if there are fewer than 10 questions or clusters, or if a few
@@ -174,7 +193,8 @@ def paired_comparison(
 ) -> Comparison:
     """Compare two systems on the same questions.
 
-    The interval is the `confidence_interval` of the differences by question. The p-value comes from a permutation test:
+    The interval is the `confidence_interval` of the differences by question; that of b - a is the mirror image of that
+    of a - b. The p-value comes from a permutation test:
     if the systems are equally good, their answers to a question are exchangeable, which flips the sign of the
     difference, or of all differences of a cluster at once. It is the share of all sign flips whose mean is at least as
     extreme as the observed one (Fisher, 1935). It is computed, not drawn, and needs no seed: up to 20 questions or
@@ -186,8 +206,8 @@ def paired_comparison(
         scores_b: Shape (n,), in [0, 1], scores of the second system, in the same order.
         clusters: Shape (n,), the document of each question.
         level: Confidence level, in (0, 1).
-        resamples: Number of resamples for the interval, at least 1,000.
-        seed: Seed of NumPy's random generator for the interval, at least 0.
+        resamples: Number of resamples of clusters of different sizes for the interval, at least 1,000.
+        seed: Seed of NumPy's random generator for these resamples, at least 0.
 
     Raises:
         ValueError: As for `confidence_interval`, or the two systems have different numbers of scores.
@@ -212,7 +232,7 @@ def minimum_detectable_difference(found: Comparison | Interval) -> float | None:
 
 def check_options(level: float, resamples: int, seed: int) -> None:
     """Raise a ValueError if an option is out of range."""
-    if not 0 < level < 1:
+    if not (level > 0 and (1 + level) / 2 < 1):  # also 1 but for the last digit has no quantile
         raise ValueError(f"level={level!r}: expected a number between 0 and 1, such as 0.95")
     if resamples < _MIN_RESAMPLES:
         raise ValueError(f"resamples={resamples!r}: expected at least {_MIN_RESAMPLES:,}")
@@ -241,6 +261,19 @@ def compare_scores(a: Floats, b: Floats, codes: Integers | None, level: float, r
 
 
 def interval_of_mean(
+    mean: float, values: Floats, codes: Integers | None, lowest: float, level: float, resamples: int, seed: int
+) -> Interval:
+    """Return the interval of the mean of values in [lowest, 1]; that of b - a is the mirror image of that of a - b."""
+    if lowest < 0 and mean <= 0:
+        mirrored = _interval_of_mean(0.0 - mean, -values, codes, lowest, level, resamples, seed).mirrored
+        if mean < 0:
+            return mirrored
+        own = _interval_of_mean(mean, values, codes, lowest, level, resamples, seed)
+        return dataclasses.replace(own, low=min(own.low, mirrored.low), high=max(own.high, mirrored.high))
+    return _interval_of_mean(mean, values, codes, lowest, level, resamples, seed)
+
+
+def _interval_of_mean(
     mean: float, values: Floats, codes: Integers | None, lowest: float, level: float, resamples: int, seed: int
 ) -> Interval:
     """Return the interval of the mean of values in [lowest, 1]."""
@@ -287,8 +320,7 @@ def interval_of_units(
         )
     else:
         method = "BCa bootstrap"
-        deviations = resampling.bootstrap_deviations(units, resamples, np.random.default_rng(seed))
-        low, high = resampling.bca_bounds(units, deviations, level)
+        low, high = _bootstrap_bounds(units, level, resamples, seed)
         is_outer = not has_clusters and lowest == 0
         if has_clusters and units.number < _FEWEST_CLUSTERS:
             notes.append(f"too few clusters ({units.number}) for an interval: the bounds hold for any distribution")
@@ -313,3 +345,12 @@ def interval_of_units(
         method=method,
         notes=tuple(notes),
     )
+
+
+def _bootstrap_bounds(units: Units, level: float, resamples: int, seed: int) -> tuple[float, float]:
+    """Return the BCa bounds, from all resamples of units of one size, or from some that are drawn."""
+    if units.have_one_size:
+        every = all_resamples(units)
+        return resampling.bca_bounds(units, every.below, every.quantiles, level)
+    drawn = resampling.bootstrap_deviations(units, resamples, np.random.default_rng(seed))
+    return resampling.bca_bounds(units, resampling.share_below_0(drawn), functools.partial(np.quantile, drawn), level)

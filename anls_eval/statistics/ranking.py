@@ -157,8 +157,8 @@ def rank_systems(
         clusters: Shape (n,), the document of each question.
         alpha: Probability of finding any difference where there is none, in (0, 1).
         level: Confidence level of the intervals, in (0, 1). Intervals are not adjusted for the number of systems.
-        resamples: Number of resamples for the intervals, at least 1,000.
-        seed: Seed of NumPy's random generator for the intervals, at least 0.
+        resamples: Number of resamples of clusters of different sizes for the intervals, at least 1,000.
+        seed: Seed of NumPy's random generator for these resamples, at least 0.
 
     Raises:
         ValueError: As for `paired_comparison`, with the name of the system; there are no systems; or alpha is outside

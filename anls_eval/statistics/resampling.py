@@ -2,7 +2,7 @@
 
 The mean of a resample depends only on how often each distinct score was drawn, and these counts are multinomial:
 drawing the counts gives exactly the distribution of the bootstrap. With clusters, whole clusters are drawn, each
-represented by its sum and its size.
+represented by its sum and its size. Where all units have one size, `all_resamples` draws nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import collections
 import dataclasses
 import itertools
 import math
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -52,6 +53,11 @@ class Units:
     def effective_number(self) -> float:
         """The number of units of equal size that would be as informative: fewer than `number` if sizes differ."""
         return self.questions**2 / float(self.counts @ self.sizes**2)
+
+    @property
+    def have_one_size(self) -> bool:
+        """Whether all units have the same number of questions."""
+        return bool(self.sizes.min() == self.sizes.max())
 
     @property
     def are_equal(self) -> bool:
@@ -174,8 +180,19 @@ def bootstrap_deviations(units: Units, resamples: int, generator: np.random.Gene
     return means
 
 
-def bca_bounds(units: Units, deviations: Floats, level: float) -> tuple[float, float]:
-    """Return the BCa bounds of the mean, from the resamples of two or more units that differ."""
+def share_below_0(deviations: Floats) -> float:
+    """Return the share of deviations below 0, and half of those at 0."""
+    below = np.count_nonzero(deviations < -EQUAL_WITHIN) + np.count_nonzero(np.abs(deviations) <= EQUAL_WITHIN) / 2
+    return below / len(deviations)
+
+
+def bca_bounds(
+    units: Units, below: float, quantiles: Callable[[Sequence[float]], Floats], level: float
+) -> tuple[float, float]:
+    """Return the BCa bounds of the mean of two or more units that differ.
+
+    Given are the share of the resamples with a mean `below` that of all, and quantiles of what they deviate by.
+    """
     # Efron, Better Bootstrap Confidence Intervals, 1987. A bootstrap interval of n units is too narrow by the factor
     # sqrt((n - 1) / n), and because it uses the normal distribution in place of Student's t: the level is expanded
     # (Hesterberg, What Teachers Should Know About the Bootstrap, 2015, arXiv 1411.5279). For clusters of different
@@ -183,13 +200,12 @@ def bca_bounds(units: Units, deviations: Floats, level: float) -> tuple[float, f
     # Cluster Heterogeneity, 2017).
     n = units.effective_number
     wanted = math.sqrt(n / (n - 1)) * student_quantile((1 + level) / 2, n - 1)
-    below = np.count_nonzero(deviations < -EQUAL_WITHIN) + np.count_nonzero(np.abs(deviations) <= EQUAL_WITHIN) / 2
-    bias = NORMAL.inv_cdf(below / len(deviations))
+    bias = NORMAL.inv_cdf(below)
     shifted = bias + np.array([-wanted, wanted])
     slowed = 1 - units.acceleration * shifted
     # With very few units and a high level, the formula is past its pole: the bound is the outermost resample.
     corrected = np.where(slowed > 0, bias + shifted / np.where(slowed > 0, slowed, 1), np.copysign(np.inf, shifted))
-    low, high = units.mean + np.quantile(deviations, list(map(NORMAL.cdf, corrected.tolist())))
+    low, high = units.mean + quantiles(list(map(NORMAL.cdf, corrected.tolist())))
     return float(low), float(high)
 
 

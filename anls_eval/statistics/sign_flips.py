@@ -62,9 +62,9 @@ def _share_as_extreme(sizes: Floats, observed: float) -> float:
     return int(np.count_nonzero(np.abs(flipped) >= observed)) / len(flipped)
 
 
-def _grids(sizes: Floats) -> Iterator[float]:
-    """Yield the numbers of steps from 0 to 1, the finest first; finer ones if no size comes near 1."""
-    scale = 2.0 ** max(0, -math.frexp(float(sizes.max()))[1])
+def grids(largest: float) -> Iterator[float]:
+    """Yield numbers of steps from 0 to 1, the finest first; finer ones if the largest size is not near 1."""
+    scale = 2.0 ** max(0, -math.frexp(largest)[1])
     yield from (scale * grid for grid in _GRIDS)
     yield from (scale * 2.0**-power for power in itertools.count(1))
 
@@ -72,7 +72,7 @@ def _grids(sizes: Floats) -> Iterator[float]:
 def _on_grid(sizes: Floats, counts: Integers) -> Integers:
     """Return the sizes in steps of the finest grid that has few enough places for the sums."""
     most = _PLACES * max(1.0, math.sqrt(counts.sum() / _MANY))
-    for grid in _grids(sizes):
+    for grid in grids(float(sizes.max())):
         steps = np.floor(sizes * grid + _HALF).astype(np.int64)
         steps //= np.gcd.reduce(steps)
         if _reach(*_largest_and_rest(steps, counts)[1]) <= most:

@@ -20,8 +20,8 @@ def exact_units(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64] |
     mantissas, exponents = np.frexp(scores)
     whole = (mantissas * 2**53).astype(np.int64)
     high, low = (whole >> 27) * counts, (whole & (2**27 - 1)) * counts  # so that no sum overflows
-    total = 0
-    for exponent in np.unique(exponents).tolist():
+    total, least = 0, exponents.min(initial=0)
+    for exponent in (np.flatnonzero(np.bincount(exponents - least)) + least).tolist():  # np.unique imports numpy.ma
         own = exponents == exponent
         total += (int(high[own].sum()) << 27) + int(low[own].sum()) << exponent + 1074
     return total

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from anls_eval.statistics import Comparison, Interval
 from anls_eval.statistics.groups import rows_of_groups
 from anls_eval.statistics.ranking import ALPHA
+from anls_eval.submission.exchanges import MOST_CHANGES, Change, Key, sums_of_exchanges
 
 if TYPE_CHECKING:
     from anls_eval.leaderboards.benchmark import Benchmark
@@ -51,11 +52,31 @@ class CountTable:
     def headline(self, rows: Sequence[int], times: npt.ArrayLike) -> float:
         """Return the headline of the questions in some rows, each of which occurs so often."""
         number: Integers = np.bincount(rows, times, len(self.numbers)).astype(np.int64)
-        sums: dict[Any, Any] = dict(zip(self._of_numbers, (number @ self._table).tolist(), strict=True))
+        return self._headline((number @ self._table).tolist(), enumerate(number.tolist()) if self._of_scores else ())
+
+    def _headline(self, numbers: Iterable[int], times: Iterable[tuple[int, int]]) -> float:
+        """Return the headline of sums of numbers, and of the scores of rows, each of which occurs so often."""
+        sums: dict[Any, Any] = dict(zip(self._of_numbers, numbers, strict=True))
+        drawn = [(self._kinds[row], number) for row, number in times if number]
         for key in self._of_scores:
-            drawn = zip(self._kinds, number.tolist(), strict=True)
-            sums[key] = tuple(itertools.chain.from_iterable(own.get(key, ()) * times for own, times in drawn))
+            sums[key] = tuple(itertools.chain.from_iterable(own.get(key, ()) * number for own, number in drawn))
         return self.rules.headline_of(sums)
+
+    def sums(self, rows: Sequence[int], times: Iterable[int] = itertools.repeat(1)) -> Counter[Key]:
+        """Return the sums of numbers, and how often each row with scores occurs, on which the headline depends."""
+        found: Counter[Key] = Counter()
+        for row, number in zip(rows, times, strict=False):
+            for key, own in enumerate(self._table[row].tolist()):
+                found["number", key] += own * number
+            if any(self._kinds[row].get(key) for key in self._of_scores):
+                found["row", row] += number
+        return found
+
+    def headline_of_sums(self, sums: Mapping[Key, int], change: Mapping[Key, int]) -> float:
+        """Return the headline of `sums` and a change to them."""
+        changed = {**sums, **{key: sums.get(key, 0) + by for key, by in change.items()}}
+        numbers = (changed.get(("number", key), 0) for key in range(len(self._of_numbers)))
+        return self._headline(numbers, sorted((row, times) for (what, row), times in changed.items() if what == "row"))
 
     @functools.cached_property
     def alone(self) -> npt.NDArray[np.float64]:
@@ -101,6 +122,15 @@ class Units(Generic[_Item]):
         for _ in range(_RESAMPLES):
             yield self._of_items(random.multinomial(self.number, self._counts / self.number))
 
+    def kinds(self) -> Iterator[tuple[list[int], int]]:
+        """Yield the places in `items` of each kind of unit, and the number of these units."""
+        places = np.split(self._item_of, np.flatnonzero(np.diff(self._unit_of)) + 1)
+        yield from zip((own.tolist() for own in places), self._counts.tolist(), strict=True)
+
+    def order(self) -> list[tuple[_Item, int]]:
+        """Return what tells units from others."""
+        return [(self.items[place], number) for places, number in self.kinds() for place in places]
+
     def flips(self, number: int, seed: int) -> Iterator[tuple[Integers, Integers]]:
         """Yield how often each item is left and exchanged, if each unit is exchanged with a probability of one half."""
         random = np.random.default_rng(seed)
@@ -143,35 +173,72 @@ def compare_counted(
     """Compare the headlines of two systems, given the rows of their counts of the same questions.
 
     The p-value comes from a permutation test as in `paired_comparison`: if the systems are equally good, their answers
-    to a question, or to all of a document, can be exchanged. A headline is not a sum, so that the exchanges are drawn:
-    enough of them for a p-value that is adjusted for so many `tests` to be significant. The observed one counts as one
-    of them, so that the p-value is never 0 (Phipson and Smyth, Permutation P-values Should Never Be Zero, 2010).
+    to a question, or to all of a document, can be exchanged. All exchanges are counted by what they add up to, or if
+    these are too many sums, exchanges are drawn. That of b with a is the mirror image, also where something is drawn.
     """
-    flips = max(_RESAMPLES, math.ceil(2 * tests / ALPHA))
-    units = Units(list(zip(a, b, strict=True)), [1] * len(a), codes)
+    units, others = (Units(list(zip(*both, strict=True)), [1] * len(a), codes) for both in ((a, b), (b, a)))
+    if units.order() <= others.order():
+        return _compare_counted(table, units, seed, tests)
+    return _compare_counted(table, others, seed, tests).mirrored
+
+
+def _compare_counted(table: CountTable, units: Units[tuple[int, int]], seed: int, tests: int) -> Comparison:
+    """Compare the headlines of two systems, given the rows of both for each question."""
     of_a, of_b = ([item[side] for item in units.items] for side in (0, 1))
 
     def difference(times: Integers) -> float:
         return table.headline(of_a, times) - table.headline(of_b, times)
 
-    def exchanged(left: Integers, moved: Integers) -> float:
-        first, second = table.headline([*of_a, *of_b], [*left, *moved]), table.headline([*of_b, *of_a], [*left, *moved])
-        return first - second
-
     observed = difference(units.times)
-    extreme = flips + 1
-    if list(a) != list(b):
-        least = abs(observed) - _SLACK
-        extreme = 1 + sum(abs(exchanged(*own)) >= least for own in units.flips(flips, seed))
-    gains = table.alone[list(a)] - table.alone[list(b)]
+    least = abs(observed) - _SLACK
+    p_value = _p_value_of_all(table, units, least)
+    gains = np.repeat(table.alone[of_a] - table.alone[of_b], units.times)
     return Comparison(
         difference=observed,
-        p_value=extreme / (flips + 1),
+        p_value=_p_value_drawn(table, units, least, tests, seed) if p_value is None else p_value,
         wins=int(np.count_nonzero(gains > 0)),
         losses=int(np.count_nonzero(gains < 0)),
         ties=int(np.count_nonzero(gains == 0)),
         _make_interval=lambda: _interval(observed, map(difference, units.draws(seed)), units, -1.0),
     )
+
+
+def _p_value_of_all(table: CountTable, units: Units[tuple[int, int]], least: float) -> float | None:
+    """Return the share of all exchanges whose difference is at least so large; None if they have too many sums."""
+    of_a, of_b = ([item[side] for item in units.items] for side in (0, 1))
+    changes: Counter[Change] = Counter()
+    for places, number in units.kinds():
+        change = table.sums([of_b[place] for place in places if of_a[place] != of_b[place]])
+        change.subtract(table.sums([of_a[place] for place in places if of_a[place] != of_b[place]]))
+        if own := frozenset((key, by) for key, by in change.items() if by):
+            changes[own] += number
+        if len(changes) > MOST_CHANGES:
+            return None
+    sums = sums_of_exchanges(changes)
+    if sums is None:
+        return None
+    first, second = (table.sums(own, units.times.tolist()) for own in (of_a, of_b))
+    extreme = 0
+    for added, ways in sums.items():
+        taken = {key: -by for key, by in added}
+        difference = table.headline_of_sums(first, dict(added)) - table.headline_of_sums(second, taken)
+        extreme += ways * (abs(difference) >= least)
+    return extreme / (1 << changes.total())
+
+
+def _p_value_drawn(table: CountTable, units: Units[tuple[int, int]], least: float, tests: int, seed: int) -> float:
+    """Return the share of drawn exchanges whose difference is at least so large.
+
+    They are enough for a p-value that is adjusted for so many `tests` to be significant. The observed difference counts
+    as one of them, so that the p-value is never 0 (Phipson and Smyth, Permutation P-values Should Never Be Zero, 2010).
+    """
+    flips = max(_RESAMPLES, math.ceil(2 * tests / ALPHA))
+    of_a, of_b = ([item[side] for item in units.items] for side in (0, 1))
+    extreme = 1
+    for left, moved in units.flips(flips, seed):
+        times = [*left, *moved]
+        extreme += abs(table.headline([*of_a, *of_b], times) - table.headline([*of_b, *of_a], times)) >= least
+    return extreme / (flips + 1)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

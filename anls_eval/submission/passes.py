@@ -30,6 +30,7 @@ from anls_eval.fields.fields import FieldsLike, as_fields
 from anls_eval.files import Batch, FormatError, Reader
 from anls_eval.files.errors import NoRowsError
 from anls_eval.files.many import check_numbers
+from anls_eval.files.nested import nested_remedy
 from anls_eval.files.printed import Holds
 from anls_eval.files.reading import VALUES
 from anls_eval.inputs.values import is_missing_value
@@ -416,7 +417,7 @@ def stored_rows(reader: Reader, side: str, scorer: Scorer, names: Sequence[str])
         ids = pa.nulls(len(batch)) if given is None else given
         columns = {
             "question_id": ids.cast(BYTES) if isinstance(ids, pa.Array) else stored_ids(ids),
-            "value": scorer.stored(batch.values, side, _place(reader, batch, side), given is not None),
+            "value": _stored(reader, batch, side, scorer),
         }
         columns |= {BY + name: _labels(batch.columns[name]) for name in names if name in batch.columns}
         own = scorer.option_columns.items()
@@ -424,6 +425,18 @@ def stored_rows(reader: Reader, side: str, scorer: Scorer, names: Sequence[str])
         if side == "references" and "answer_type" in batch.columns:
             columns["answer_type"] = _labels(batch.columns["answer_type"])
         yield pa.table(columns)
+
+
+def _stored(reader: Reader, batch: Batch, side: str, scorer: Scorer) -> Any:
+    """Check the values of a batch and store them; an error says where an object has a text inside."""
+    try:
+        return scorer.stored(batch.values, side, _place(reader, batch, side), batch.question_ids is not None)
+    except ValueError as error:
+        role = "prediction" if side == "predictions" else "answers"
+        remedies = nested_remedy(role, [(reader.detected.columns[role], as_list(batch.values))])
+        if isinstance(error, AnlsError) or not remedies or reader.detected.columns[role] not in reader.names:
+            raise
+        raise AnlsError(str(error), remedies=remedies) from None
 
 
 def _as_json(column: Any) -> pa.Array:

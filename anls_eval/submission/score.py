@@ -238,7 +238,7 @@ def score_submission(
         unknown: ``"error"``, or ``"ignore"`` to leave out predictions without a question.
         cluster_by: A column with the document of each question. Questions about one document are not independent:
             the interval then comes from resampled documents, and the scores are held in memory.
-        seed: Random seed for the interval.
+        seed: Random seed for the interval, where resamples are drawn.
         fields: For trees, how their parts are compared and weighed: a `Fields`, or a dict with a `Field` for each path.
         parse: Whose texts are taken apart where they print a list or a dict: ``"predictions"``, ``"answers"`` and
             columns of `by`, or ``"none"``. Without it, texts in the cells of tables are taken apart, and a column of

@@ -287,6 +287,7 @@ def ranking_as_json(ranking: Ranking) -> dict[str, Any]:
             "wins": pair.comparison.wins,
             "losses": pair.comparison.losses,
             "ties": pair.comparison.ties,
+            "notes": list(pair.comparison.notes),
         }
         for pair in ranking.comparisons
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
@@ -10,7 +11,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
@@ -169,6 +169,8 @@ def is_zero_prediction(compared: pa.LargeStringArray, rules: Protocol) -> Bools:
     """Return which predictions, after their steps, score 0 whatever the answers are."""
     if not rules.zero_predictions:
         return np.zeros(len(compared), dtype=bool)
+    import pyarrow.compute as pc
+
     held = [text for text in rules.zero_predictions if not re.search("[\ud800-\udfff]", text)]
     return as_bools(pc.is_in(compared, value_set=text_array(held)))
 
@@ -199,6 +201,8 @@ def _prepare_pairs(
 
 def _measure_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: Protocol) -> Measured:
     """Measure all questions of a block."""
+    import pyarrow.compute as pc
+
     n, is_given = len(texts), as_bools(texts.is_valid())
     owner = as_ints(pc.list_parent_indices(options))
     left, right, owner, lengths, is_zero = _prepare_pairs(texts, options.flatten(), owner, is_given, rules)
@@ -225,6 +229,8 @@ def _has_equal_answers(texts: pa.LargeStringArray, answers: pa.LargeStringArray,
 
 def _score_block(texts: pa.LargeStringArray, options: pa.LargeListArray, rules: Protocol) -> Floats:
     """Score a block; most predictions equal an answer before any step is applied, and are not measured."""
+    import pyarrow.compute as pc
+
     scores = np.zeros(len(texts))
     flat, owner = options.flatten(), as_ints(pc.list_parent_indices(options))
     is_open = as_bools(texts.is_valid())
@@ -291,8 +297,13 @@ class Scored(NamedTuple):
     measured: Measured | None  # None unless detailed
 
 
+FEW_QUESTIONS = 50  # in lists: up to so many, one by one is faster than through arrays
+
+
 def score_columns(predictions: Any, answers: Any, rules: Protocol, detailed: bool = False) -> Scored:
     """Score two columns of equal length; `detailed` measures every question, in about three times the time."""
+    if not detailed and isinstance(predictions, list) and isinstance(answers, list) and len(answers) <= FEW_QUESTIONS:
+        return _score_one_by_one(predictions, answers, rules)
     scores = np.zeros(len(predictions))
     unanswered: list[int] = []
     gains: list[float] = []
@@ -316,10 +327,21 @@ def score_columns(predictions: Any, answers: Any, rules: Protocol, detailed: boo
     return Scored(scores, unanswered, gains, closest, Measured.join(parts) if detailed else None)
 
 
+def _score_one_by_one(predictions: list[Any], answers: list[Any], rules: Protocol) -> Scored:
+    texts = each_prediction(predictions, "predictions[{}]".format)
+    options = each_answers(answers, "answers[{}]".format)
+    scores = [measure_one(text, own, rules)[0] for text, own in zip(texts, options, strict=True)]
+    gains = map(padding_gain_of_one, texts, options, scores, itertools.repeat(rules))
+    unanswered = [row for row, text in enumerate(texts) if text is None]
+    return Scored(np.array(scores, np.float64), unanswered, list(itertools.chain.from_iterable(gains)), [], None)
+
+
 def closest_answers(options: Any, measured: Measured) -> list[str | None]:
     """Return the text of each closest answer; None without a prediction."""
     if isinstance(options, list):
         return [None if place < 0 else own[place] for place, own in zip(measured.closest, options, strict=True)]
+    import pyarrow.compute as pc
+
     counts = as_ints(pc.list_value_length(options))
     places = np.cumsum(counts) - counts + measured.closest
     return cast(list[str | None], options.flatten().take(number_array(places, measured.closest < 0)).to_pylist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import string
 import types
@@ -11,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from anls_eval.arrow import as_bools, as_ints, number_array, text_array, text_bytes, text_starts
 from anls_eval.rules.steps import apply_steps, needed_steps
@@ -31,34 +31,41 @@ _IS_WHITESPACE = np.isin(np.arange(256), np.frombuffer(_WHITESPACE.encode(), np.
 
 _END_PUNCTUATION = string.punctuation.replace("%", "") + _WHITESPACE
 
-_ASCII_STEPS: Mapping[str, Callable[[pa.LargeStringArray], pa.LargeStringArray]] = types.MappingProxyType(
-    {
-        "strip": lambda texts: pc.ascii_trim(texts, characters=_WHITESPACE),
-        # Arrow's case kernels are wrong where offsets do not begin at 0, as in a slice that was cast.
-        "lower": lambda texts: pc.ascii_lower(_with_bytes(texts, text_starts(texts), text_bytes(texts))),
-        "upper": lambda texts: pc.ascii_upper(_with_bytes(texts, text_starts(texts), text_bytes(texts))),
-        "collapse": lambda texts: _collapsed(texts),
-        "nfc": lambda texts: texts,
-        "nfkc": lambda texts: texts,
-        "no-newlines": lambda texts: pc.replace_substring(texts, "\n", ""),
-        "no-outer-dots": lambda texts: pc.ascii_trim(texts, characters="."),
-        "no-final-dot": lambda texts: pc.if_else(
-            pc.ends_with(texts, "."), pc.utf8_slice_codeunits(texts, 0, -1), texts
-        ),
-        "no-end-punctuation": lambda texts: pc.ascii_rtrim(texts, characters=_END_PUNCTUATION),
-    }
-)
-"""Those of `STEPS` that Arrow does as Python does, on text that is ASCII; other text comes out wrong."""
+
+@functools.cache
+def _ascii_steps() -> Mapping[str, Callable[[pa.LargeStringArray], pa.LargeStringArray]]:
+    """Return those of `STEPS` that Arrow does as Python does, on text that is ASCII; other text comes out wrong."""
+    import pyarrow.compute as pc
+
+    return types.MappingProxyType(
+        {
+            "strip": lambda texts: pc.ascii_trim(texts, characters=_WHITESPACE),
+            # Arrow's case kernels are wrong where offsets do not begin at 0, as in a slice that was cast.
+            "lower": lambda texts: pc.ascii_lower(_with_bytes(texts, text_starts(texts), text_bytes(texts))),
+            "upper": lambda texts: pc.ascii_upper(_with_bytes(texts, text_starts(texts), text_bytes(texts))),
+            "collapse": lambda texts: _collapsed(texts),
+            "nfc": lambda texts: texts,
+            "nfkc": lambda texts: texts,
+            "no-newlines": lambda texts: pc.replace_substring(texts, "\n", ""),
+            "no-outer-dots": lambda texts: pc.ascii_trim(texts, characters="."),
+            "no-final-dot": lambda texts: pc.if_else(
+                pc.ends_with(texts, "."), pc.utf8_slice_codeunits(texts, 0, -1), texts
+            ),
+            "no-end-punctuation": lambda texts: pc.ascii_rtrim(texts, characters=_END_PUNCTUATION),
+        }
+    )
 
 
 def prepare_texts(texts: pa.LargeStringArray, steps: tuple[str, ...], length: str) -> PreparedTexts:
     """Apply the steps and count the lengths: in Arrow where text is ASCII, in Python where it is not."""
+    import pyarrow.compute as pc
+
     compared = texts
     if steps:
-        in_arrow = _is_ascii(texts) & (set(steps) <= _ASCII_STEPS.keys())
+        in_arrow = _is_ascii(texts) & (set(steps) <= _ascii_steps().keys())
         if in_arrow.any():
             for step in needed_steps(steps):
-                compared = _ASCII_STEPS[step](compared)
+                compared = _ascii_steps()[step](compared)
         sizes = np.diff(text_starts(compared))  # bytes, which are characters in ASCII
         if not in_arrow.all():
             others = [apply_steps(steps, text) for text in texts.filter(number_array(~in_arrow)).to_pylist()]
@@ -111,7 +118,8 @@ def _surplus_blanks(blank: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64])
     seconds = again[np.diff(again, prepend=-1) > 1]
     trailing[several] = seconds[np.searchsorted(seconds, trailing[several], side="right") - 1] - 1
     firsts = np.concatenate([leading[~blank[leading - 1]], trailing])
-    return np.concatenate([again, np.unique(firsts)])
+    firsts.sort()
+    return np.concatenate([again, firsts[np.diff(firsts, prepend=-1) > 0]])  # np.unique imports numpy.ma
 
 
 def _is_ascii(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
@@ -129,6 +137,8 @@ def equal_answers(
     predictions: pa.LargeStringArray, answers: pa.LargeStringArray, owner: npt.NDArray[np.int64], fold: bool = False
 ) -> npt.NDArray[np.bool_]:
     """Return which answers equal their prediction; with `fold`, the case of ASCII letters is ignored."""
+    import pyarrow.compute as pc
+
     equal = np.zeros(len(owner), dtype=bool)
     rows, *pair = _pairs_of_one_size(predictions, answers, owner)
     equal[rows] = as_bools(pc.equal(*map(pc.ascii_lower, pair) if fold else pair))
@@ -137,6 +147,8 @@ def equal_answers(
 
 def repeated_answers(answers: pa.LargeStringArray, owner: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the rows of the answers that equal the one before, of the same prediction."""
+    import pyarrow.compute as pc
+
     equal = as_bools(pc.equal(answers[1:], answers[:-1]))
     return np.flatnonzero(equal & (owner[1:] == owner[:-1])) + 1
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from any_texts import CUSTOM, QUESTION
 from budget import examples
+from docvqa_runs import RUNS, some
 from hypothesis import given
 from hypothesis import strategies as st
 from patched import set_limit
@@ -28,7 +29,6 @@ from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import anls_score, anls_scores
 from anls_eval.text import many_protocols
 
-RUNS = sorted(path.stem.removeprefix("pred_") for path in (EXAMPLES / "docvqa").glob("pred_*.json"))
 NAMES = sorted(TEXT_PROTOCOLS)
 
 # None predictions and padding are told by the metric's own warnings, which are tested elsewhere.
@@ -296,13 +296,8 @@ def place(found: Diagnosis, cause: dict[str, Any]) -> int:
     return places[0]
 
 
-def some_runs(*names: str) -> list[Any]:
-    """These runs; the others are for `make test-long`."""
-    return [run if run in names else pytest.param(run, marks=pytest.mark.long) for run in RUNS]
-
-
 class TestDiagnosisOfRealRuns:
-    @pytest.mark.parametrize("run", some_runs("qwen2_vl_7b", "qwen2_vl_2b_instruct"))
+    @pytest.mark.parametrize("run", some("qwen2_vl_2b_instruct"))
     @pytest.mark.parametrize("name", HABITS)
     def test_finds_what_was_done(self, name: str, run: str) -> None:
         questions, habit = with_gaps(questions_of(run)), HABITS[name]
@@ -318,7 +313,7 @@ class TestDiagnosisOfRealRuns:
         assert (precise.causes[0].value, precise.causes[0].habits) == (cause.value, habit.habits)
         assert (place(precise, habit.cause) > 0) == ((name, run) in NO_TIE)
 
-    @pytest.mark.parametrize("run", some_runs("qwen2_vl_7b"))
+    @pytest.mark.parametrize("run", some("qwen2_vl_7b"))
     def test_finds_every_protocol(self, run: str) -> None:
         questions = questions_of(run)
         for name in NAMES:

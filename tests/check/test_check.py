@@ -893,3 +893,11 @@ def test_anything_is_checked(rows: Rows, format_name: str | None, tmp_path_facto
         assert left.is_readable
         if left.portal == reports[1].portal:  # a file that had no portal may have one when its keys are right
             assert left.refused <= reports[1].refused
+
+
+@pytest.mark.parametrize("blank", [[], None, ""])
+def test_a_test_split_whose_answers_are_blank(blank: object, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('[{"questionId": 1, "answer": "x"}]')
+    (tmp_path / "test.json").write_text(json.dumps([{"questionId": 1, "answers": blank}]))
+    report = check_submission(tmp_path / "run.json", tmp_path / "test.json")
+    assert [own.code for own in report.problems] == ["no-answers"]

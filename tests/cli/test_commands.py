@@ -4,6 +4,7 @@ import contextlib
 import csv
 import datetime
 import gzip
+import html
 import io
 import json
 import os
@@ -19,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from docvqa_runs import FOLDER, RUNS
+from docvqa_runs import FOLDER, RUNS, some
 from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 from in_process import Ran
 from places import DATA, EXAMPLES
@@ -196,6 +197,10 @@ class TestExplain:
         assert "\n[bold]" in found.out
         assert "\n[link=a]b[/link]" in found.out
 
+    def test_names_of_emoji_are_text(self, run: Any) -> None:
+        found = run("explain", ":dog: a", ":dog: b").out
+        assert "\n    answer      :dog: b\n    prediction  :dog: a\n                      S\n" in found
+
     def test_a_leaderboard(self, run: Any) -> None:
         found = run("explain", "['b', 'a']", "['a', 'b']", "-p", "mmlongbench", "--answer-type", "List")
         assert found.out.startswith("score 1\n\nmmlongbench: Texts are cleaned")
@@ -316,7 +321,7 @@ class TestScore:
         assert json.loads(run("score", path, "--json").out)["anls_score"] == 0.5
 
 
-@pytest.mark.parametrize("run_name", RUNS)
+@pytest.mark.parametrize("run_name", some("llama_maverick", "qwen2_vl_7b"))
 def test_one_score_in_every_format(run_name: str, run: Any, tmp_path: Path) -> None:
     """The same answers as RRC JSON, JSON Lines, CSV, TSV, Parquet and compressed, in any combination."""
     predictions = json.loads((FOLDER / f"pred_{run_name}.json").read_text(encoding="utf-8"))
@@ -402,6 +407,24 @@ class TestCompare:
         assert (pair["wins"], pair["losses"], pair["ties"]) == (124, 77, 799)
         assert pair["difference"] == pytest.approx(0.922824 - 0.894217, abs=1e-6)
         assert pair["p_value"] <= pair["p_adjusted"]
+
+    def test_which_to_believe_if_interval_and_test_seem_to_disagree(self, run: Any, tmp_path: Path) -> None:
+        """In text, in JSON and in reports."""
+        for name, wrong in (("all", 0), ("most", 3)):
+            rows = [{"id": row, "prediction": "lima" if row >= wrong else "x"} for row in range(100)]
+            (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        gold = tmp_path / "gold.jsonl"
+        gold.write_text("\n".join(json.dumps({"id": row, "answer": "lima"}) for row in range(100)))
+        systems, page = (tmp_path / "all.jsonl", tmp_path / "most.jsonl"), tmp_path / "report.html"
+        said = "the interval excludes 0 but the test finds no difference (p = 0.25; 3 of 100 questions differ): "
+        said += "believe the test"
+        text = run("compare", *systems, "-r", gold, "--report", page)
+        assert f"all - most: {said}" in " ".join(text.err.split())
+        assert said[1:] in html.unescape(page.read_text())
+        for command in ("compare", "leaderboard"):
+            [pair] = json.loads(run(command, *systems, "-r", gold, "--json").out)["comparisons"]
+            assert pair["notes"] == [said]
+            assert pair["interval"][0] > 0
 
     def test_table(self, run: Any) -> None:
         found = run("compare", *sorted(FOLDER.glob("pred_qwen2*.json")), "-r", GOLD).out
@@ -903,3 +926,13 @@ def test_groups_say_what_is_in_none(run: Any, tmp_path: Path) -> None:
     found = json.loads(run("score", tmp_path / "both.jsonl", "--by", "kind", "--json").out)
     assert {name: own["n"] for name, own in found["by"]["kind"].items()} == {"x": 3}
     assert "3 of 6 questions have no value in 'kind' and are in none of its groups" in found["notes"]
+
+
+def test_columns_after_one_option_are_not_files(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("Frage;Vorhersage;Referenz\n1;Oslo;Oslo\n")
+    message = refused(run("score", path, "--columns", "prediction=Vorhersage", "answers=Referenz"))
+    assert "answers=Referenz is not a file" in message
+    assert message.endswith("To name a column, pass --columns answers=Referenz.\n")
+    named = [f"--columns={own}" for own in ("prediction=Vorhersage", "answers=Referenz", "question_id=Frage")]
+    assert run("score", path, *named).out.split()[:2] == ["ANLS", "1.000000"]

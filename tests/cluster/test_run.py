@@ -22,7 +22,6 @@ import pytest
 from dask.distributed import Client, LocalCluster
 from dataset_command import DatasetCommand, finished
 from places import DATA
-from rich.console import Console
 from typer.testing import CliRunner
 
 from anls_eval.cli import commands as cli
@@ -571,8 +570,14 @@ def test_options_of_the_command(options: list[str], message: str, data: Path) ->
 
 
 def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = io.StringIO()
-    monkeypatch.setattr(common, "err", Console(file=shown, force_terminal=True, width=100))
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    shown = Terminal()
+    monkeypatch.setattr("sys.stderr", shown)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
     for rows in (12_345, None):
         with common.progress(rows, quiet=False) as advance:
             advance(0)

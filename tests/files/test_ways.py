@@ -203,6 +203,8 @@ def test_a_separator_that_is_none(separator: str) -> None:
         ('"id";"pred"\n1;"a;b"\n', None, ["a;b"]),
         ("sep=;\nid;pred\n1;a,b\n", None, ["a,b"]),  # as Excel writes it
         ("id;pred;x,y\n1;a;b\n", ";", ["a"]),
+        ('#TYPE System.Data.DataRow\n"id","pred"\n"1","a;b"\n', None, ["a;b"]),  # as PowerShell writes it
+        ("#TYPE System.Data.DataRow\nid;pred\n1;a,b\n", ";", ["a,b"]),
     ],
 )
 def test_separators(tmp_path: Path, text: str, separator: str | None, expected: list[str]) -> None:
@@ -347,3 +349,12 @@ def test_rows_in_a_list_that_begins_on_the_first_line(tmp_path: Path) -> None:
         '{"data": [\n{"id": 1, "pred": "x"},\n{"id": 2, "pred": "y"}]}', encoding="utf-8"
     )
     assert contents(open_predictions(tmp_path / "file.json")) == (["1", "2"], ["x", "y"])
+
+
+def test_a_table_as_pandas_splits_it(tmp_path: Path) -> None:
+    path = tmp_path / "split.json"
+    data = [[1, "Zürich", ["Zürich"]], [2, "Oslo", ["Oslo", "Kristiania"]]]
+    path.write_text(json.dumps({"columns": ["id", "pred", "answers"], "index": [5, 7], "data": data}))
+    assert contents(open_predictions(path)) == READ
+    assert contents(open_references(path)) == (["1", "2"], [["Zürich"], ["Oslo", "Kristiania"]])
+    assert next(iter(open_predictions(path).batches())).place(1) == "data[1]"

@@ -5,6 +5,7 @@ import math
 import os
 import pickle
 import random
+import re
 import subprocess
 import sys
 import warnings
@@ -52,13 +53,13 @@ def references_of(answers: dict[Any, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def metric(metric_path: str) -> Any:
-    return evaluate.load(metric_path)
+def metric(metric_class: Any) -> Any:
+    return metric_class()
 
 
 class TestLoad:
-    def test_default_result_is_one_number(self, metric: Any) -> None:
-        result = metric.compute(predictions=CARD_PREDICTIONS, references=CARD_REFERENCES)
+    def test_default_result_is_one_number(self, metric_path: str) -> None:
+        result = evaluate.load(metric_path).compute(predictions=CARD_PREDICTIONS, references=CARD_REFERENCES)
         assert result == {"anls_score": CARD_SCORE}
         assert type(result["anls_score"]) is float
 
@@ -227,6 +228,32 @@ class TestIds:
             metric.compute(
                 predictions=predictions_of({90: "a", 91: "b"}), references=references_of({11: ["a"], 12: ["b"]})
             )
+
+    @pytest.mark.parametrize(
+        ("given", "wanted", "way"),
+        [
+            (["1.0", "2.0"], ["2", "1"], "differ in a final .0, which pandas writes"),
+            (["1", "2"], ["0001", "0002"], "differ in leading zeros"),
+            ([" a ", " b"], ["a", "b"], "differ in whitespace"),
+            (["A1", "B2"], ["a1", "b2"], "differ in upper and lower case"),
+            (["val_1", "val_2"], ["1", "2"], "begin with 'val_' in the predictions alone"),
+            (["1", "2"], ["q:1", "q:2"], "begin with 'q:' in the references alone"),
+        ],
+    )
+    def test_ids_that_are_written_otherwise(self, metric: Any, given: list[str], wanted: list[str], way: str) -> None:
+        rows = [{"question_id": id_, "prediction_text": "a"} for id_ in given]
+        answers = [{"question_id": id_, "answers": ["a"]} for id_ in wanted]
+        with pytest.raises(ValueError, match=rf"no id in common: they {re.escape(way)}.* Write the ids of both sides"):
+            metric.compute(predictions=rows, references=answers)
+
+    @pytest.mark.parametrize(
+        ("given", "wanted"), [(["11", "12"], ["1", "2"]), (["1.0", "3.0"], ["1", "2"]), (["a_1", "b_2"], ["1", "2"])]
+    )
+    def test_other_ids_are_of_another_split(self, metric: Any, given: list[str], wanted: list[str]) -> None:
+        rows = [{"question_id": id_, "prediction_text": "a"} for id_ in given]
+        answers = [{"question_id": id_, "answers": ["a"]} for id_ in wanted]
+        with pytest.raises(ValueError, match="are they from different splits"):
+            metric.compute(predictions=rows, references=answers)
 
     def test_many_are_not_all_listed(self, metric: Any) -> None:
         with pytest.raises(ValueError, match=r"^99 questions .* question_ids '1', '2', '3', '4', '5' and 94 more\. "):
@@ -676,9 +703,9 @@ REFERENCE_SCORES = json.loads((EXAMPLES / "docvqa" / "reference_scores.json").re
 @pytest.mark.filterwarnings("ignore:protocol 'rrc' divides by raw lengths", "ignore:.* have marks around an answer")
 @pytest.mark.parametrize("protocol", ["standard", "paper", "rrc"])
 @pytest.mark.parametrize("expected", REFERENCE_SCORES, ids=lambda row: row["model"])
-def test_real_docvqa_submissions(metric_path: str, expected: dict[str, Any], protocol: str) -> None:
+def test_real_docvqa_submissions(metric_class: Any, expected: dict[str, Any], protocol: str) -> None:
     score = submission(expected["model"])
-    assert round(score(evaluate.load(metric_path, protocol)), 6) == expected[protocol]
+    assert round(score(metric_class(protocol)), 6) == expected[protocol]
 
 
 def test_the_protocol_is_no_option_of_compute(metric: Any) -> None:

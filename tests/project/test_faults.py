@@ -21,7 +21,7 @@ import pytest
 from anls_eval.files import open_predictions
 
 QUESTIONS = 40_000
-KILLS = int(os.environ.get("KILLS", "5"))
+KILLS = int(os.environ.get("KILLS", "2"))
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +46,13 @@ while True:
 """
 
 
+@pytest.mark.parametrize("kills", [KILLS, pytest.param(10, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.jsonl.gz"])
-def test_killed_while_writing(tmp_path: Path, name: str) -> None:
+def test_killed_while_writing(tmp_path: Path, name: str, kills: int) -> None:
     """SIGKILL at random moments: under the name of the file there is always a whole one."""
     generator = random.Random(name)  # noqa: S311
     path = tmp_path / name
-    for _ in range(KILLS):
+    for _ in range(kills):
         with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout
             for _ in range(2):  # ready, and one whole file

@@ -108,6 +108,51 @@ for own in {commands!r}:
     assert found_in_process(program, environment) == [[own, []] for own in commands]
 
 
+def modules_after(code: str, environment: dict[str, str]) -> set[str]:
+    """All modules that a program has loaded at its end."""
+    return set(found_in_process(f"{code}\nfound += sys.modules", environment))
+
+
+@pytest.mark.parametrize(
+    ("call", "unneeded"),
+    [
+        ("anls_score('CocaCola', ['Coca Cola'], protocol='rrc')", {"pyarrow.compute", "html", "hashlib"}),
+        ("anls_star_score({'a': ['x', 'y']}, {'a': ['y', 'z'], 'b': 'x'})", {"pyarrow.compute", "html", "hashlib"}),
+        ("str(explain({'a': 'x  y'}, {'a': 'x z'}))", {"pyarrow.compute", "html", "hashlib"}),
+        ("anls_scores(['CocaCola', None], [['Coca Cola'], ['Pepsi']])", {"pyarrow.compute", "html", "hashlib"}),
+        ("anls_scores(['a  b', None, 'é'] * 99, [['a c', 'b'], ['b'], ['e']] * 99)", {"html"}),
+    ],
+)
+def test_what_one_call_needs(call: str, unneeded: set[str], environment: dict[str, str]) -> None:
+    program = f"from anls_eval import anls_score, anls_scores, anls_star_score, explain\n{call}"
+    assert not modules_after(program, environment) & ({"numpy.ma", "numpy.random", "anls_eval.files"} | unneeded)
+
+
+SCORE = ["score", str(PREDICTIONS), "-r", str(REFERENCES), "--json"]
+
+
+@pytest.mark.parametrize(
+    ("command", "unneeded"),
+    [
+        (["explain", "CocaCola", "Coca Cola", "-p", "rrc", "-t", "0.5"], {"pyarrow.compute", "anls_eval.files"}),
+        (["explain", "CocaCola", "Coca Cola", "--json"], {"pyarrow.compute", "anls_eval.files"}),
+        ([*SCORE, "--missing", "zero"], {"pyarrow.parquet", "pyarrow.csv"}),
+        ([*SCORE, "--quiet", "--by", "questionId"], {"pyarrow.parquet", "pyarrow.csv"}),
+    ],
+)
+def test_what_one_command_needs(command: list[str], unneeded: set[str], environment: dict[str, str]) -> None:
+    """Tables and progress bars need rich, options that Typer has to convert pydantic."""
+    program = f"""
+from anls_eval.cli import commands
+sys.argv[1:] = {command!r}
+try:
+    commands.main()
+except SystemExit as stop:
+    assert not stop.code
+"""
+    assert not modules_after(program, environment) & ({"rich", "pydantic"} | unneeded)
+
+
 def test_dask_workers(environment: dict[str, str], tmp_path: Path) -> None:
     write_formats(tmp_path)
     program = f"""

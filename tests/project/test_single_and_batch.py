@@ -16,6 +16,7 @@ from any_texts import ANY_TEXT
 from budget import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from patched import through_arrays
 
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.scoring import anls_score, anls_scores, anls_star_score, anls_star_scores
@@ -73,6 +74,8 @@ def test_texts(name: str | None, prediction: Any, answers: Any, threshold: Any) 
     options: dict[str, Any] = {"threshold": threshold} | ({} if name is None else {"protocol": name})
     one = outcome(lambda: anls_score(prediction, answers, **options))
     assert one == outcome(lambda: anls_scores([prediction], [answers], **options)[0], of_batch=True)
+    with through_arrays():
+        assert one == outcome(lambda: anls_scores([prediction], [answers], **options)[0], of_batch=True)
 
 
 @pytest.mark.parametrize("name", ["anls_star", "anls_star_paper"])

@@ -2,15 +2,22 @@
 
 import functools
 import json
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from places import EXAMPLES
 
 from anls_eval.scoring import anls_scores
 
 FOLDER = EXAMPLES / "docvqa"
 RUNS = sorted(path.stem.removeprefix("pred_") for path in FOLDER.glob("pred_*.json"))
+
+
+def some(*names: str) -> list[Any]:
+    """These runs; the others are for `make test-long`."""
+    return [run if run in names else pytest.param(run, marks=pytest.mark.long) for run in RUNS]
 
 
 def answers() -> list[list[str]]:

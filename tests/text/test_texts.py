@@ -17,7 +17,7 @@ from any_texts import ANY_TEXT, CUSTOM, QUESTION
 from budget import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from patched import set_limit
+from patched import set_limit, through_arrays
 from reference import TEXT_PROTOCOLS
 
 from anls_eval.registry import get_protocol
@@ -37,6 +37,11 @@ def assert_all_ways_equal(questions: Sequence[tuple[str | None, list[str]]], rul
     expected = [reference.score(prediction, own, rules) for prediction, own in questions]
     assert [anls_score(*question, protocol=rules) for question in questions] == expected
     assert anls_scores(predictions, answers, protocol=rules).tolist() == expected
+    one_by_one = score_columns(predictions, answers, rules)
+    with through_arrays():
+        in_columns = score_columns(predictions, answers, rules)
+    assert in_columns.scores.tolist() == expected
+    assert in_columns[1:] == one_by_one[1:]
     if not any(has_surrogate(text) for prediction, own in questions for text in (prediction, *own)):
         columns = pa.array(predictions, pa.string()), pa.array(answers, pa.list_(pa.string()))
         assert anls_scores(*columns, protocol=rules).tolist() == expected

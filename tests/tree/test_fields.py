@@ -11,6 +11,7 @@ from typing import Any
 import fields_reference
 import pytest
 import tree_reference
+from budget import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import DATA
@@ -173,7 +174,7 @@ REFERENCES, PREDICTIONS = trees(True, parsed=True), trees(False, parsed=False)
 
 class TestAgainstTheExhaustiveSearch:
     @given(PREDICTIONS, REFERENCES, FIELDS, st.randoms(use_true_random=False))
-    @settings(max_examples=300, deadline=None)
+    @examples(600)
     def test_equal_in_any_order(
         self, prediction: Any, reference: Any, fields: dict[str, Any], generator: random.Random
     ) -> None:
