@@ -2,6 +2,7 @@
 (() => {
   const fetched = window.fetch.bind(window), encoder = new TextEncoder();
   const asked = new Set();  // events whose answer has not come from the server
+  const answered = new Set();  // events whose answer has: it may come before the server's word that they are asked
   let joining = 0, stream = null;
 
   window.answers = {
@@ -24,7 +25,7 @@
         if (response.ok) {
           const { event_id } = await response.clone().json();
           values.set(event_id, JSON.parse(options.body).data);
-          asked.add(event_id);
+          if (!answered.has(event_id)) asked.add(event_id);
           stream?.resume();
         }
         return response;
@@ -71,12 +72,13 @@
         this.pass(text);
       } else {
         asked.delete(message.event_id);
+        answered.add(message.event_id);
         if (!answers.isHolding) {
           this.pass(text);
           return;
         }
         this.held++;
-        const own = { asked: values.get(message.event_id), release: () => {
+        const own = { get asked() { return values.get(message.event_id); }, release: () => {
           answers.held.splice(answers.held.indexOf(own), 1);
           this.held--;
           this.pass(text);

@@ -366,7 +366,9 @@ class TestIntervals:
 
     def test_by_document(self, run: Any, tmp_path: Path) -> None:
         predictions = [{"id": own, "prediction": "a" * (own // 20) + "b" * (9 - own // 20)} for own in range(200)]
-        references = [{"id": own, "answers": ["aaaaaaaaa"], "page": own // 20} for own in range(200)]
+        references = [
+            {"id": own, "answers": ["aaaaaaaaa"], "page": own // 20, "document": own // 21} for own in range(200)
+        ]
         for name, rows in (("p", predictions), ("r", references)):
             (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         arguments = ["score", tmp_path / "p.jsonl", "-r", tmp_path / "r.jsonl", "--json"]
@@ -375,8 +377,9 @@ class TestIntervals:
         widths = [own["confidence_interval"][1] - own["confidence_interval"][0] for own in (alone, by_page)]
         assert widths[1] > 2 * widths[0]
         assert "10 clusters" in run(*arguments[:-1], "--cluster-by", "page").out
-        again = json.loads(run(*arguments, "--cluster-by", "page", "--seed", "7").out)
-        assert again["confidence_interval"] != by_page["confidence_interval"]
+        for column, is_drawn in (("page", False), ("document", True)):  # all pages are of one size
+            seeds = [json.loads(run(*arguments, "--cluster-by", column, "--seed", seed).out) for seed in ("0", "7")]
+            assert (seeds[0]["confidence_interval"] != seeds[1]["confidence_interval"]) is is_drawn
 
     def test_a_question_without_a_document(self, run: Any, tmp_path: Path) -> None:
         row = {"prediction": "a", "answers": ["a"]}

@@ -156,7 +156,7 @@ class TestMeasuring:
         calls = recorded_calls(lambda: anls_scores(*questions))
         assert calls
         assert len(calls[0]()) > 10
-        assert recorded_calls(lambda: anls_scores(["a"], [["a"]]))[0]().size == 0
+        assert recorded_calls(lambda: anls_scores(["a"] * 100, [["a"]] * 100))[0]().size == 0
 
     def test_a_process_of_its_own(self) -> None:
         """Its peak is its own, not that of the process which started it."""
