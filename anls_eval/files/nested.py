@@ -70,10 +70,10 @@ def nested_remedy(role: str, columns: Iterable[tuple[str, Iterable[Any]]]) -> li
     return []
 
 
-def first_values(source: Source, rows: int = 20) -> list[tuple[str, list[Any]]]:
-    """Return the values of the first rows by column."""
-    block = next(source.read(source.names, rows), None)
-    return [] if block is None else [(name, as_list(block.columns[name][:rows])) for name in source.names]
+def first_values(source: Source, names: Sequence[str], rows: int = 20) -> list[tuple[str, list[Any]]]:
+    """Return the values of the first rows in some columns."""
+    block = next(source.read(names, rows), None) if names else None
+    return [] if block is None else [(name, as_list(block.columns[name][:rows])) for name in names]
 
 
 def _head(name: str, names: Sequence[str]) -> str | None:

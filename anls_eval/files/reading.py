@@ -224,8 +224,8 @@ def columns_of(
         return find_columns(source.names, side, layout=layout, given=given, by=by, path=path)
     except NoColumnError as error:
         # Of references, only what Label Studio exports: other objects, such as read words, are there in test splits.
-        known = source.names if side == "prediction" else ("annotations",)
-        inside = nested_remedy(side, [own for own in first_values(source) if own[0] in known])
+        known = [name for name in source.names if side == "prediction" or name == "annotations"]
+        inside = nested_remedy(side, first_values(source, known))
         raise error.with_remedies(inside) from None
 
 

@@ -92,7 +92,8 @@ def _checked_header(header: Sequence[Any], path: str) -> tuple[str, ...]:
 
 
 def _blocks(rows: _Rows, names: tuple[str, ...], wanted: Sequence[str], size: int, word: str) -> Iterator[Block]:
-    positions = [names.index(name) for name in wanted]
+    first_of = {name: at for at, name in reversed([*enumerate(names)])}  # several may have no name
+    positions = [first_of[name] for name in wanted]
     for block in in_blocks(rows, size):
         lines, fields = zip(*block, strict=True)
         columns = {name: [row[at] for row in fields] for name, at in zip(wanted, positions, strict=True)}

@@ -4,6 +4,7 @@ import collections
 import json
 import math
 import pickle
+import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -165,13 +166,17 @@ class TestErrors:
             ({"a": [1]}, {"a": ["x"]}, {"protocol": "due_f1"}, r"'a' has an int, 1; expected a text"),
             ({"groups": []}, {}, {"protocol": "kieval_aligned"}, "expected a document of the form"),
             (None, "x", {"protocol": "varex"}, "reference: it is a str, 'x'; expected an object"),
-            ("x", "{'a': 1", {"protocol": "cc_ocr_kie_f1"}, "json_repair"),
             ("ab", ["ac"], {"protocol": "rrc", "options": {"x": 1}}, "'rrc' has no options; leave them out"),
         ],
     )
     def test_messages(self, prediction: Any, reference: Any, options: Any, message: str) -> None:
         with pytest.raises(ValueError, match=message):
             leaderboard_score(prediction, reference, **options)
+
+    def test_without_json_repair(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "json_repair", None)
+        with pytest.raises(ValueError, match="repairs it with json_repair: install that package"):
+            leaderboard_score("x", "{'a': 1", protocol="cc_ocr_kie_f1")
 
     def test_messages_name_the_row(self) -> None:
         with pytest.raises(ValueError, match=r"predictions\[1\]: 'a' has an int|prediction.*\[1\]: 'a' has an int"):

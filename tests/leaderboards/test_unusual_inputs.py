@@ -100,7 +100,5 @@ def test_entities_named_like_groups(prediction: Any, reference: Any, figures: di
     ],
 )
 def test_where_the_original_fails(protocol: str, prediction: Any, reference: Any) -> None:
-    if protocol.startswith("cc_ocr"):
-        pytest.importorskip("json_repair")
     with pytest.raises(ValueError, match=r".{20}"):
         leaderboard_score(prediction, reference, protocol=protocol)
