@@ -46,7 +46,10 @@ KINDS = {
     "answer-absent": _refused('Give each row an answer; write "" where there is none.'),
     "answer-null": _refused('Write "" where there is no answer.', "scored"),
     "answer-list": _refused("Give one text, not a list."),
-    "answer-object": _refused("Give a text; objects are for ANLS*."),
+    "answer-object": _refused(
+        "Give a text, or name the one inside the object as the column: the error of scoring has its name. Objects are "
+        "for ANLS*."
+    ),
     "answer-number": _refused("Write the answer as text, in quotes.", "note"),
     "answer-text": _scored(
         'Write a list, such as ["Yes"]: otherwise the scorer reads the text letter by letter when it expects a list.'
