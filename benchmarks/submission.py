@@ -94,7 +94,7 @@ def run(command: Sequence[str], environment: dict[str, str] | None = None) -> Ra
     """Run a process under the eyes of another, which reports its time and its peak memory."""
     watcher = (
         "import resource, subprocess, sys, time; start = time.perf_counter();"
-        "done = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True);"
+        "done = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, text=True);"
         "unit = 2**20 if sys.platform == 'darwin' else 2**10;"
         "print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / unit);"
         "print(done.stdout); sys.exit(done.returncode)"
@@ -103,12 +103,13 @@ def run(command: Sequence[str], environment: dict[str, str] | None = None) -> Ra
         [sys.executable, "-c", watcher, *command],
         env=os.environ | (environment or {}),
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,  # notes, which are not part of what is printed
         text=True,
         check=False,
     )
     figures, _, printed = done.stdout.partition("\n")
     if done.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{printed}")
+        sys.exit(f"{' '.join(command)} failed:\n{printed}{done.stderr}")
     seconds, megabytes = map(float, figures.split())
     return Ran(seconds, megabytes, printed)
 
