@@ -102,8 +102,7 @@ def run(command: Sequence[str], environment: dict[str, str] | None = None) -> Ra
     done = subprocess.run(
         [sys.executable, "-c", watcher, *command],
         env=os.environ | (environment or {}),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,  # notes, which are not part of what is printed
+        capture_output=True,  # notes are not part of what is printed
         text=True,
         check=False,
     )
