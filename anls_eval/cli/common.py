@@ -171,13 +171,13 @@ def show_notes(notes: Iterable[Warning | str]) -> None:
 
 
 def say(text: str = "") -> None:
-    """Print a text with control characters escaped, since it may quote files."""
-    print(escaped(text), flush=True)
+    """Print a text with control characters escaped, and tabs as spaces, since it may quote files."""
+    print(escaped(text).expandtabs(), flush=True)
 
 
 def warn(text: str) -> None:
     """Print a text to stderr, as `say` does."""
-    print(escaped(text), file=sys.stderr, flush=True)
+    print(escaped(text).expandtabs(), file=sys.stderr, flush=True)
 
 
 def print_table(table: Table) -> None:

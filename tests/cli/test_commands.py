@@ -197,6 +197,9 @@ class TestExplain:
         assert "\n[bold]" in found.out
         assert "\n[link=a]b[/link]" in found.out
 
+    def test_tabs_are_spaces(self, run: Any) -> None:
+        assert refused(run("score", "a\tb.csv")).startswith("error: a        b.csv: cannot be opened")
+
     def test_names_of_emoji_are_text(self, run: Any) -> None:
         found = run("explain", ":dog: a", ":dog: b").out
         assert "\n    answer      :dog: b\n    prediction  :dog: a\n                      S\n" in found
