@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import types
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,10 @@ import numpy as np
 from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import describe_value
 from anls_eval.leaderboards.question import Question
-from anls_eval.tree.nodes import check_sharing
+from anls_eval.tree.nodes import PLAIN_SCALARS, check_sharing, is_plain
 
 Document = Any
 """None, a bool, number or text, or a list of documents, or a dict of documents by text."""
-
-
-_SCALARS = frozenset((types.NoneType, str, int, float, bool))
-_TEXT = frozenset((str,))
-
 
 _MANY_VALUES = 100_000
 
@@ -33,33 +27,15 @@ def both_documents(question: Question) -> tuple[Document, Document]:
 
 def plain_document(value: Any, where: str) -> Document:
     """Return a value in the types that `json.loads` returns; refuse what JSON cannot hold, and what contains itself."""
-    if type(value) in _SCALARS or _is_plain(value):
+    if type(value) in PLAIN_SCALARS or is_plain(value, _MANY_VALUES, as_json=True):
         return value
     if isinstance(value, (dict, list, tuple)):
         check_sharing(value, where)
     return _made_plain(value, where)
 
 
-def _is_plain(root: Any) -> bool:
-    """Return whether a value has plain types alone, and not many of them when each counts as often as it is used."""
-    open_values, left = [root], _MANY_VALUES
-    for value in open_values:
-        if type(value) is dict and _TEXT.issuperset(map(type, value)):
-            children: Collection[Any] = value.values()
-        elif type(value) is list:
-            children = value
-        else:
-            return False
-        left -= len(children)
-        if left < 0:
-            return False
-        if not _SCALARS.issuperset(map(type, children)):
-            open_values += [child for child in children if type(child) not in _SCALARS]
-    return True
-
-
 def _made_plain(value: Any, where: str) -> Document:
-    if type(value) in _SCALARS:
+    if type(value) in PLAIN_SCALARS:
         return value
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):

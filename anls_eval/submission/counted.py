@@ -191,11 +191,11 @@ def _compare_counted(table: CountTable, units: Units[tuple[int, int]], seed: int
 
     observed = difference(units.times)
     least = abs(observed) - _SLACK
-    p_value = _p_value_of_all(table, units, least)
+    p_value = _p_value_of_all(table, units, of_a, of_b, least)
     gains = np.repeat(table.alone[of_a] - table.alone[of_b], units.times)
     return Comparison(
         difference=observed,
-        p_value=_p_value_drawn(table, units, least, tests, seed) if p_value is None else p_value,
+        p_value=_p_value_drawn(table, units, of_a, of_b, least, tests, seed) if p_value is None else p_value,
         wins=int(np.count_nonzero(gains > 0)),
         losses=int(np.count_nonzero(gains < 0)),
         ties=int(np.count_nonzero(gains == 0)),
@@ -203,13 +203,15 @@ def _compare_counted(table: CountTable, units: Units[tuple[int, int]], seed: int
     )
 
 
-def _p_value_of_all(table: CountTable, units: Units[tuple[int, int]], least: float) -> float | None:
+def _p_value_of_all(
+    table: CountTable, units: Units[tuple[int, int]], of_a: list[int], of_b: list[int], least: float
+) -> float | None:
     """Return the share of all exchanges whose difference is at least so large; None if they have too many sums."""
-    of_a, of_b = ([item[side] for item in units.items] for side in (0, 1))
     changes: Counter[Change] = Counter()
     for places, number in units.kinds():
-        change = table.sums([of_b[place] for place in places if of_a[place] != of_b[place]])
-        change.subtract(table.sums([of_a[place] for place in places if of_a[place] != of_b[place]]))
+        unlike = [place for place in places if of_a[place] != of_b[place]]
+        change = table.sums([of_b[place] for place in unlike])
+        change.subtract(table.sums([of_a[place] for place in unlike]))
         if own := frozenset((key, by) for key, by in change.items() if by):
             changes[own] += number
         if len(changes) > MOST_CHANGES:
@@ -226,14 +228,21 @@ def _p_value_of_all(table: CountTable, units: Units[tuple[int, int]], least: flo
     return extreme / (1 << changes.total())
 
 
-def _p_value_drawn(table: CountTable, units: Units[tuple[int, int]], least: float, tests: int, seed: int) -> float:
+def _p_value_drawn(
+    table: CountTable,
+    units: Units[tuple[int, int]],
+    of_a: list[int],
+    of_b: list[int],
+    least: float,
+    tests: int,
+    seed: int,
+) -> float:
     """Return the share of drawn exchanges whose difference is at least so large.
 
     They are enough for a p-value that is adjusted for so many `tests` to be significant. The observed difference counts
     as one of them, so that the p-value is never 0 (Phipson and Smyth, Permutation P-values Should Never Be Zero, 2010).
     """
     flips = max(_RESAMPLES, math.ceil(2 * tests / ALPHA))
-    of_a, of_b = ([item[side] for item in units.items] for side in (0, 1))
     extreme = 1
     for left, moved in units.flips(flips, seed):
         times = [*left, *moved]

@@ -9,7 +9,7 @@ import datetime
 import enum
 import json
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple, cast
 
@@ -46,8 +46,8 @@ MARKERS = LIKE_ONE_OF | {"$one_of", "$literal"}  # keys of references that mean 
 
 SCALARS = frozenset({str, int, float, bool})
 
-_SCALARS = frozenset((types.NoneType, str, int, float, bool))
-_CONTAINERS = frozenset((dict, list, tuple))
+PLAIN_SCALARS = SCALARS | {types.NoneType}
+_TEXT = frozenset({str})
 _FEW_VALUES = 10_000
 _MAX_VALUES = 10_000_000  # of one tree: no document has more, and lists that share elements reach it soon
 
@@ -409,7 +409,7 @@ def path_part(key: str | int, kind: int) -> str:
 
 def check_sharing(root: Any, side: str) -> None:
     """Raise a ValueError if a tree contains itself, or has too many values when each counts as often as it is used."""
-    if _is_small(root):
+    if is_plain(root, _FEW_VALUES):
         return
     counts: dict[int, int] = {}  # of the values in each object, itself included, once they are known
     open_ids: set[int] = set()
@@ -433,17 +433,22 @@ def check_sharing(root: Any, side: str) -> None:
     _check_count(counts.get(id(root), 1), side)
 
 
-def _is_small(root: Any) -> bool:
-    """Return whether a tree of plain values has few of them, each counted as often as it is used."""
-    open_values, left = [root], _FEW_VALUES
+def is_plain(root: Any, most: int, *, as_json: bool = False) -> bool:
+    """Return whether a tree has plain types alone, and few values when each counts as often as it is used."""
+    open_values, left = [root], most
     for value in open_values:
-        if type(value) not in _CONTAINERS:
+        kind = type(value)
+        if kind is dict and (not as_json or _TEXT.issuperset(map(type, value))):
+            children: Collection[Any] = value.values()
+        elif kind is list or (kind is tuple and not as_json):
+            children = value
+        else:
             return False
-        children = value.values() if type(value) is dict else value
         left -= len(children)
         if left < 0:
             return False
-        open_values += [child for child in children if type(child) not in _SCALARS]
+        if not PLAIN_SCALARS.issuperset(map(type, children)):
+            open_values += [child for child in children if type(child) not in PLAIN_SCALARS]
     return True
 
 
