@@ -52,7 +52,7 @@ from anls_eval.files.files import How
 from anls_eval.files.many import Paths, are_documents, file_paths, paths_label
 from anls_eval.files.watch import State, check_unchanged, file_state
 from anls_eval.files.write import whole_file
-from anls_eval.submission.passes import SIDES, Options, OptionWords, check_pairs, counted
+from anls_eval.submission.passes import ANSWERED, SIDES, Options, OptionWords, blank_error, check_pairs, counted
 from anls_eval.submission.score import SubmissionScore, sides_with, sum_up, with_option_columns
 from anls_eval.submission.totals import Totals
 
@@ -231,6 +231,8 @@ def score_dataset(
     if not totals.n:
         raise _without_rows(files[0])
     try:
+        if not totals.counts[ANSWERED] and job.first is not None:
+            raise blank_error(job.first[1])
         submission = sum_up(totals, job.options)
     except ValueError as error:
         if not found.bad:

@@ -27,7 +27,7 @@ from anls_eval.arrow import (
 )
 from anls_eval.errors import AnlsError, Remedy, check_choice
 from anls_eval.fields.fields import FieldsLike, as_fields
-from anls_eval.files import Batch, FormatError, Reader
+from anls_eval.files import Batch, Detected, FormatError, Reader
 from anls_eval.files.errors import NoRowsError
 from anls_eval.files.many import check_numbers
 from anls_eval.files.nested import nested_remedy
@@ -320,16 +320,11 @@ class FileSide(Side):
             if not self._may_be_empty:
                 raise NoRowsError(self.files[0], f"neither this file nor the other {len(self.files) - 1} have a row.")
             yield self._no_rows()
-        elif all(part.is_blank for part, n in zip(self._parts, self.rows, strict=True) if n):
+        elif self._side == "references" and not (self._may_be_empty or self.read().counts[ANSWERED]):
             raise self._blank_error()
 
     def _blank_error(self) -> FormatError:
-        column = self._parts[0].detected.columns["answers"]
-        return FormatError(
-            self.files[0],
-            f"the column {column!r} is blank in every row: there are no answers to score against.",
-            remedies=[Remedy("columns", {"answers": "NAME"}, "name the column that has them")],
-        )
+        return blank_error(self._parts[0].detected)
 
     def _no_rows(self) -> pa.Table:
         names = [BY + name for name in self._names if name in self._parts[0].names]
@@ -353,13 +348,27 @@ def _has_no_answers(part: Reader) -> bool:
     )
 
 
+def blank_error(first: Detected) -> FormatError:
+    """Return the error of references whose answers are all blank, by what the first file is like."""
+    return FormatError(
+        first.path,
+        f"the column {first.columns['answers']!r} is blank in every row: there are no answers to score against.",
+        remedies=[Remedy("columns", {"answers": "NAME"}, "name the column that has them")],
+    )
+
+
 PRINTED = "printed "
 """Before what was done with texts that print lists and dicts, in the counts of a totals."""
 
+ANSWERED = "answered files"
+"""The number of reference files in which an answer is not blank, in the counts of a totals."""
+
 
 def read_totals(reader: Reader, side: str) -> Totals:
-    """Return the notes on a file that has been read, and its counts of texts that print lists and dicts."""
+    """Return the notes on a file that has been read, and its counts of printed lists and dicts and of answers."""
     totals = Totals(notes=dict.fromkeys(reader.notes))
+    if side == "references":
+        totals.counts[ANSWERED] += not reader.is_blank
     for name, own in reader.printed.items():
         where = f"{BY}{name}" if name else side
         shown = [own.shown] if own.shown else []

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import io
 import json
 import os
@@ -323,6 +324,37 @@ class TestIds:
 def without_names(score: SubmissionScore) -> SubmissionScore:
     """Which ids are the first that a note names is by the order of the parts."""
     return dataclasses.replace(score, notes=tuple(note.partition(": question_id")[0] for note in score.notes))
+
+
+class TestBlankAnswers:
+    """Answers can be blank in a question and in a whole part, but not in all."""
+
+    @staticmethod
+    def written(folder: Path, answers: list[list[str]], apart: bool) -> tuple[Path, Path]:
+        sides = folder / "predictions", folder / "references"
+        for side in sides:
+            side.mkdir()
+        ids = [[f"{number}{row}" for row in range(len(own))] for number, own in enumerate(answers)]
+        for number, (own, names) in enumerate(zip(answers, ids[::-1] if apart else ids, strict=True)):
+            given = [{"id": name, "prediction": ""} for name in names]
+            wanted = [{"id": name, "answers": text} for name, text in zip(ids[number], own, strict=True)]
+            for side, rows in zip(sides, (given, wanted), strict=True):
+                (side / f"{number}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        return sides
+
+    @pytest.mark.parametrize("apart", [False, True])
+    def test_in_all_parts(self, apart: bool, client: Client, tmp_path: Path) -> None:
+        sides = self.written(tmp_path, [["", " "], ["", ""]], apart)
+        for score in (score_submission, functools.partial(score_dataset, client=client, out=tmp_path / "out")):
+            with pytest.raises(ValueError, match="the column 'answers' is blank in every row"):
+                score(*sides)
+
+    @pytest.mark.parametrize("apart", [False, True])
+    def test_in_one_part(self, apart: bool, client: Client, tmp_path: Path) -> None:
+        sides = self.written(tmp_path, [["", " "], ["", "Lima"]], apart)
+        found = score_dataset(*sides, client=client)
+        assert found.submission == score_submission(*sides)
+        assert (found.submission.score, found.paired_by) == (0.75, "id" if apart else "file")
 
 
 class TestBadParts:
