@@ -8,6 +8,7 @@ from anls_eval.check.problem import Fault
 from anls_eval.errors import short_repr
 from anls_eval.extract.hints import steps_in
 from anls_eval.extract.steps import extracted
+from anls_eval.files.nested import path_in_json
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.text.formatting import is_refusal
 
@@ -73,6 +74,9 @@ def text_faults(text: str, accepted: Sequence[str] | None) -> list[Fault]:
     """Return what is suspicious in a text, each code at most once; accepted tags, prefixes and refusals pass."""
     if accepted is not None and text in accepted:
         return []
+    inside = path_in_json(text)
+    if inside is not None:
+        return [("answer-json", f"{short_repr(text)}, with the text at {inside!r}", False)]
     faults: list[Fault] = []
     if not text.strip():
         empty_is_right = accepted is not None and any(not option.strip() or is_refusal(option) for option in accepted)

@@ -60,6 +60,9 @@ KINDS = {
         "Remove the markup around the answer: it counts as wrong characters. Where steps are named, extract takes the "
         "answer out, when scoring and in a fixed file."
     ),
+    "answer-json": _scored(
+        "Give only the text inside the JSON object, or name it as the column, such as prediction.answer."
+    ),
     "answer-prefix": _scored(
         "Give only the answer: the words before it count as wrong characters. Where steps are named, extract takes the "
         "answer out, when scoring and in a fixed file."

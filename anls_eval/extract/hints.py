@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from anls_eval.errors import Note, Remedy
+from anls_eval.extract.json_in_text import json_in_text
 from anls_eval.extract.marks import MARK_STEPS
 from anls_eval.extract.steps import extracted
 
@@ -18,7 +19,7 @@ _MIN_SHARE = 20  # one in so many of the predictions that score 0 must have mark
 
 
 def steps_in(text: str) -> tuple[str, ...]:
-    """Return the steps that change a text, each applied to what the one before took out."""
+    """Return the steps that change a text, each applied to what the one before took out; none if that is JSON."""
     names = []
     text = text.strip()
     for name, step in MARK_STEPS.items():
@@ -26,7 +27,8 @@ def steps_in(text: str) -> tuple[str, ...]:
         if found is not None and found != text:
             names.append(name)
             text = found
-    return tuple(names)
+    is_json = text.startswith("{") and json_in_text(text) is not None  # no text step takes the answer out of that
+    return () if is_json else tuple(names)
 
 
 STEPS_TO_TRY: tuple[tuple[str, ...], ...] = (

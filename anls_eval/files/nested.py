@@ -1,11 +1,16 @@
-"""Columns inside columns: ``response.body.choices.0.message.content`` is the text in an object of an API."""
+"""Columns inside columns: ``response.body.choices.0.message.content`` is the text in an object of an API.
+
+A text on the way is read as JSON: ``prediction.answer`` is the text in what a model writes as an object.
+"""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from anls_eval.arrow import as_list
-from anls_eval.errors import Remedy, short_repr
+from anls_eval.errors import Note, Remedy, short_repr
+from anls_eval.extract.json_in_text import json_in_text
 from anls_eval.files.errors import FormatError
 from anls_eval.files.source import Block, Source
 
@@ -70,6 +75,22 @@ def nested_remedy(role: str, columns: Iterable[tuple[str, Iterable[Any]]]) -> li
     return []
 
 
+def json_note(name: str, texts: Iterable[Any]) -> list[Note]:
+    """Return the note on predictions most of which are JSON objects with a text inside, by the first of them."""
+    given = [text for text in texts if isinstance(text, str) and text.strip()]
+    inside = Counter(map(path_in_json, given))
+    path, count = max(((own, n) for own, n in inside.items() if own), key=lambda own: own[1], default=(None, 0))
+    if 2 * count <= len(given):
+        return []
+    problem = "predictions: texts that are JSON objects are compared as they are written"
+    return [Note(problem, [Remedy("columns", {"prediction": f"{name}.{path}"}, "take the text inside them")])]
+
+
+def path_in_json(text: str) -> str | None:
+    """Return the path to the answer in a text that holds a JSON object; None without one."""
+    return _path_to_text(json_in_text(text)) if "{" in text else None
+
+
 def first_values(source: Source, names: Sequence[str], rows: int = 20) -> list[tuple[str, list[Any]]]:
     """Return the values of the first rows in some columns."""
     block = next(source.read(names, rows), None) if names else None
@@ -88,6 +109,8 @@ def _values_at(block: Block, name: str, head: str) -> list[Any]:
 def _value_at(value: Any, steps: Sequence[str]) -> Any:
     """Return what is inside a value; None where it has nothing there, as after a request that failed."""
     for step in steps:
+        if isinstance(value, str):
+            value = json_in_text(value)
         if isinstance(value, Mapping):
             value = value.get(step)
         elif isinstance(value, list) and step.removeprefix("-").isdecimal():

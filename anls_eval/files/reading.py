@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from anls_eval.arrow import as_list
+from anls_eval.errors import Note
 from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, NoColumnError, find_columns
 from anls_eval.files.errors import NoRowsError, listed
-from anls_eval.files.nested import first_values, nested_remedy, with_nested
+from anls_eval.files.nested import first_values, json_note, nested_remedy, with_nested
 from anls_eval.files.printed import Holds, Printed, are_all_printed
 from anls_eval.files.source import ABSENT, Block, Source
 from anls_eval.files.values import (
@@ -20,6 +21,8 @@ from anls_eval.files.values import (
     text_or_list,
     with_more,
 )
+
+_LOOKED_AT = 64  # first predictions
 
 VALUES = ""
 """The key of the predictions or answers among the columns that can hold lists and dicts."""
@@ -68,6 +71,7 @@ class Reader:
         self.is_blank = False  # whether all answers of the last reading were blank texts
         self._holds = {VALUES: Holds("texts")} if holds is None and side == "answers" else dict(holds or {})
         self.printed = {}
+        self._own_notes: list[Note] = []  # on the values of the last reading
 
     @property
     def parts(self) -> tuple["Reader", ...]:
@@ -77,7 +81,7 @@ class Reader:
     @property
     def notes(self) -> tuple[str, ...]:
         """Warnings about what was read otherwise than is usual or was asked for, complete once the rows are read."""
-        return source_notes(self._source, self._side)
+        return (*source_notes(self._source, self._side), *self._own_notes)
 
     def also(self, by: Iterable[str]) -> "Reader":
         """Return a reader of this file that also reads further columns."""
@@ -128,6 +132,8 @@ class Reader:
         each: dict[str, bool] = {}
         for block in self._source.read(list(dict.fromkeys(wanted)), size):
             each = each or {name: self._takes_each(name, block, size) for name in self._holds}
+            if first_row == self._source.first_row:
+                self._own_notes = self._noted(block)
             extra = {called: _without_gaps(block.columns[name]) for called, name in found.extra.items()}
             for name in each.keys() & extra.keys():
                 extra[name] = self.printed[name].take_apart(extra[name], self._holds[name].kind, each[name])
@@ -137,6 +143,12 @@ class Reader:
             first_row += len(batch)
         if first_row == self._source.first_row:
             raise NoRowsError(self.detected.path, "there are columns but no rows. Expected one for each question.")
+
+    def _noted(self, first: Block) -> list[Note]:
+        """Return the notes on the values of the first block."""
+        if self._side != "prediction" or VALUES in self._holds or self._found.value == EVERYTHING:
+            return []
+        return json_note(self._found.value, as_list(first.columns[self._found.value][:_LOOKED_AT]))
 
     def _ids(self, block: Block, seen: Counter[str]) -> Any:
         parts = [block.columns[name] for name in self._found.question_id]

@@ -7,9 +7,11 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy.typing as npt
 
+from anls_eval.errors import Note, Remedy
 from anls_eval.statistics.tally import Tally
 
 _FIRST = 5  # names that a message shows
@@ -89,7 +91,7 @@ class Totals:
                 "tallies": [[path, list(tally.counts.items())] for path, tally in self.tallies.items()],
                 "counts": self.counts,
                 "first": self.first,
-                "notes": list(self.notes),
+                "notes": [_note_parts(note) for note in self.notes],
                 "counted": [[path, own] for path, own in self.counted.items()],
                 "paths": list(self.paths),
             }
@@ -103,7 +105,16 @@ class Totals:
             tallies={tuple(path): Tally(Counter(dict(counts))) for path, counts in own["tallies"]},
             counts=Counter(own["counts"]),
             first=own["first"],
-            notes=dict.fromkeys(own["notes"]),
+            notes=dict.fromkeys(_note_of(*parts) for parts in own["notes"]),
             counted={tuple(path): Counter(counts) for path, counts in own["counted"]},
             paths=dict.fromkeys(own["paths"]),
         )
+
+
+def _note_parts(note: str) -> tuple[str, list[Any]]:
+    """Return the parts of a note, so that it can be told in the words of an interface."""
+    return (note.problem, list(map(dataclasses.astuple, note.remedies))) if isinstance(note, Note) else (note, [])
+
+
+def _note_of(problem: str, remedies: list[Any]) -> str:
+    return Note(problem, [Remedy(*parts) for parts in remedies]) if remedies else problem

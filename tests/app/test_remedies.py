@@ -31,7 +31,11 @@ def options_with_remedies() -> set[str]:
     for path in (ROOT / "anls_eval").rglob("*.py"):
         if path.relative_to(ROOT / "anls_eval").parts[0] not in _CALLERS:
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Remedy":
+                if (
+                    isinstance(node, ast.Call)
+                    and getattr(node.func, "id", "") == "Remedy"
+                    and isinstance(node.args[0], ast.Constant)
+                ):
                     found.add(ast.literal_eval(node.args[0]))
     return found - {"positive"}  # of `anls agreement`, which the app does not offer
 

@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fuzz.files import WRITERS
 
 from anls_eval.check.check import check_submission
-from anls_eval.errors import AnlsError
+from anls_eval.errors import AnlsError, Note
 from anls_eval.files import FormatError, open_predictions, open_references
 from anls_eval.submission.score import score_submission
 
@@ -137,3 +138,44 @@ def test_read_words_of_a_test_split_are_not_offered_as_answers(tmp_path: Path) -
     with pytest.raises(FormatError) as caught:
         open_references(path)
     assert [remedy.value for remedy in caught.value.remedies] == [{"answers": "NAME"}]
+
+
+JSON_FORMS: dict[str, Callable[[str], str]] = {
+    "bare": lambda text: json.dumps({"answer": text}),
+    "fenced": lambda text: f"```json\n{json.dumps({'answer': text}, indent=2)}\n```",
+    "after words": lambda text: f"The date is on page 2. {json.dumps({'page': 2, 'answer': text})}",
+    "deep": lambda text: json.dumps({"result": {"value": text}, "confidence": 0.9}),
+}
+
+
+@pytest.mark.parametrize("form", JSON_FORMS)
+@pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
+def test_the_remedy_of_the_note_scores_what_models_write_as_json(tmp_path: Path, form: str, ending: str) -> None:
+    rows = [{"question_id": id_, "prediction": JSON_FORMS[form](text)} for id_, text in TEXTS.items()]
+    path, answers = tmp_path / f"out.{ending}", written(tmp_path / "answers.jsonl", ANSWERS)
+    path.write_bytes(WRITERS[ending](rows))
+    found = score_submission(path, answers)
+    [note] = [note for note in found.notes if isinstance(note, Note)]
+    assert note.startswith("predictions: texts that are JSON objects are compared as they are written. To take")
+    [remedy] = note.remedies
+    assert isinstance(remedy.value, dict)
+    told = check_submission(path, answers)
+    assert [problem.code for problem in told.problems] == ["answer-json"] * 2
+    again = open_predictions(path, columns=remedy.value)
+    assert score_submission(again, answers).score == pytest.approx(SCORE, abs=1e-12)
+    assert not check_submission(path, answers, columns=remedy.value).problems
+
+
+def test_few_predictions_that_are_json_are_not_noted(tmp_path: Path) -> None:
+    texts = ["Oslo", '{"answer": "12 May"}', "{curly}", ""]
+    rows = [{"id": row, "prediction": text, "answers": ["Oslo"]} for row, text in enumerate(texts)]
+    both = written(tmp_path / "both.jsonl", rows)
+    assert not any("JSON objects" in note for note in score_submission(both, both).notes)
+
+
+def test_documents_in_texts_are_not_noted(tmp_path: Path) -> None:
+    document = json.dumps({"answer": "Oslo"})
+    both = written(tmp_path / "both.jsonl", [{"id": 1, "prediction": document, "answers": {"answer": "Oslo"}}])
+    found = score_submission(both, both, protocol="anls_star")
+    assert found.score == 1.0
+    assert not any("JSON objects" in note for note in found.notes)
