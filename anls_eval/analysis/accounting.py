@@ -23,6 +23,8 @@ from anls_eval.notes import tree_notes
 from anls_eval.registry import read_fields, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold, read_threshold
 from anls_eval.statistics.intervals import (
+    LEVEL,
+    RESAMPLES,
     Interval,
     check_options,
     interval_of_ratio,
@@ -241,8 +243,8 @@ def field_report(
     protocol: str | Protocol = "anls_star",
     threshold: Threshold = None,
     extract: Extract = None,
-    level: float = 0.95,
-    resamples: int = 10_000,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> FieldReport:
     """Count which leaves of n documents are right, wrong, missing or invented, by field.
@@ -298,8 +300,8 @@ def account_for_leaves(
     resolved: Fields,
     least: Fraction,
     question_ids: Sequence[str] | None,
-    level: float = 0.95,
-    resamples: int = 10_000,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> tuple[FieldReport, list[str]]:
     """Return the report of pairs of trees, and the warnings; both name documents by their ids if there are any."""
@@ -314,8 +316,8 @@ def report_of_leaves(
     rules: Protocol,
     resolved: Fields,
     least: Fraction,
-    level: float = 0.95,
-    resamples: int = 10_000,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> FieldReport:
     """Return the report of the leaves of n pairs of trees."""

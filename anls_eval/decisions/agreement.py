@@ -13,10 +13,9 @@ import numpy.typing as npt
 from anls_eval.errors import AnlsError, Remedy, short_repr
 from anls_eval.fields.booleans import parse_boolean
 from anls_eval.inputs.values import is_missing_value
+from anls_eval.statistics.intervals import LEVEL
 from anls_eval.statistics.resampling import NORMAL
 from anls_eval.statistics.tally import checked_scores
-
-LEVEL = 0.95
 
 Bools = npt.NDArray[np.bool_]
 

@@ -22,13 +22,13 @@ from anls_eval.registry import read_fields, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold, read_threshold
 from anls_eval.scoring import anls_scores
 from anls_eval.statistics.bounds import allowed_errors, binomial_upper_bound, questions_for_bound
+from anls_eval.statistics.intervals import LEVEL
 from anls_eval.statistics.resampling import Floats, Integers
 from anls_eval.structure import structure_in
 from anls_eval.tree.accounting import INVENTED_LEAF, MISSING_LEAF, WRONG, CountedLeaves
 from anls_eval.tree.nodes import DICT, path_part
 from anls_eval.types import Extract, Tree
 
-LEVEL = 0.95
 CURVE_POINTS = 200
 
 NEVER = -1.0  # a confidence below every threshold

@@ -13,6 +13,8 @@ import numpy as np
 
 from anls_eval.statistics.intervals import (
     FEW_UNITS,
+    LEVEL,
+    RESAMPLES,
     Comparison,
     Interval,
     compare_scores,
@@ -22,9 +24,6 @@ from anls_eval.statistics.intervals import (
 from anls_eval.statistics.ranking import holm
 from anls_eval.statistics.resampling import Floats, Integers, Units, cluster_sums
 from anls_eval.statistics.tally import Tally
-
-LEVEL = 0.95
-RESAMPLES = 10_000
 
 
 def rows_of_groups(groups: Sequence[Sequence[str]]) -> dict[str, list[int]]:

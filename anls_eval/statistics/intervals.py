@@ -17,6 +17,8 @@ from anls_eval.statistics.resampling import Floats, Integers, Units
 from anls_eval.statistics.sign_flips import sign_flip_p_value
 from anls_eval.statistics.tally import Tally, checked_columns, checked_scores
 
+LEVEL = 0.95
+RESAMPLES = 10_000  # where all cannot be computed
 _MIN_RESAMPLES = 1_000
 _FEWEST_CLUSTERS = 5  # with fewer, even a bootstrap of clusters covers far less than its level
 FEW_UNITS = 10  # with fewer, no bootstrap keeps its level
@@ -131,8 +133,8 @@ def confidence_interval(
     scores: npt.ArrayLike | Tally,
     *,
     clusters: npt.ArrayLike | None = None,
-    level: float = 0.95,
-    resamples: int = 10_000,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Interval:
     """Compute the confidence interval of the mean score by bootstrap.
@@ -187,8 +189,8 @@ def paired_comparison(
     scores_b: npt.ArrayLike,
     *,
     clusters: npt.ArrayLike | None = None,
-    level: float = 0.95,
-    resamples: int = 10_000,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Comparison:
     """Compare two systems on the same questions.

@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from anls_eval.markup import notebook_page, notes_html, score_bar, table_html
 from anls_eval.statistics.intervals import (
+    LEVEL,
+    RESAMPLES,
     Comparison,
     Interval,
     check_options,
@@ -142,8 +144,8 @@ def rank_systems(
     *,
     clusters: npt.ArrayLike | None = None,
     alpha: float = 0.05,
-    level: float = 0.95,
-    resamples: int = 10_000,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Ranking:
     """Rank systems by score, and by how many are significantly better.

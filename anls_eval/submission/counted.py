@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from anls_eval.statistics import Comparison, Interval
 from anls_eval.statistics.groups import rows_of_groups
+from anls_eval.statistics.intervals import LEVEL
 from anls_eval.statistics.ranking import ALPHA
 from anls_eval.submission.exchanges import MOST_CHANGES, Change, Key, sums_of_exchanges
 
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
 Integers = npt.NDArray[np.int64]
 
-_RESAMPLES = 1_000
-LEVEL = 0.95
+_DRAWS = 1_000  # each adds up a corpus again
 _FEW = 10
 _SLACK = 1e-12  # the effect of another order of summing on a difference
 
@@ -119,7 +119,7 @@ class Units(Generic[_Item]):
     def draws(self, seed: int) -> Iterator[Integers]:
         """Yield how often each item occurs in each resample."""
         random = np.random.default_rng(seed)
-        for _ in range(_RESAMPLES):
+        for _ in range(_DRAWS):
             yield self._of_items(random.multinomial(self.number, self._counts / self.number))
 
     def kinds(self) -> Iterator[tuple[list[int], int]]:
@@ -242,7 +242,7 @@ def _p_value_drawn(
     They are enough for a p-value that is adjusted for so many `tests` to be significant. The observed difference counts
     as one of them, so that the p-value is never 0 (Phipson and Smyth, Permutation P-values Should Never Be Zero, 2010).
     """
-    flips = max(_RESAMPLES, math.ceil(2 * tests / ALPHA))
+    flips = max(_DRAWS, math.ceil(2 * tests / ALPHA))
     extreme = 1
     for left, moved in units.flips(flips, seed):
         times = [*left, *moved]

@@ -11,8 +11,8 @@ import numpy as np
 from anls_eval.analysis.field_credits import Credits, field_credits, paired_credits
 from anls_eval.arrow import as_list
 from anls_eval.rules.protocol import Protocol
-from anls_eval.statistics.groups import LEVEL, RESAMPLES, GroupDifference
-from anls_eval.statistics.intervals import compare_scores
+from anls_eval.statistics.groups import GroupDifference
+from anls_eval.statistics.intervals import LEVEL, RESAMPLES, compare_scores
 from anls_eval.statistics.ranking import Ranking, holm
 from anls_eval.statistics.resampling import Integers, cluster_codes
 from anls_eval.submission.score import QuestionScores, ScoredQuestions
