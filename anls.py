@@ -6370,6 +6370,8 @@ def score_tree(
     """Score one pair of trees, and return row 0 if it has more than scalars in dicts."""
     if field_rules(fields, rules) is not None:
         return exact_score(*count_credit(compare_trees(prediction, reference, rules, fields=fields))), (0,)
+    if type(prediction) is type(reference) is str:  # a single leaf, which scores as a question with one answer
+        return measure_one(prediction, [reference], rules)[0], ()
     documents = Documents(rules)
     try:
         documents.add(prediction, reference)
