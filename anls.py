@@ -1869,6 +1869,13 @@ def _in_lists(values: pa.Array, starts: npt.NDArray[np.int64]) -> pa.LargeListAr
     return pa.Array.from_buffers(pa.large_list(values.type), len(starts) - 1, buffers, children=[values])
 
 
+def join_arrays(arrays: Iterable[pa.Array]) -> pa.Array:
+    """Return arrays of one type as one, without a copy where all but one are empty."""
+    arrays = list(arrays)
+    filled = [array for array in arrays if len(array)]
+    return pa.concat_arrays(filled) if len(filled) > 1 else (filled or arrays)[0]
+
+
 def number_array(values: npt.NDArray[Any], is_null: npt.NDArray[np.bool_] | None = None) -> pa.Array:
     """Return numbers or booleans as an Arrow array of their type, without a copy of numbers."""
     data = np.packbits(values, bitorder="little") if values.dtype == bool else np.ascontiguousarray(values)
@@ -4142,9 +4149,9 @@ def compare_pairs(
         pairs = pairs[limit.can_count(pairs, Distances(distances, is_exact), owner)]
     begins = np.diff(owner[pairs], prepend=-1) > 0  # a prediction is held once, however many answers it meets
     texts = as_objects(left.compared.take(number_array(owner[pairs][begins])))
-    distances[pairs] = cpdist(
-        texts[np.cumsum(begins) - 1],
-        as_objects(right.compared.take(number_array(pairs))),
+    distances[pairs] = cpdist(  # which reads lists in less time than arrays
+        texts[np.cumsum(begins) - 1].tolist(),
+        right.compared.take(number_array(pairs)).to_pylist(),
         scorer=Levenshtein.distance,
         scorer_kwargs={"weights": costs},
         dtype=np.int32,
@@ -6041,14 +6048,14 @@ def compare_texts_in_blocks(
     return distances, longest
 
 
-def _normalised(texts: list[str], steps: tuple[str, ...]) -> tuple[Any, npt.NDArray[np.int64]]:
+def _normalised(texts: list[str], steps: tuple[str, ...]) -> tuple[list[str], npt.NDArray[np.int64]]:
     """Apply the steps to texts; return them with their lengths."""
     try:
         prepared = prepare_texts(text_array(texts), steps, "compared")
     except UnicodeEncodeError:  # lone surrogates, which Arrow cannot hold
         normalised = list(map(normaliser(steps), texts))
         return normalised, np.array(list(map(len, normalised)), np.int64)
-    return as_objects(prepared.compared), prepared.sizes
+    return prepared.compared.to_pylist(), prepared.sizes
 
 
 def exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:
@@ -6363,6 +6370,8 @@ def score_tree(
     """Score one pair of trees, and return row 0 if it has more than scalars in dicts."""
     if field_rules(fields, rules) is not None:
         return exact_score(*count_credit(compare_trees(prediction, reference, rules, fields=fields))), (0,)
+    if type(prediction) is type(reference) is str:  # a single leaf, which scores as a question with one answer
+        return measure_one(prediction, [reference], rules)[0], ()
     documents = Documents(rules)
     try:
         documents.add(prediction, reference)
@@ -7876,7 +7885,7 @@ def stored_texts(values: list[Any], where: Where, side: str = "predictions") -> 
     """Check that predictions are texts, or references lists of texts, and store them."""
     try:
         texts = prediction_texts(values, where) if side == "predictions" else answer_texts(values, where)
-        return texts.cast(STORED.field(side).type.field(1).type)
+        return texts.view(STORED.field(side).type.field(1).type)
     except UnicodeEncodeError:
         if side == "predictions":
             return bytes_array(encode_texts(each_prediction(values, where)))
@@ -7932,17 +7941,16 @@ def stored_table(batches: list[dict[str, Side]], schema: pa.Schema) -> pa.Table:
     """Return the batches as a table of two structs; the shorter side is padded with nulls."""
     columns = []
     for side, kind in zip(schema.names, schema.types, strict=True):
-        fields = [pa.concat_arrays(parts) for parts in zip(*(batch[side] for batch in batches), strict=True)]
+        fields = map(join_arrays, zip(*(batch[side] for batch in batches), strict=True))
         columns.append(pa.StructArray.from_arrays(fields, fields=list(kind)))
     length = max(map(len, columns))
-    padded = [pa.concat_arrays([column, pa.nulls(length - len(column), column.type)]) for column in columns]
-    return pa.Table.from_arrays(padded, schema=schema)
+    padded = [[column, pa.nulls(length - len(column), column.type)] for column in columns]
+    return pa.Table.from_arrays(list(map(join_arrays, padded)), schema=schema)
 
 
 def stored_side(table: pa.Table, side: str) -> tuple[pa.Array, pa.Array]:
     """Return the ids and values of one side, without the padding."""
-    chunks = [chunk for chunk in table[side].chunks if len(chunk)]
-    column = pa.concat_arrays(chunks) if chunks else pa.nulls(0, table[side].type)
+    column = join_arrays(table[side].chunks)
     column = column.filter(column.is_valid()) if column.null_count else column
     return column.field(0), column.field(1)
 
@@ -8446,7 +8454,12 @@ def read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, 
         return stored_texts(values, where, side)
 
     values = {side: stored(side, ids, own) for side, (ids, own) in read.items()}
-    return {side: Side(stored_ids(ids), values[side]) for side, (ids, _) in read.items()}
+    own_ids = stored_ids(prediction_ids)
+    other_ids = own_ids if reference_ids == prediction_ids else stored_ids(reference_ids)  # mostly the same
+    return {
+        "predictions": Side(own_ids, values["predictions"]),
+        "references": Side(other_ids, values["references"]),
+    }
 
 
 _KEYS = {"predictions": "prediction_text", "references": "answers"}  # of the values in rows
@@ -8480,7 +8493,7 @@ def _read_rows(rows: list[Any], side: str, is_tree: bool = False) -> tuple[list[
         ids, values = [row["question_id"] for row in rows], [row[key] for row in rows]
     except (KeyError, TypeError, IndexError):
         ids, values = _read_unusual_rows(rows, side, key, is_tree)
-    if not set(map(type, ids)) <= {str}:
+    if operator.countOf(map(type, ids), str) < len(ids):
         ids = [None if id_ is _NO_ID else _id_text(id_, f"{side}[{row}]") for row, id_ in enumerate(ids)]
     return ids, values
 
@@ -8788,9 +8801,9 @@ class ANLS(evaluate.Metric):
         self._with_ids = None
 
     def _take(self, batch: dict[str, Side]) -> None:
-        ids = pa.concat_arrays([side.ids for side in batch.values()])
-        if len(ids):
-            with_ids = not ids.null_count
+        filled = [side.ids for side in batch.values() if len(side.ids)]
+        if filled:
+            with_ids = not filled[0].null_count
             if self._with_ids not in (None, with_ids):
                 now, before = ("with", "without") if with_ids else ("without", "with")
                 raise ValueError(
@@ -8800,7 +8813,7 @@ class ANLS(evaluate.Metric):
             self._with_ids = with_ids
         self._pending.append(batch)
         self._pending_rows = {name: count + len(batch[name].ids) for name, count in self._pending_rows.items()}
-        if max(self._pending_rows.values()) >= _PENDING_ROWS:
+        if len(self._pending) >= _PENDING_BATCHES:
             self._join_pending()
 
     def _join_pending(self) -> None:
@@ -8847,7 +8860,7 @@ class ANLS(evaluate.Metric):
         return tables
 
 
-_PENDING_ROWS = 10_000
+_PENDING_BATCHES = 1_000  # those of a single row take much more memory than the row
 
 
 def _read_table(path: str) -> pa.Table:

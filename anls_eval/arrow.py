@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, repeat
 from typing import Any
 
@@ -108,6 +108,13 @@ def _in_lists(values: pa.Array, starts: npt.NDArray[np.int64]) -> pa.LargeListAr
     """Return the values as lists that begin and end at these offsets."""
     buffers = [None, pa.py_buffer(starts)]
     return pa.Array.from_buffers(pa.large_list(values.type), len(starts) - 1, buffers, children=[values])
+
+
+def join_arrays(arrays: Iterable[pa.Array]) -> pa.Array:
+    """Return arrays of one type as one, without a copy where all but one are empty."""
+    arrays = list(arrays)
+    filled = [array for array in arrays if len(array)]
+    return pa.concat_arrays(filled) if len(filled) > 1 else (filled or arrays)[0]
 
 
 def number_array(values: npt.NDArray[Any], is_null: npt.NDArray[np.bool_] | None = None) -> pa.Array:

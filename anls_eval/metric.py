@@ -307,9 +307,9 @@ class ANLS(evaluate.Metric):
         self._with_ids = None
 
     def _take(self, batch: dict[str, Side]) -> None:
-        ids = pa.concat_arrays([side.ids for side in batch.values()])
-        if len(ids):
-            with_ids = not ids.null_count
+        filled = [side.ids for side in batch.values() if len(side.ids)]
+        if filled:
+            with_ids = not filled[0].null_count
             if self._with_ids not in (None, with_ids):
                 now, before = ("with", "without") if with_ids else ("without", "with")
                 raise ValueError(
@@ -319,7 +319,7 @@ class ANLS(evaluate.Metric):
             self._with_ids = with_ids
         self._pending.append(batch)
         self._pending_rows = {name: count + len(batch[name].ids) for name, count in self._pending_rows.items()}
-        if max(self._pending_rows.values()) >= _PENDING_ROWS:
+        if len(self._pending) >= _PENDING_BATCHES:
             self._join_pending()
 
     def _join_pending(self) -> None:
@@ -366,7 +366,7 @@ class ANLS(evaluate.Metric):
         return tables
 
 
-_PENDING_ROWS = 10_000
+_PENDING_BATCHES = 1_000  # those of a single row take much more memory than the row
 
 
 def _read_table(path: str) -> pa.Table:

@@ -7,7 +7,17 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from anls_eval.arrow import BYTES, TEXT_LISTS, TEXTS, as_list, bytes_array, bytes_list_array, decode_texts, encode_texts
+from anls_eval.arrow import (
+    BYTES,
+    TEXT_LISTS,
+    TEXTS,
+    as_list,
+    bytes_array,
+    bytes_list_array,
+    decode_texts,
+    encode_texts,
+    join_arrays,
+)
 from anls_eval.inputs.columns import answer_texts, each_answers, each_prediction, prediction_texts
 from anls_eval.inputs.values import Where
 from anls_eval.rules.protocol import Protocol
@@ -42,7 +52,7 @@ def stored_texts(values: list[Any], where: Where, side: str = "predictions") -> 
     """Check that predictions are texts, or references lists of texts, and store them."""
     try:
         texts = prediction_texts(values, where) if side == "predictions" else answer_texts(values, where)
-        return texts.cast(STORED.field(side).type.field(1).type)
+        return texts.view(STORED.field(side).type.field(1).type)
     except UnicodeEncodeError:
         if side == "predictions":
             return bytes_array(encode_texts(each_prediction(values, where)))
@@ -98,17 +108,16 @@ def stored_table(batches: list[dict[str, Side]], schema: pa.Schema) -> pa.Table:
     """Return the batches as a table of two structs; the shorter side is padded with nulls."""
     columns = []
     for side, kind in zip(schema.names, schema.types, strict=True):
-        fields = [pa.concat_arrays(parts) for parts in zip(*(batch[side] for batch in batches), strict=True)]
+        fields = map(join_arrays, zip(*(batch[side] for batch in batches), strict=True))
         columns.append(pa.StructArray.from_arrays(fields, fields=list(kind)))
     length = max(map(len, columns))
-    padded = [pa.concat_arrays([column, pa.nulls(length - len(column), column.type)]) for column in columns]
-    return pa.Table.from_arrays(padded, schema=schema)
+    padded = [[column, pa.nulls(length - len(column), column.type)] for column in columns]
+    return pa.Table.from_arrays(list(map(join_arrays, padded)), schema=schema)
 
 
 def stored_side(table: pa.Table, side: str) -> tuple[pa.Array, pa.Array]:
     """Return the ids and values of one side, without the padding."""
-    chunks = [chunk for chunk in table[side].chunks if len(chunk)]
-    column = pa.concat_arrays(chunks) if chunks else pa.nulls(0, table[side].type)
+    column = join_arrays(table[side].chunks)
     column = column.filter(column.is_valid()) if column.null_count else column
     return column.field(0), column.field(1)
 

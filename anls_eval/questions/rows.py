@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,7 +38,12 @@ def read_batch(predictions: Any, references: Any, rules: Protocol) -> dict[str, 
         return stored_texts(values, where, side)
 
     values = {side: stored(side, ids, own) for side, (ids, own) in read.items()}
-    return {side: Side(stored_ids(ids), values[side]) for side, (ids, _) in read.items()}
+    own_ids = stored_ids(prediction_ids)
+    other_ids = own_ids if reference_ids == prediction_ids else stored_ids(reference_ids)  # mostly the same
+    return {
+        "predictions": Side(own_ids, values["predictions"]),
+        "references": Side(other_ids, values["references"]),
+    }
 
 
 _KEYS = {"predictions": "prediction_text", "references": "answers"}  # of the values in rows
@@ -71,7 +77,7 @@ def _read_rows(rows: list[Any], side: str, is_tree: bool = False) -> tuple[list[
         ids, values = [row["question_id"] for row in rows], [row[key] for row in rows]
     except (KeyError, TypeError, IndexError):
         ids, values = _read_unusual_rows(rows, side, key, is_tree)
-    if not set(map(type, ids)) <= {str}:
+    if operator.countOf(map(type, ids), str) < len(ids):
         ids = [None if id_ is _NO_ID else _id_text(id_, f"{side}[{row}]") for row, id_ in enumerate(ids)]
     return ids, values
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
-from anls_eval.arrow import Floats, as_objects, text_array
+from anls_eval.arrow import Floats, text_array
 from anls_eval.inputs.values import NOT_GIVEN, is_missing_value
 from anls_eval.rules.protocol import Protocol
 from anls_eval.rules.steps import normaliser
@@ -193,14 +193,14 @@ def compare_texts_in_blocks(
     return distances, longest
 
 
-def _normalised(texts: list[str], steps: tuple[str, ...]) -> tuple[Any, npt.NDArray[np.int64]]:
+def _normalised(texts: list[str], steps: tuple[str, ...]) -> tuple[list[str], npt.NDArray[np.int64]]:
     """Apply the steps to texts; return them with their lengths."""
     try:
         prepared = prepare_texts(text_array(texts), steps, "compared")
     except UnicodeEncodeError:  # lone surrogates, which Arrow cannot hold
         normalised = list(map(normaliser(steps), texts))
         return normalised, np.array(list(map(len, normalised)), np.int64)
-    return as_objects(prepared.compared), prepared.sizes
+    return prepared.compared.to_pylist(), prepared.sizes
 
 
 def exact_scores(lengths: Matrix, full: Matrix, partial: Matrix) -> Floats:

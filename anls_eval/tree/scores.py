@@ -8,6 +8,7 @@ from typing import Any
 from anls_eval.arrow import Floats
 from anls_eval.fields.fields import Fields
 from anls_eval.rules.protocol import Protocol
+from anls_eval.text.similarity import measure_one
 from anls_eval.tree.credit import count_credit, exact_score
 from anls_eval.tree.documents import Documents
 from anls_eval.tree.field_documents import FieldDocuments
@@ -20,6 +21,8 @@ def score_tree(
     """Score one pair of trees, and return row 0 if it has more than scalars in dicts."""
     if field_rules(fields, rules) is not None:
         return exact_score(*count_credit(compare_trees(prediction, reference, rules, fields=fields))), (0,)
+    if type(prediction) is type(reference) is str:  # a single leaf, which scores as a question with one answer
+        return measure_one(prediction, [reference], rules)[0], ()
     documents = Documents(rules)
     try:
         documents.add(prediction, reference)

@@ -239,7 +239,7 @@ class TestSingleCalls:
 
     def test_a_document_of_texts(self) -> None:
         calls = calls_of(lambda: anls_star_score("Denver Bronco", "Denver Broncos"))
-        assert sum(calls.values()) <= 19, f"more is called than needed: {calls}"
+        assert sum(calls.values()) <= 12, f"more is called than needed: {calls}"
 
     def test_a_dict(self) -> None:
         calls, work = calls_of(lambda: anls_star_score(*self.fields)), work_of(lambda: anls_star_score(*self.fields))
@@ -268,18 +268,32 @@ class TestSingleCalls:
 
 
 class TestMetric:
-    def score(self, detailed: bool) -> None:
-        predictions = docvqa_runs.predictions(RUN)
+    def score(self, detailed: bool = False, with_ids: bool = False, batch: int = 10) -> None:
+        predictions: list[Any] = docvqa_runs.predictions(RUN)
+        references: list[Any] = ANSWERS
+        if with_ids:
+            predictions = [{"question_id": str(i), "prediction_text": text} for i, text in enumerate(predictions)]
+            references = [{"question_id": str(i), "answers": own} for i, own in enumerate(references)]
         metric = ANLS()
-        for start in range(0, len(predictions), 10):
-            own = slice(start, start + 10)
-            metric.add_batch(predictions=predictions[own], references=ANSWERS[own])
+        for start in range(0, len(predictions), batch):
+            own = slice(start, start + batch)
+            metric.add_batch(predictions=predictions[own], references=references[own])
         metric.compute(detailed=detailed)
 
     def test_batches_are_scored_at_once(self) -> None:
-        work = work_of(lambda: self.score(detailed=False))
+        work = work_of(self.score)
         assert work.columns == [154], "each batch is scored by itself"
-        assert work.arrow_bytes <= 1_240_000, "batches are joined one by one, or columns are copied"
+        assert work.arrow_bytes <= 880_000, "batches are joined one by one, or columns are copied"
+
+    def test_a_single_batch_is_not_copied(self) -> None:
+        work = work_of(lambda: self.score(batch=1_000))
+        assert work.arrow_bytes <= 720_000, "what is not to be joined or padded is copied"
+
+    def test_ids_of_both_sides_are_stored_once(self) -> None:
+        calls = calls_of(lambda: self.score(with_ids=True))
+        assert calls["stored_ids"] == calls["add_batch"] == 100
+        work = work_of(lambda: self.score(with_ids=True))
+        assert work.arrow_bytes <= 980_000, "batches are joined one by one, or columns are copied"
 
     def test_details_take_one_pass(self) -> None:
         pairs = unsettled_pairs(docvqa_runs.predictions(RUN), PROTOCOLS["standard"])
