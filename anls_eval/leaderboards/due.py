@@ -13,7 +13,7 @@ from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import describe_value
 from anls_eval.leaderboards.assignment import assign_rows
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, harmonic, plain_sum, sum_counts
-from anls_eval.leaderboards.document import Document, both_documents
+from anls_eval.leaderboards.document import Document, read_documents
 from anls_eval.leaderboards.question import Question
 
 
@@ -118,19 +118,18 @@ def _f1(counts: Counts) -> float:
 
 
 def _document_counts(question: Question, ignores_case: bool = True) -> Counts:
-    prediction, reference = both_documents(question)
-    own = _annotations(prediction, f"prediction{question.row}", ignores_case)
-    return _pair_counts(own, _annotations(reference, f"reference{question.row}", ignores_case), _is_equal)
+    own = _annotations(question.prediction, f"prediction{question.row}", ignores_case)
+    return _pair_counts(own, _annotations(question.reference, f"reference{question.row}", ignores_case), _is_equal)
 
 
-def _mean_counts(question: Question) -> Counts:
-    return {"scores": (_f1(_document_counts(question)),)}
+def _document_f1(question: Question) -> float:
+    return _f1(_document_counts(question))
 
 
 def _group_counts(question: Question) -> Counts:
     """Pair the groups of both sides, and count their annotations as if each pair was a document."""
-    prediction, reference = both_documents(question)
-    own, wanted = _groups(prediction, f"prediction{question.row}"), _groups(reference, f"reference{question.row}")
+    own = _groups(question.prediction, f"prediction{question.row}")
+    wanted = _groups(question.reference, f"reference{question.row}")
     n = max(len(own), len(wanted))
     if not n:
         return {}
@@ -160,7 +159,7 @@ def _mean_figures(counts: Counts) -> Figures:
     return {"mean": plain_sum(scores) / len(scores) if scores else 0.0}
 
 
-_benchmark = functools.partial(Benchmark, family="DUE", drops_unpaired=True)
+_benchmark = functools.partial(Benchmark, family="DUE", drops_unpaired=True, read=read_documents)
 _SOURCE = "due-benchmark/evaluator @ 75c0f55, due_evaluator/scorers/"
 _VALUES = (
     "Annotations are equal if their keys are, and their values are or one's value is a variant of the other. Each "
@@ -192,7 +191,7 @@ DUE_F1_CASED = _benchmark(
 DUE_MEAN_F1 = _benchmark(
     name="due_mean_f1",
     description=f"Mean over the documents of their F1; a document that is empty on both sides counts 0. {_VALUES}",
-    count=_mean_counts,
+    count=_document_f1,
     figures_of=_mean_figures,
     headline="mean",
     averages=True,
