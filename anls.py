@@ -237,6 +237,8 @@ def lmms_reasoning_answer(text: str) -> str:
 
 def _last_box(text: str) -> str:
     """Return the content of the last box whose braces are balanced."""
+    if "\\boxed{" not in text:
+        return ""
     end_of: dict[int, int] = {}
     opened: list[int] = []
     for brace in _BRACE.finditer(text):

@@ -15,7 +15,7 @@ from anls_eval.arrow import Floats
 from anls_eval.errors import AnlsError, check_choice
 from anls_eval.extract.steps import check_extract, read_extract
 from anls_eval.inputs.values import is_missing_value
-from anls_eval.leaderboards.question import Outcome, Pairs, Question, Rule, Similarity, as_integer, plain_list
+from anls_eval.leaderboards.question import Outcome, Pairs, Question, Rule, Similarity, as_integer, plain_list, row_text
 from anls_eval.notes import padding_sentence
 from anls_eval.rules.protocol import Protocol, Rules, Threshold
 from anls_eval.statistics.tally import Tally
@@ -64,7 +64,7 @@ class Leaderboard(Rules):
 
     def score_one(self, prediction: Any, reference: Any, answer_type: str | None) -> tuple[float, list[str]]:
         """Return the score of one question, and the warnings about it."""
-        scores, notes = self._score([Question(prediction, reference, self._checked_type(answer_type, ""), "")])
+        scores, notes = self._score([Question(prediction, reference, self._checked_type(answer_type, None), None, {})])
         return scores[0], notes
 
     def score_all(
@@ -77,7 +77,7 @@ class Leaderboard(Rules):
                 f"{len(predictions)} predictions but {len(given)} answer_types; expected one for each prediction"
             )
         questions = [
-            Question(prediction, reference, self._checked_type(answer_type, f"s[{row}]"), f"s[{row}]")
+            Question(prediction, reference, self._checked_type(answer_type, row), row, {})
             for row, (prediction, reference, answer_type) in enumerate(zip(predictions, references, given, strict=True))
         ]
         scores, notes = self._score(questions)
@@ -100,15 +100,16 @@ class Leaderboard(Rules):
         points = [float(score) for score, reference in zip(scores, references, strict=True) if not _declines(reference)]
         return Tally.of(points), sum(not _declines(prediction) for prediction in predictions)
 
-    def _checked_type(self, answer_type: Any, row: str) -> str:
-        name = f"answer_type{row}"
+    def _checked_type(self, answer_type: Any, number: int | None) -> str:
         if not self.answer_types:
             if answer_type is not None:
                 problem = f"protocol {self.name!r} has no answer types; leave it out"
-                raise AnlsError(problem, option=name, value=answer_type)
+                raise AnlsError(problem, option=f"answer_type{row_text(number)}", value=answer_type)
             return ""
         known = answer_type.replace(" ", "-") if isinstance(answer_type, str) else ""
-        return known if known in self.rules else str(check_choice(name, answer_type, self.answer_types))
+        if known in self.rules:
+            return known
+        return str(check_choice(f"answer_type{row_text(number)}", answer_type, self.answer_types))
 
     def _score(self, questions: list[Question]) -> tuple[list[float], list[str]]:
         outcomes = list(map(self._outcome, questions))
@@ -125,7 +126,7 @@ class Leaderboard(Rules):
         rule = self.rules[question.answer_type]
         if not is_missing_value(question.prediction):
             return rule(question)
-        empty = rule(question._replace(prediction=""))  # also refuses a reference that cannot be read
+        empty = rule(question.with_prediction(""))  # also refuses a reference that cannot be read
         return empty if question.answer_type == "not-answerable" else 0.0
 
     def _padding_note(self, outcomes: list[Outcome], scores: list[float]) -> str:

@@ -9,21 +9,22 @@ import hashlib
 import itertools
 import json
 import operator
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from anls_eval.errors import AnlsError, check_choice, short_repr
-from anls_eval.extract.steps import check_extract, read_extract
+from anls_eval.extract.steps import check_extract, extracted, read_extract
 from anls_eval.inputs.columns import check_same_length
-from anls_eval.leaderboards.question import Question, plain_list
+from anls_eval.leaderboards.question import Question, plain_list, row_text
 from anls_eval.rules.protocol import Rules, Threshold
-from anls_eval.tree.nodes import check_sharing
+from anls_eval.tree.nodes import PLAIN_SCALARS
 from anls_eval.types import Extract
 
 Counts = Mapping[Any, Any]
 """What adds up over questions: integers are summed, tuples of scores are joined in the order of the questions."""
 
-_NESTED = (dict, list, tuple)
+Counted = float | Counts
+"""What is counted of one question: its score alone, or more."""
 
 _TIES = (
     "the figures can depend on which of several equally good assignments the solver chooses "
@@ -41,12 +42,14 @@ class Benchmark(Rules):
     name: str
     family: str  # heads its group in lists of protocols
     description: str
-    count: Callable[[Question], Counts] = dataclasses.field(repr=False)
+    count: Callable[[Question], Counted] = dataclasses.field(repr=False)
     figures_of: Callable[[Counts], Figures] = dataclasses.field(repr=False)
     headline: str  # the figure that is the score
     reports: str  # what the headline is: mean of questions, micro F1 over all documents, accuracy
     averages: bool = False  # the headline is the plain mean of the headlines of questions or documents
     unit: str = "document"
+    # What is done first with a question whose sides are more than scalars and lists of them.
+    read: Callable[[Question], None] | None = dataclasses.field(default=None, repr=False)
     extract: tuple[str, ...] = ()  # steps that take the answer out of each prediction
     has_repeats: bool = False  # a list of predictions holds several outputs for one question
     answer_types: tuple[str, ...] = ()
@@ -89,8 +92,8 @@ class Benchmark(Rules):
         """Return the answer that `extract` takes out of a prediction, or out of each of several."""
         prediction = plain_list(prediction)
         if self.has_repeats and isinstance(prediction, (list, tuple)):
-            return list(map(super().extracted, prediction))
-        return super().extracted(prediction)
+            return [extracted(own, self.extract) for own in prediction]
+        return extracted(prediction, self.extract)
 
     def with_threshold(self, threshold: Threshold) -> Benchmark:
         """Refuse any threshold but None."""
@@ -108,8 +111,9 @@ class Benchmark(Rules):
     ) -> tuple[float, list[str]]:
         """Return the headline of one question or document, NaN where the original reports none, and no warnings."""
         known = self.checked_options(options)
-        question = Question(prediction, reference, self._checked_type(answer_type, ""), "", known)
-        score = self.figures(self._counted(question))["score"]
+        question = Question(prediction, reference, self._checked_type(answer_type, None), None, known)
+        [counted] = _each_counted([question], self._counter([prediction], [reference]))
+        score = self.figures(self.as_counts(counted))["score"]
         return (float("nan") if score is None else score), []
 
     def count_all(
@@ -118,9 +122,9 @@ class Benchmark(Rules):
         references: Sequence[Any],
         answer_types: Sequence[Any] | None,
         options: Mapping[str, object] | None = None,
-        missing: Container[int] = (),
-    ) -> Iterator[Counts]:
-        """Yield the counts of n questions or documents, of which some are `missing` a prediction."""
+        missing: Collection[int] = (),
+    ) -> Iterator[Counted]:
+        """Yield what is counted of n questions or documents, of which some are `missing` a prediction."""
         n = min(len(predictions), len(references)) if self.drops_unpaired else len(predictions)
         if not self.drops_unpaired:
             check_same_length(predictions, references, "references")
@@ -128,20 +132,24 @@ class Benchmark(Rules):
         # A dict, such as a schema, holds for all questions.
         names = [name for name in self.question_options if not isinstance(known.get(name, {}), Mapping)]
         columns = {name: known.pop(name) for name in names}
-        types = [None] * n if answer_types is None else answer_types
-        for name, values in {**columns, "answer_types": types}.items():
+        given = columns if answer_types is None else {**columns, "answer_types": answer_types}
+        for name, values in given.items():
             if isinstance(values, str) or len(values) != n:
                 raise AnlsError(f"expected one value for each of the {n} predictions", option=name, value=values)
-        for row in range(n):
-            own = known | {name: values[row] for name, values in columns.items()} if columns else known
-            where = f"s[{row}]"
-            question = Question(predictions[row], references[row], self._checked_type(types[row], where), where, own)
-            yield self._counted_as_missing(question) if row in missing else self._counted(question)
+        types: Iterable[str] = itertools.repeat("")
+        if self.answer_types or answer_types is not None:
+            types = map(self._checked_type, [None] * n if answer_types is None else answer_types, range(n))
+        options_of: Iterable[dict[str, Any]] = itertools.repeat(known)
+        if columns:
+            options_of = (known | dict(zip(columns, own, strict=True)) for own in zip(*columns.values(), strict=True))
+        # Lazily, so that the first question that is wrong is named.
+        questions = map(Question, predictions, references, types, range(n), options_of)
+        return _each_counted(questions, self._counter(predictions, references, missing))
 
-    def headline_of(self, counts: Counts) -> float:
+    def headline_of(self, counted: Counted) -> float:
         """Return the headline of one question or document, 0 where it has none."""
         try:
-            return self.figures(counts)["score"] or 0.0
+            return self.figures(self.as_counts(counted))["score"] or 0.0
         except AnlsError:  # nothing to compute it of
             return 0.0
 
@@ -149,6 +157,11 @@ class Benchmark(Rules):
         """Return the figures of summed counts; the headline is also ``score``."""
         found = self.figures_of(counts)
         return {"score": found[self.headline], **found}
+
+    @staticmethod
+    def as_counts(counted: Counted) -> Counts:
+        """Return what is counted of one question as counts."""
+        return {"scores": (counted,)} if isinstance(counted, float) else counted
 
     @staticmethod
     def read_counts(text: str) -> Counts:
@@ -163,31 +176,24 @@ class Benchmark(Rules):
         parts = (itertools.repeat(self.read_counts(text), number) for text, number in counted.items())
         return self.figures(sum_counts(itertools.chain.from_iterable(parts)))
 
-    def _counted(self, question: Question) -> Counts:
-        if self.unit == "question":  # documents are checked where they are read
-            if isinstance(question.prediction, _NESTED):
-                check_sharing(question.prediction, f"prediction{question.row}")
-            if isinstance(question.reference, _NESTED):
-                check_sharing(question.reference, f"reference{question.row}")
-        try:
-            return self.count(question)
-        except RecursionError:
-            raise AnlsError(f"prediction{question.row} or its reference is nested too deeply to be scored") from None
+    def _counter(
+        self, predictions: Sequence[Any], references: Sequence[Any], missing: Collection[int] = ()
+    ) -> Callable[[Question], Counted]:
+        """Return what counts a question of a batch, with the steps before it that some question of the batch needs."""
+        count = self.count
+        if self.read is not None and not (_are_flat(predictions) and _are_flat(references)):
+            count = functools.partial(_read_and_count, self.read, count)
+        return functools.partial(_count_unless, missing, self.no_prediction, count) if missing else count
 
-    def _counted_as_missing(self, question: Question) -> Counts:
-        """Return the counts of a question without a prediction, with 0 for each score, even of an empty answer."""
-        found = self._counted(question._replace(prediction=self.no_prediction))
-        return {key: (0.0,) * len(own) if isinstance(own, tuple) else own for key, own in found.items()}
-
-    def _checked_type(self, answer_type: Any, row: str) -> str:
+    def _checked_type(self, answer_type: Any, number: int | None) -> str:
         if answer_type is None and not self.answer_types:
             return ""
         if self.other_types and isinstance(answer_type, str):
             return answer_type
         if self.answer_types:
-            return str(check_choice(f"answer_type{row}", answer_type, self.answer_types))
+            return str(check_choice(f"answer_type{row_text(number)}", answer_type, self.answer_types))
         problem = f"protocol {self.name!r} has no answer types; leave it out"
-        raise AnlsError(problem, option=f"answer_type{row}", value=answer_type)
+        raise AnlsError(problem, option=f"answer_type{row_text(number)}", value=answer_type)
 
     def checked_options(self, options: Mapping[str, object] | None) -> dict[str, Any]:
         """Return the options, if the benchmark has them."""
@@ -211,6 +217,43 @@ class Benchmark(Rules):
         )
 
 
+def _are_flat(values: Sequence[Any]) -> bool:
+    """Return whether all values are plain scalars or lists of them, of which nothing needs to be checked or changed."""
+    others = set(map(type, values)) - PLAIN_SCALARS
+    if others != {list}:
+        return not others
+    lists = [value for value in values if type(value) is list]
+    return PLAIN_SCALARS.issuperset(map(type, itertools.chain.from_iterable(lists)))
+
+
+def _read_and_count(
+    read: Callable[[Question], None], count: Callable[[Question], Counted], question: Question
+) -> Counted:
+    read(question)
+    return count(question)
+
+
+def _count_unless(
+    missing: Collection[int], no_prediction: Any, count: Callable[[Question], Counted], question: Question
+) -> Counted:
+    """Return what is counted; of a missing prediction 0 for each score, even if the answer is empty."""
+    if question.number not in missing:
+        return count(question)
+    found = count(question.with_prediction(no_prediction))
+    if isinstance(found, float):
+        return 0.0
+    return {key: (0.0,) * len(own) if isinstance(own, tuple) else own for key, own in found.items()}
+
+
+def _each_counted(questions: Iterable[Question], count: Callable[[Question], Counted]) -> Iterator[Counted]:
+    """Yield what is counted of each question."""
+    try:
+        for question in questions:
+            yield count(question)
+    except RecursionError:
+        raise AnlsError(f"prediction{question.row} or its reference is nested too deeply to be scored") from None
+
+
 def _fingerprint(value: object) -> str:
     """Return the first 12 digits of the SHA-256 of the canonical JSON, for which the order of a set does not count."""
     text = json.dumps(plain_list(value), sort_keys=True, separators=(",", ":"), default=_sorted)
@@ -221,11 +264,14 @@ def _sorted(value: Any) -> list[Any]:
     return sorted(value) if isinstance(value, (set, frozenset)) else list(value.items())
 
 
-def sum_counts(parts: Iterable[Counts]) -> Counts:
-    """Return the sum of counts."""
+def sum_counts(parts: Iterable[Counted]) -> Counts:
+    """Return the sum of what is counted."""
     lists: dict[Any, list[float]] = collections.defaultdict(list)
     numbers: dict[Any, int] = {}
     for part in parts:
+        if isinstance(part, float):
+            lists["scores"].append(part)
+            continue
         for key, value in part.items():
             if isinstance(value, tuple):
                 lists[key] += value

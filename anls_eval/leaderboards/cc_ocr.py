@@ -156,8 +156,8 @@ def _f1_figures(counts: Counts) -> Figures:
     return {"micro_f1": nearly_f1(counts.get("equal", 0), counts.get("others", 0))}
 
 
-def _accuracy_counts(question: Question) -> Counts:
-    return {"scores": (tree_accuracy(*map(kept_fields, _vlmevalkit(question))),)}
+def _accuracy(question: Question) -> float:
+    return tree_accuracy(*map(kept_fields, _vlmevalkit(question)))
 
 
 def _nearly_mean(scores: tuple[float, ...]) -> float:
@@ -228,7 +228,7 @@ CC_OCR_KIE_ACC = _benchmark(
     name="cc_ocr_kie_acc",
     description=f"As `donut_ted`, with the changes of `cc_ocr_kie_f1`; the sum of the documents is divided by their "
     f"number + 1e-6. {_READS}",
-    count=_accuracy_counts,
+    count=_accuracy,
     figures_of=_accuracy_figures,
     headline="mean",
     reports="mean of the documents",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
 from typing import Any
 
 from anls_eval.errors import AnlsError
 from anls_eval.extract.harness import answer_after_mark
 from anls_eval.inputs.values import describe_value
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, plain_sum
+from anls_eval.leaderboards.document import check_nested
 from anls_eval.leaderboards.expression import evaluate_expression
 from anls_eval.leaderboards.question import Question
 
@@ -18,38 +18,42 @@ from anls_eval.leaderboards.question import Question
 def _number(text: str) -> float | None:
     """Return the number in a text; with a percent sign, a hundredth of it."""
     try:
-        return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
+        return float(text.rstrip("%")) / 100 if text[-1:] == "%" else float(text)
     except ValueError:
         return None
 
 
-def _is_relaxed_equal(text: str, answer: str) -> bool:
-    """Return whether two numbers differ by at most 5 % of the answer, or two texts only in case."""
-    predicted, wanted = _number(text), _number(answer)
-    if predicted is not None and wanted:
-        return abs(predicted - wanted) / abs(wanted) <= 0.05
-    return text.lower() == answer.lower()
+def _relaxed_score(text: str, answer: str) -> float:
+    """Return 1 for numbers that differ by at most 5 % of the answer, or texts that differ only in case; else 0."""
+    wanted = _number(answer)
+    if wanted:
+        predicted = _number(text)
+        if predicted is not None:
+            return 1.0 if abs(predicted - wanted) / abs(wanted) <= 0.05 else 0.0
+    return 1.0 if text.lower() == answer.lower() else 0.0
 
 
-def _texts(question: Question) -> tuple[str, str]:
-    """Return the prediction and the answer."""
-    for side, value in (("prediction", question.prediction), ("reference", question.reference)):
-        if not isinstance(value, str):
-            raise AnlsError(f"it is {describe_value(value)}; expected one string", where=f"{side}{question.row}")
-    return question.prediction, question.reference
+def _lmms(question: Question) -> float:
+    text, answer = question.prediction, question.reference
+    if not (isinstance(text, str) and isinstance(answer, str)):
+        raise _not_text(question)
+    return _relaxed_score(text, answer)
 
 
-def _lmms(question: Question) -> bool:
-    return _is_relaxed_equal(*_texts(question))
+def _not_text(question: Question) -> AnlsError:
+    """Return the error for the first side that is not text."""
+    is_text = isinstance(question.prediction, str)
+    side, value = ("reference", question.reference) if is_text else ("prediction", question.prediction)
+    return AnlsError(f"it is {describe_value(value)}; expected one string", where=f"{side}{question.row}")
 
 
-def _vlmevalkit(question: Question) -> bool:
+def _vlmevalkit(question: Question) -> float:
     """VLMEvalKit: an answer that is written as a list stands for any of its items."""
     text, answer = str(question.prediction).strip(), question.reference
     answers = _alternatives(answer if isinstance(answer, list) else str(answer))
     if not answers:
         raise AnlsError("it is an empty list; expected at least one answer", where=f"reference{question.row}")
-    return any(_is_relaxed_equal(text, own) for own in answers)
+    return float(any(_relaxed_score(text, own) for own in answers))
 
 
 def _alternatives(answer: list[Any] | str) -> list[str]:
@@ -63,13 +67,11 @@ def _alternatives(answer: list[Any] | str) -> list[str]:
     return list(map(str, items)) if isinstance(items, list) else [str(answer)]
 
 
-def _evalscope(question: Question) -> bool:
-    text, answer = _texts(question)
-    return _is_relaxed_equal(answer_after_mark(text) or "", answer)
-
-
-def _counts(question: Question, is_right: Callable[[Question], bool]) -> Counts:
-    return {"scores": (float(is_right(question)),)}
+def _evalscope(question: Question) -> float:
+    text, answer = question.prediction, question.reference
+    if not (isinstance(text, str) and isinstance(answer, str)):
+        raise _not_text(question)
+    return _relaxed_score(answer_after_mark(text) or "", answer)
 
 
 def accuracy_figure(counts: Counts) -> Figures:
@@ -89,6 +91,7 @@ _benchmark = functools.partial(
     Benchmark,
     family="ChartQA",
     unit="question",
+    read=check_nested,
     figures_of=accuracy_figure,
     headline="accuracy",
     averages=True,
@@ -99,7 +102,7 @@ _benchmark = functools.partial(
 CHARTQA_LMMS = _benchmark(
     name="chartqa_lmms",
     description=f"{_RELAXED} Whitespace counts in texts.",
-    count=functools.partial(_counts, is_right=_lmms),
+    count=_lmms,
     source="EvolvingLMMs-Lab/lmms-eval @ 75571cf, lmms_eval/tasks/chartqa/utils.py. It fails for a prediction that is "
     "not text.",
 )
@@ -107,7 +110,7 @@ CHARTQA_LMMS = _benchmark(
 CHARTQA_VLMEVALKIT = _benchmark(
     name="chartqa_vlmevalkit",
     description=f"{_RELAXED} The prediction is stripped. An answer written as a list stands for any of its items.",
-    count=functools.partial(_counts, is_right=_vlmevalkit),
+    count=_vlmevalkit,
     source="open-compass/VLMEvalKit @ e8e78f0, vlmeval/dataset/utils/vqa_eval.py and image_vqa.py. It fails for an "
     "empty list as answer.",
 )
@@ -115,6 +118,6 @@ CHARTQA_VLMEVALKIT = _benchmark(
 CHARTQA_EVALSCOPE = _benchmark(
     name="chartqa_evalscope",
     description=f'{_RELAXED} The prediction is what follows the last "ANSWER:" of the output, and empty without it.',
-    count=functools.partial(_counts, is_right=_evalscope),
+    count=_evalscope,
     source="modelscope/evalscope @ fde259d, evalscope/benchmarks/chartqa/utils.py and chartqa_adapter.py.",
 )

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.inputs.values import describe_value, is_missing_value
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, plain_sum
+from anls_eval.leaderboards.document import check_nested
 from anls_eval.leaderboards.question import Question, parse_literal, plain_list
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.text.similarity import measure_one
@@ -175,6 +176,7 @@ _benchmark = functools.partial(
     Benchmark,
     family="ChartQA",
     unit="question",
+    read=check_nested,
     reads_lists=True,
     figures_of=_figures,
     headline="Overall",

@@ -17,19 +17,36 @@ Document = Any
 """None, a bool, number or text, or a list of documents, or a dict of documents by text."""
 
 _MANY_VALUES = 100_000
+_NESTED = (dict, list, tuple)
 
 
-def both_documents(question: Question) -> tuple[Document, Document]:
-    """Return the prediction and the reference as documents."""
-    prediction = plain_document(question.prediction, f"prediction{question.row}")
-    return prediction, plain_document(question.reference, f"reference{question.row}")
+def read_documents(question: Question) -> None:
+    """Make both sides of a question documents."""
+    if not _is_document(question.prediction):
+        question.prediction = _made_document(question.prediction, f"prediction{question.row}")
+    if not _is_document(question.reference):
+        question.reference = _made_document(question.reference, f"reference{question.row}")
+
+
+def check_nested(question: Question) -> None:
+    """Refuse a side that contains itself or has too many values; for benchmarks that read no documents."""
+    for side, value in (("prediction", question.prediction), ("reference", question.reference)):
+        if isinstance(value, _NESTED):
+            check_sharing(value, f"{side}{question.row}")
 
 
 def plain_document(value: Any, where: str) -> Document:
     """Return a value in the types that `json.loads` returns; refuse what JSON cannot hold, and what contains itself."""
-    if type(value) in PLAIN_SCALARS or is_plain(value, _MANY_VALUES, as_json=True):
-        return value
-    if isinstance(value, (dict, list, tuple)):
+    return value if _is_document(value) else _made_document(value, where)
+
+
+def _is_document(value: Any) -> bool:
+    """Return whether a value has the types of JSON already, and not so many values that it may contain itself."""
+    return type(value) in PLAIN_SCALARS or is_plain(value, _MANY_VALUES, as_json=True)
+
+
+def _made_document(value: Any, where: str) -> Document:
+    if isinstance(value, _NESTED):
         check_sharing(value, where)
     return _made_plain(value, where)
 

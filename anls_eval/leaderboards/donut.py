@@ -12,7 +12,7 @@ from rapidfuzz.process import cdist
 
 from anls_eval.errors import AnlsError
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures
-from anls_eval.leaderboards.document import Document, both_documents
+from anls_eval.leaderboards.document import Document, read_documents
 from anls_eval.leaderboards.question import Question
 from anls_eval.leaderboards.tree_edit import Integers, Tree, tree_distance
 
@@ -128,13 +128,8 @@ def _read(tree: Tree) -> tuple[list[str], np.ndarray[Any, np.dtype[np.bool_]], I
     return texts, is_leaf, np.where(is_leaf, np.array(list(map(len, texts)), dtype=np.int64), 1)
 
 
-def _normalised(question: Question) -> tuple[Document, Document]:
-    prediction, reference = both_documents(question)
-    return donut_fields(prediction), donut_fields(reference)
-
-
 def _f1_counts(question: Question) -> Counts:
-    return field_counts(*both_documents(question))
+    return field_counts(question.prediction, question.reference)
 
 
 def _f1_figures(counts: Counts) -> Figures:
@@ -144,8 +139,8 @@ def _f1_figures(counts: Counts) -> Figures:
     return {"micro_f1": equal / (equal + others / 2)}
 
 
-def _accuracy_counts(question: Question) -> Counts:
-    return {"scores": (tree_accuracy(*_normalised(question)),)}
+def _accuracy(question: Question) -> float:
+    return tree_accuracy(donut_fields(question.prediction), donut_fields(question.reference))
 
 
 def _accuracy_figures(counts: Counts) -> Figures:
@@ -158,6 +153,7 @@ _SOURCE = "clovaai/donut @ 4cfcf97, donut/util.py, JSONParseEvaluator, and test.
 DONUT_F1 = Benchmark(
     name="donut_f1",
     family="Donut",
+    read=read_documents,
     description="F1 of the multisets of fields (path of keys, text), pooled over all documents. Lists add nothing to "
     "a path, so that it does not matter in which item of a list a value is. What is false in Python (null, empty, 0, "
     "false) is no field, nor is what is not a text or number in a list that has anything but objects.",
@@ -172,10 +168,11 @@ DONUT_F1 = Benchmark(
 DONUT_TED = Benchmark(
     name="donut_ted",
     family="Donut",
+    read=read_documents,
     description="Mean over the documents of 1 - tree edit distance / distance of the reference to an empty document, "
     "at least 0. Removing or inserting a text costs its length, a key or object 1; a text changes for the Levenshtein "
     "distance. The order of items in lists counts. A document with an empty reference scores 0.",
-    count=_accuracy_counts,
+    count=_accuracy,
     figures_of=_accuracy_figures,
     headline="mean",
     averages=True,

@@ -20,7 +20,7 @@ def _dude_text(question: Question) -> Outcome:
     first = plain_list(question.prediction)
     if isinstance(first, (list, tuple)):
         first = first[0] if len(first) else ""
-    text = question._replace(prediction=first).prediction_text()
+    text = question.with_prediction(first).prediction_text()
     answers = question.accepted_answers()
     return Pairs([text] * len(answers), answers, max)
 
@@ -29,7 +29,7 @@ def _dude_not_answerable(question: Question) -> Outcome:
     """Score as text against the answer "", which files write as [""] or []: an empty prediction is correct."""
     reference = plain_list(question.reference)
     is_empty = is_missing_value(reference) or (isinstance(reference, (list, tuple)) and not reference)
-    return _dude_text(question._replace(reference=[""]) if is_empty else question)
+    return _dude_text(question.with_reference([""]) if is_empty else question)
 
 
 def _dude_list(question: Question) -> Outcome:

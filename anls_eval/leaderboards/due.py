@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
@@ -13,26 +13,22 @@ from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import describe_value
 from anls_eval.leaderboards.assignment import assign_rows
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, harmonic, plain_sum, sum_counts
-from anls_eval.leaderboards.document import Document, both_documents
+from anls_eval.leaderboards.document import Document, read_documents
 from anls_eval.leaderboards.question import Question
 
-
-class _Annotation(NamedTuple):
-    key: str
-    value: Any  # a text, unless case counts
-    variants: tuple[Any, ...]
-
+_Annotation = tuple[str, Any, tuple[Any, ...]]
+"""The key, the value, which is a text unless case counts, and its variants; a plain tuple, for speed."""
 
 _Equal = Callable[[_Annotation, _Annotation], bool]
 
 
-def _annotations(document: Document, where: str, ignores_case: bool) -> list[_Annotation]:
+def _annotations(document: Document, question: Question, side: str, ignores_case: bool) -> list[_Annotation]:
     """Return the values of a document {key: [value, ...]}; a value is a text, or an object with variants."""
-    found = []
-    for key, values in _entries(document, where):
-        for value in values:
+    found: list[_Annotation] = []
+    for key, values in _entries(document, question, side):
+        for value in values if isinstance(values, list) else [values]:
             if isinstance(value, str):  # the usual case first, for speed
-                found.append(_Annotation(key, value.upper() if ignores_case else value, ()))
+                found.append((key, value.upper() if ignores_case else value, ()))
                 continue
             own = value if isinstance(value, dict) else {"value": value}
             variants = own.get("value_variants", [])
@@ -42,34 +38,37 @@ def _annotations(document: Document, where: str, ignores_case: bool) -> list[_An
             if not is_read or (ignores_case and not all(isinstance(text, str) for text in texts)):
                 form = "{'value': text, 'value_variants': [text]}"
                 problem = f"{key!r} has {describe_value(value)}; expected a text or {form}"
-                raise AnlsError(problem, where=where)
+                raise AnlsError(problem, where=f"{side}{question.row}")
             first, *others = [text.upper() if ignores_case else text for text in texts]
-            found.append(_Annotation(key, first, tuple(others)))
+            found.append((key, first, tuple(others)))
     return found
 
 
-def _entries(document: Document, where: str) -> list[tuple[str, list[Document]]]:
+def _entries(document: Document, question: Question, side: str) -> Iterable[tuple[str, Document]]:
+    """Return the keys of a document, each with a value or a list of them."""
     if document is None:
-        return []
+        return ()
     if not isinstance(document, dict):
         problem = f"it is {describe_value(document)}; expected an object of lists of values"
-        raise AnlsError(problem, where=where)
-    return [(key, values if isinstance(values, list) else [values]) for key, values in document.items()]
+        raise AnlsError(problem, where=f"{side}{question.row}")
+    return document.items()
 
 
 def _is_equal(one: _Annotation, other: _Annotation) -> bool:
     """Return whether two annotations have the same value, or one's value is a variant of the other."""
-    return one.key == other.key and (
-        one.value == other.value or one.value in other.variants or other.value in one.variants
-    )
+    key, value, variants = one
+    other_key, other_value, other_variants = other
+    return key == other_key and (value == other_value or value in other_variants or other_value in variants)
 
 
 def _is_alike(one: _Annotation, other: _Annotation) -> bool:
     """Return whether two annotations are equal, but for texts that are half alike."""
-    return one.key == other.key and (
-        _is_close(one.value, other.value)
-        or any(_is_close(one.value, own) for own in other.variants)
-        or any(_is_close(other.value, own) for own in one.variants)
+    key, value, variants = one
+    other_key, other_value, other_variants = other
+    return key == other_key and (
+        _is_close(value, other_value)
+        or any(_is_close(value, own) for own in other_variants)
+        or any(_is_close(other_value, own) for own in variants)
     )
 
 
@@ -118,19 +117,18 @@ def _f1(counts: Counts) -> float:
 
 
 def _document_counts(question: Question, ignores_case: bool = True) -> Counts:
-    prediction, reference = both_documents(question)
-    own = _annotations(prediction, f"prediction{question.row}", ignores_case)
-    return _pair_counts(own, _annotations(reference, f"reference{question.row}", ignores_case), _is_equal)
+    own = _annotations(question.prediction, question, "prediction", ignores_case)
+    return _pair_counts(own, _annotations(question.reference, question, "reference", ignores_case), _is_equal)
 
 
-def _mean_counts(question: Question) -> Counts:
-    return {"scores": (_f1(_document_counts(question)),)}
+def _document_f1(question: Question) -> float:
+    return _f1(_document_counts(question))
 
 
 def _group_counts(question: Question) -> Counts:
     """Pair the groups of both sides, and count their annotations as if each pair was a document."""
-    prediction, reference = both_documents(question)
-    own, wanted = _groups(prediction, f"prediction{question.row}"), _groups(reference, f"reference{question.row}")
+    own = _groups(question.prediction, question, "prediction")
+    wanted = _groups(question.reference, question, "reference")
     n = max(len(own), len(wanted))
     if not n:
         return {}
@@ -140,14 +138,14 @@ def _group_counts(question: Question) -> Counts:
     return sum_counts(pairs[row][column] for row, column in assign_rows(costs))
 
 
-def _groups(document: Document, where: str) -> list[list[_Annotation]]:
+def _groups(document: Document, question: Question, side: str) -> list[list[_Annotation]]:
     groups = []
-    for key, values in _entries(document, where):
-        for value in values:
+    for key, values in _entries(document, question, side):
+        for value in values if isinstance(values, list) else [values]:
             if not isinstance(value, dict) or "children" not in value:
                 problem = f"{key!r} has {describe_value(value)}; expected a group: {{'children': {{key: [value]}}}}"
-                raise AnlsError(problem, where=where)
-            groups.append(_annotations(value["children"], where, ignores_case=True))
+                raise AnlsError(problem, where=f"{side}{question.row}")
+            groups.append(_annotations(value["children"], question, side, ignores_case=True))
     return groups
 
 
@@ -160,7 +158,7 @@ def _mean_figures(counts: Counts) -> Figures:
     return {"mean": plain_sum(scores) / len(scores) if scores else 0.0}
 
 
-_benchmark = functools.partial(Benchmark, family="DUE", drops_unpaired=True)
+_benchmark = functools.partial(Benchmark, family="DUE", drops_unpaired=True, read=read_documents)
 _SOURCE = "due-benchmark/evaluator @ 75c0f55, due_evaluator/scorers/"
 _VALUES = (
     "Annotations are equal if their keys are, and their values are or one's value is a variant of the other. Each "
@@ -192,7 +190,7 @@ DUE_F1_CASED = _benchmark(
 DUE_MEAN_F1 = _benchmark(
     name="due_mean_f1",
     description=f"Mean over the documents of their F1; a document that is empty on both sides counts 0. {_VALUES}",
-    count=_mean_counts,
+    count=_document_f1,
     figures_of=_mean_figures,
     headline="mean",
     averages=True,

@@ -16,7 +16,7 @@ from anls_eval.errors import AnlsError
 from anls_eval.leaderboards.assignment import assign_rows
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, harmonic, plain_sum
 from anls_eval.leaderboards.dates import DATES
-from anls_eval.leaderboards.document import Document, both_documents, plain_document
+from anls_eval.leaderboards.document import Document, plain_document, read_documents
 from anls_eval.leaderboards.question import Question
 
 _IGNORED = "_provenance"
@@ -296,7 +296,7 @@ def _row_key(row: Document, fields: list[str]) -> Hashable:
 
 
 def _counts(question: Question) -> Counts:
-    prediction, reference = map(_unwrapped, both_documents(question))
+    prediction, reference = _unwrapped(question.prediction), _unwrapped(question.reference)
     options = {name: _option(question, name) for name in ("alternatives", "normalizers", "schema")}
     if not isinstance(prediction, dict) or not isinstance(reference, dict):
         return {"precision": (), "recall": (), "f1": ()}
@@ -341,6 +341,7 @@ def _figures(counts: Counts) -> Figures:
 EXTRACTBENCH_VALUE = Benchmark(
     name="extractbench_value",
     family="ExtractBench",
+    read=read_documents,
     description="Precision, recall and F1 of the cells of a document: its keys, and the columns of the rows of its "
     "lists, which are paired for the fewest unequal cells; rows inside rows alike. Texts are equal but for whitespace, "
     "dates in any common form, other values as in Python, objects and lists of texts as a whole. The fields "

@@ -42,7 +42,7 @@ def _icdar_answers(question: Question) -> list[str]:
             parsed = None
         if isinstance(parsed, list):
             reference = list(map(str, parsed))
-    return question._replace(reference=reference).accepted_answers()
+    return question.with_reference(reference).accepted_answers()
 
 
 def _is_same_value(text: str, answer: str) -> bool:

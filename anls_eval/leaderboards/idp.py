@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 from rapidfuzz.distance import Levenshtein
@@ -11,13 +10,8 @@ from rapidfuzz.distance import Levenshtein
 from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import describe_value
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, plain_sum
-from anls_eval.leaderboards.document import Document, both_documents
+from anls_eval.leaderboards.document import Document, read_documents
 from anls_eval.leaderboards.question import Question
-
-
-def _similarity(text: str, answer: str) -> float:
-    length = max(len(text), len(answer))
-    return 1 - Levenshtein.distance(text, answer) / length if length else 1.0
 
 
 def _fields(document: Document, where: str) -> list[tuple[Any, Any]]:
@@ -30,36 +24,40 @@ def _fields(document: Document, where: str) -> list[tuple[Any, Any]]:
     raise AnlsError(problem, where=where)
 
 
+_similarity = Levenshtein.normalized_similarity  # 1 - distance / longer length; 1 for two empty texts
+
+
 def _kie_counts(question: Question) -> Counts:
-    prediction, reference = both_documents(question)
+    prediction = question.prediction
     given = [] if prediction is None else _fields(prediction, f"prediction{question.row}")
     first: dict[str, Any] = {}
     for label, value in given:
         first.setdefault(str(label), value)
-    wanted = _fields(reference, f"reference{question.row}")
+    wanted = _fields(question.reference, f"reference{question.row}")
     return {"scores": tuple(_similarity(str(first.get(str(label), "")), str(value)) for label, value in wanted)}
 
 
-def _vqa_score(prediction: Document, reference: Document) -> float:
-    return _similarity(_answer_text(prediction), _answer_text(reference))
+def _vqa_score(question: Question) -> float:
+    return _similarity(_answer_text(question.prediction), _answer_text(question.reference))
 
 
-def _pages_score(prediction: Document, reference: Document) -> float:
-    sides = (_answer_text(side).replace("Page ", "").strip() for side in (prediction, reference))
-    return _similarity(*sides)
+def _pages_score(question: Question) -> float:
+    return _similarity(_without_page(question.prediction), _without_page(question.reference))
 
 
-def _docvqa_score(prediction: Document, reference: Document) -> float:
-    answers, text = reference if isinstance(reference, list) else [reference], _answer_text(prediction)
-    return max([_similarity(text, str(answer)) for answer in answers], default=0.0)
+def _docvqa_score(question: Question) -> float:
+    text, answers, best = _answer_text(question.prediction), question.reference, 0.0
+    for answer in answers if isinstance(answers, list) else [answers]:
+        best = max(best, _similarity(text, str(answer)))
+    return best
 
 
 def _answer_text(value: Document) -> str:
     return "" if value is None else str(value)
 
 
-def _vqa_counts(question: Question, score: Callable[[Document, Document], float]) -> Counts:
-    return {"scores": (score(*both_documents(question)),)}
+def _without_page(value: Document) -> str:
+    return _answer_text(value).replace("Page ", "").strip()
 
 
 def _figures(counts: Counts) -> Figures:
@@ -69,7 +67,9 @@ def _figures(counts: Counts) -> Figures:
     return {"mean": plain_sum(scores) / len(scores)}
 
 
-_benchmark = functools.partial(Benchmark, family="IDP leaderboard", figures_of=_figures, headline="mean")
+_benchmark = functools.partial(
+    Benchmark, family="IDP leaderboard", read=read_documents, figures_of=_figures, headline="mean"
+)
 _SOURCE = "NanoNets/docext @ 0edc8f5, docext/benchmark/metrics/"
 _PLAIN = "Similarity 1 - distance / longer length of the texts as they are: case and whitespace count, no threshold."
 
@@ -87,7 +87,7 @@ IDP_VQA = _benchmark(
     averages=True,
     unit="question",
     description=f"{_PLAIN} One answer; a list is compared as Python writes it.",
-    count=functools.partial(_vqa_counts, score=_vqa_score),
+    count=_vqa_score,
     reports="mean of the questions",
     source=f"{_SOURCE}vqa.py.",
 )
@@ -97,7 +97,7 @@ IDP_VQA_PAGES = _benchmark(
     averages=True,
     unit="question",
     description=f'As `idp_vqa`, after "Page " is removed wherever it stands and both sides are stripped. {_PLAIN}',
-    count=functools.partial(_vqa_counts, score=_pages_score),
+    count=_pages_score,
     reports="mean of the questions",
     source=f"{_SOURCE}vqa.py with strip_page.",
 )
@@ -107,7 +107,7 @@ IDP_DOCVQA = _benchmark(
     averages=True,
     unit="question",
     description=f"{_PLAIN} The best of a list of answers; 0 without any.",
-    count=functools.partial(_vqa_counts, score=_docvqa_score),
+    count=_docvqa_score,
     reports="mean of the questions",
     source=f"{_SOURCE}vqa.py, for several possible answers.",
 )

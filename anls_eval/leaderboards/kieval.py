@@ -14,7 +14,7 @@ from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import describe_value
 from anls_eval.leaderboards.assignment import assign_rows
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, sum_counts
-from anls_eval.leaderboards.document import Document, both_documents
+from anls_eval.leaderboards.document import Document, read_documents
 from anls_eval.leaderboards.question import Question
 
 _EMPTY = "<empty>"
@@ -106,9 +106,9 @@ def _pair_counts(own: _Item, wanted: _Item) -> list[Counts]:
 
 
 def _counts(question: Question) -> Counts:
-    prediction, reference = both_documents(question)
+    reference = question.reference
     keys = question.names_option("keys")
-    own_groups, own_entities = _read(prediction, f"prediction{question.row}", keys)
+    own_groups, own_entities = _read(question.prediction, f"prediction{question.row}", keys)
     if isinstance(reference, dict) and reference and reference.keys().isdisjoint(("groups", "entities")):
         problem = f"it has the keys {', '.join(map(repr, list(reference)[:5]))}; expected {_DOCUMENT_FORM}"
         raise AnlsError(problem, where=f"reference{question.row}")
@@ -199,6 +199,7 @@ _FORM = (
 _benchmark: Callable[..., Benchmark] = functools.partial(
     Benchmark,
     family="KIEval",
+    read=read_documents,
     count=_counts,
     figures_of=_figures,
     shared_options=("keys",),

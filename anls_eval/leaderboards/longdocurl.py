@@ -13,7 +13,7 @@ from rapidfuzz.distance import Levenshtein
 from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import describe_value
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, harmonic, plain_sum
-from anls_eval.leaderboards.document import both_documents
+from anls_eval.leaderboards.document import read_documents
 from anls_eval.leaderboards.expression import evaluate_expression
 from anls_eval.leaderboards.mmlongbench import is_near, must_be_equal, read_number, without_parentheses
 from anls_eval.leaderboards.question import Question, parse_literal, text_between
@@ -133,8 +133,7 @@ def _joined(items: list[Any], where: str) -> list[Any]:
 
 
 def _counts(question: Question, rules: _Rules) -> Counts:
-    prediction, answer = both_documents(question)
-    prediction = rules.extracted(prediction)
+    prediction, answer = rules.extracted(question.prediction), question.reference
     score = rules.score(prediction, answer, question.answer_type, question.row)
     is_answerable = not (isinstance(answer, str) and answer == _UNKNOWN)
     is_answered = not (isinstance(prediction, str) and prediction == _UNKNOWN)
@@ -164,6 +163,7 @@ _benchmark = functools.partial(
     Benchmark,
     family="LongDocURL",
     unit="question",
+    read=read_documents,
     reads_lists=True,
     headline="accuracy",
     averages=True,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import numbers
 import re
-import types
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -18,18 +18,34 @@ from anls_eval.inputs.values import describe_value, to_answers, to_text
 from anls_eval.rules.steps import STEPS
 
 
-class Question(NamedTuple):
+@dataclasses.dataclass(slots=True, eq=False)
+class Question:
     """One prediction and its reference, as the user passed them."""
 
     prediction: Any
     reference: Any
     answer_type: str
-    row: str  # "s[3]" in a batch, else "": what follows "prediction" or "reference" in a message
-    options: Mapping[str, Any] = types.MappingProxyType({})  # what a benchmark knows beside the answer
+    number: int | None  # its row in a batch; None for a single question
+    options: Mapping[str, Any]  # what a benchmark knows beside the answer
+
+    @property
+    def row(self) -> str:
+        """Return what follows "prediction" or "reference" in a message."""
+        return row_text(self.number)
+
+    def with_prediction(self, prediction: Any) -> Question:
+        """Return the question with another prediction."""
+        return Question(prediction, self.reference, self.answer_type, self.number, self.options)
+
+    def with_reference(self, reference: Any) -> Question:
+        """Return the question with another reference."""
+        return Question(self.prediction, reference, self.answer_type, self.number, self.options)
 
     def prediction_text(self) -> str:
         """Return the prediction as one text."""
-        return to_text(self.prediction, f"prediction{self.row}", "one string") or ""
+        text = self.prediction
+        # The usual case first, for speed.
+        return text if type(text) is str else to_text(text, f"prediction{self.row}", "one string") or ""
 
     def accepted_answers(self) -> list[str]:
         """Return the accepted answers as texts."""
@@ -96,6 +112,11 @@ class Pairs(NamedTuple):
 Outcome = float | Pairs
 Rule = Callable[[Question], Outcome]
 Similarity = Callable[[list[str], list[str]], Floats]
+
+
+def row_text(number: int | None) -> str:
+    """Return what follows the name of a side in a message: "s[3]" in a batch, else ""."""
+    return "" if number is None else f"s[{number}]"
 
 
 def plain_list(value: Any) -> Any:

@@ -13,7 +13,7 @@ from rapidfuzz.distance import Levenshtein
 from anls_eval.errors import AnlsError
 from anls_eval.inputs.values import describe_value
 from anls_eval.leaderboards.benchmark import Benchmark, Counts, Figures, plain_sum, sum_counts
-from anls_eval.leaderboards.document import Document, both_documents
+from anls_eval.leaderboards.document import Document, read_documents
 from anls_eval.leaderboards.question import Question
 
 _Name = str | tuple[str, ...]  # a tuple for a line item
@@ -175,10 +175,9 @@ def _texts_by_name(question: Question, option: str, default: Mapping[str, str]) 
 
 
 def _counts(question: Question) -> Counts:
-    prediction, reference = both_documents(question)
     match, appearance = _settings(question)
-    own = _predicted(prediction, f"prediction{question.row}", appearance)
-    wanted = _referenced(reference, f"reference{question.row}")
+    own = _predicted(question.prediction, f"prediction{question.row}", appearance)
+    wanted = _referenced(question.reference, f"reference{question.row}")
     by_name: dict[_Name, list[list[_Entity]]] = collections.defaultdict(lambda: [[], []])
     for side, entities in enumerate((own, wanted)):
         for entity in entities:
@@ -250,6 +249,7 @@ def _scores(counts: Counts, key: tuple[str, ...]) -> tuple[float, float, float]:
 VRDU = Benchmark(
     name="vrdu",
     family="VRDU",
+    read=read_documents,
     description="F1 over the entities of all documents, each matched by the rule of its name: date, price, address, "
     "numerical string, general string, name, or equal. Line items match if all their parts do and stand in the same "
     "order. A prediction may serve several references, and its doubles are free, a bug that the published numbers "

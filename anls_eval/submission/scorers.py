@@ -501,7 +501,7 @@ class BenchmarkScorer(Scorer):
         try:
             missing = set(np.flatnonzero(_missing(questions)).tolist())
             for own in self.rules.count_all(predictions, references, types_of, options, missing):
-                counts.append(own)
+                counts.append(self.rules.as_counts(own))
         except ValueError as error:  # of the question after those that are counted
             raise located(f"question {_named_rows([len(counts)], questions, totals)[0]}", error) from None
         texts = [_json(list(own.items())) for own in counts]

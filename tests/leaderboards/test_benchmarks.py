@@ -149,6 +149,35 @@ class TestRegistry:
         assert found == {"score": 2 / 3, "mean": 2 / 3, "accuracy": 2 / 3, "f1": 0.5}
 
 
+class TestBatches:
+    @pytest.mark.parametrize("protocol", [name for name, own in BENCHMARKS.items() if own.unit == "question"])
+    def test_a_question_scores_the_same_beside_any_other(self, protocol: str) -> None:
+        own = BENCHMARKS[protocol]
+        rows = [row for row in CASES[protocol] if not row.is_error and row.kind != "corpus"]
+        types = [row.answer_type for row in rows] if own.answer_types else None
+        options = {name: [row.options[name] for row in rows] for name in own.question_options if rows[0].options}
+        counted = list(
+            own.count_all([row.prediction for row in rows], [row.reference for row in rows], types, options or None)
+        )
+        assert len(counted) == len(rows) > 10
+        for row, found in zip(rows, counted, strict=True):
+            alone = {name: [row.options[name]] for name in options}
+            kinds = None if types is None else [row.answer_type]
+            assert [found] == list(own.count_all([row.prediction], [row.reference], kinds, alone or None))
+
+    def test_missing_predictions_score_0(self) -> None:
+        for name, prediction, reference in (
+            ("chartqa_lmms", "", ""),
+            ("chartqa_lmms", "a", "a"),
+            ("idp_docvqa", "", [""]),
+        ):
+            own = BENCHMARKS[name]
+            assert list(own.count_all([prediction] * 2, [reference] * 2, None, missing={1})) == [1.0, 0.0]
+        longdocurl = BENCHMARKS["longdocurl_full"]
+        counted = map(longdocurl.as_counts, longdocurl.count_all(["a"] * 2, ["a"] * 2, ["String"] * 2, missing={0}))
+        assert [own["scores"] for own in counted] == [(0.0,), (1.0,)]
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("prediction", "reference", "options", "message"),
@@ -186,6 +215,18 @@ class TestErrors:
         options: Any = {"protocol": "chartqapro", "answer_types": ["Factoid"] * 2, "options": {"year": [["NO"]]}}
         with pytest.raises(ValueError, match=r"year=\[\['NO'\]\]: expected one value for each of the 2 predictions"):
             leaderboard_figures(["a", "b"], ["a", "b"], **options)
+
+    @pytest.mark.parametrize("protocol", ["idp_docvqa", "chartqa_vlmevalkit", "cc_ocr_v2_qa", "evalscope_docvqa"])
+    def test_one_endless_answer_among_plain_ones(self, protocol: str) -> None:
+        endless: Any = []
+        endless.append(endless)
+        with pytest.raises(ValueError, match=r"references\[1\] contains itself"):
+            leaderboard_figures(["a", "b", "c"], [["a"], endless, "c"], protocol=protocol)
+
+    def test_the_first_question_that_is_wrong_is_named(self) -> None:
+        options: Any = {"protocol": "longdocurl_full", "answer_types": ["List", "List", 5]}
+        with pytest.raises(ValueError, match=r"references\[1\]: it is an empty list"):
+            leaderboard_figures(["a", "b", "c"], [["a"], [], ["c"]], **options)
 
     def test_deep_documents(self) -> None:
         deep: Any = "x"
@@ -279,8 +320,8 @@ class TestProperties:
                 name: [value] if name in own.question_options else value for name, value in (row.options or {}).items()
             }
             types = None if row.answer_type is None else [row.answer_type]
-            [counts] = own.count_all([row.prediction], [row.reference], types, options)
-            assert all(isinstance(value, (int, tuple)) for value in counts.values())
+            [counted] = own.count_all([row.prediction], [row.reference], types, options)
+            assert all(isinstance(value, (int, tuple)) for value in own.as_counts(counted).values())
 
     @given(texts=st.lists(st.text(max_size=12), min_size=3, max_size=3))
     @examples(100)

@@ -25,6 +25,7 @@ from anls_eval.analysis.diagnosis import compare_protocols, diagnose
 from anls_eval.explanation.answers import explain_answers
 from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.files import Reader, open_predictions, open_references
+from anls_eval.leaderboards import leaderboard_figures
 from anls_eval.metric import ANLS
 from anls_eval.report.content import collect
 from anls_eval.report.system import read_system
@@ -560,6 +561,19 @@ class _Draws:
 
 SCORES = {run: anls_scores(docvqa_runs.predictions(run), ANSWERS) for run in docvqa_runs.RUNS[:4]}
 FIRST = next(iter(SCORES.values()))
+
+
+class TestBenchmarks:
+    @pytest.mark.parametrize("protocol", ["chartqa_lmms", "idp_docvqa", "cc_ocr_v2_qa"])
+    def test_plain_answers_are_checked_once_for_all_questions(self, protocol: str) -> None:
+        references: list[Any] = ["Oslo"] * 100 if protocol == "chartqa_lmms" else [["Oslo", "Lima"]] * 100
+        calls = calls_of(lambda: leaderboard_figures(["Oslo"] * 100, references, protocol=protocol))
+        assert calls["_are_flat"] == 2
+        assert not {"check_nested", "read_documents", "is_plain", "_checked_type", "row", "row_text"} & calls.keys()
+
+    def test_a_text_is_read_as_a_number_only_beside_a_number(self) -> None:
+        calls = calls_of(lambda: leaderboard_figures(["Oslo"] * 100, ["Lima"] * 100, protocol="chartqa_lmms"))
+        assert calls["_number"] == 100
 
 
 class TestStatistics:
