@@ -76,9 +76,11 @@ def states_of(paths: Iterable[str], by_content: bool) -> dict[str, State]:
 
 def _content_state(path: str) -> State:
     state = file_state(path)
+    if state is None or not Path(path).is_file():  # such as a folder of datasets, or a pipe
+        return state
     try:
-        return None if state is None else (state[0], checksum(path))
-    except OSError:  # such as a folder of datasets
+        return state[0], checksum(path)
+    except OSError:
         return state
 
 

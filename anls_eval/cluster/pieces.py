@@ -56,6 +56,8 @@ def pieces_of(job: Job, side: str, paths: Sequence[str]) -> list[Piece]:
 
 def _cuts(job: Job, side: str, path: str) -> tuple[int, ...]:
     """Return the rows at which a Parquet file can be divided; empty if it cannot be divided or read."""
+    if not Path(path).is_file():  # such as a pipe, whose opening would wait for a writer
+        return ()
     try:
         with Path(path).open("rb") as stream:
             is_parquet = stream.read(len(_PARQUET)) == _PARQUET

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import fnmatch
 import functools
 import itertools
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,11 +45,11 @@ from anls_eval.cluster.parts import (
 from anls_eval.cluster.pieces import Files, Pair, paired_pieces, pieces_of
 from anls_eval.cluster.records import DAMAGED
 from anls_eval.cluster.watch import Watch
-from anls_eval.cluster.workers import connect
+from anls_eval.cluster.workers import connect, end_unguarded
 from anls_eval.errors import AnlsError, Remedy, located
 from anls_eval.files import FormatError, Reader
 from anls_eval.files.errors import SHOWN, NoRowsError, OutputError
-from anls_eval.files.files import How
+from anls_eval.files.files import How, exists
 from anls_eval.files.many import Paths, are_documents, file_paths, paths_label
 from anls_eval.files.watch import State, check_unchanged, file_state
 from anls_eval.files.write import whole_file
@@ -172,17 +173,21 @@ def score_dataset(
         raise ValueError("resume=True needs out, the folder of the earlier run")
     if checksums and out is None:
         raise ValueError("checksums=True needs out, since they are for a later run with resume=True")
+    if client is None:
+        end_unguarded()  # before it meets the lock of the process that started it
     files = part_paths(predictions, format), part_paths(predictions if references is None else references, format)
     roles, how = columns or {}, How(encoding, separator, filter)
     of_predictions, of_references = (
         {role: name for role, name in roles.items() if references is None or role != other}
         for other in ("answers", "prediction")
     )
-    with contextlib.ExitStack() as folder:
+    with _limits_in_words(out is not None), contextlib.ExitStack() as folder:
         job = Job(Path(), out is not None, asked, format, (of_predictions, of_references), how, checksums, uuid4().hex)
         job, has_ids = _looked_at(job, files, (predictions, references))
         if not has_ids:
             check_pairs(*files)
+        if out is not None:
+            _check_outside(out, (predictions, references))
         job = dataclasses.replace(job, out=results_folder(out, client, folder))
         prepare(job, resume, folder)
         paths = {*files[0], *files[1]}
@@ -240,6 +245,35 @@ def score_dataset(
         raise _blamed_on(found.bad, error, job.keep_rows) from None
     paired_by = "file" if isinstance(found.parts[0], FilePart) else "id"
     return DatasetScore(submission, len(found.parts), found.resumed, found.bad, paired_by)
+
+
+@contextlib.contextmanager
+def _limits_in_words(is_kept: bool) -> Iterator[None]:
+    """Say in words that this process ran into a limit of its memory or threads."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "start new thread" not in str(error):
+            raise
+        problem = "this process ran out of memory or threads. Start fewer workers, or raise the limits (ulimit)."
+        raise ClusterError(problem, remedies=[RESUME] if is_kept else []) from None
+
+
+def _check_outside(out: str | os.PathLike[str], given: tuple[Paths, Paths | None]) -> None:
+    """Refuse an output folder whose files would be among the inputs of a later run."""
+    part = Path(out).absolute() / "part-00000.parquet"
+    for paths in given:
+        for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths or ():
+            folder = Path(path).absolute()
+            if (exists(path) and folder.is_dir() and folder in part.parents) or _matches(part, folder):
+                problem = f"the output folder {os.fspath(out)} is among the files of {os.fspath(path)}."
+                raise AnlsError(problem, remedies=[Remedy("out", "FOLDER", "use another folder")])
+
+
+def _matches(path: Path, pattern: Path) -> bool:
+    """Return whether a pattern, in which ``**`` stands for any number of folders, names a file."""
+    is_as_deep = len(path.parts) == len(pattern.parts) or "**" in pattern.parts
+    return is_as_deep and fnmatch.fnmatch(str(path), str(pattern))
 
 
 def _kept(job: Job) -> str:

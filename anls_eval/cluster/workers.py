@@ -22,14 +22,17 @@ from typing import Any
 import dask
 import psutil
 from dask.distributed import Client, LocalCluster
+from dask.system import CPU_COUNT
 from distributed.comm import get_address_host_port
 from distributed.core import rpc
 from distributed.security import Security
 
 from anls_eval.cluster.errors import ClusterError
 from anls_eval.cluster.watch import Watch
+from anls_eval.submission.passes import counted
 
 _FOR_SCHEDULER = 10  # seconds that the scheduler at an address has to answer
+_FILES, _FILES_OF_WORKER = 32, 10  # that this process has open, and more for each worker, with some to spare
 _FOR_START = 120  # seconds that workers on this machine have to start
 _ATTEMPTS = 3  # to start workers
 _PAUSE = 0.02  # seconds
@@ -45,9 +48,8 @@ def local_client(
     """Start workers on this machine, by default one per processor, with one thread each; end them at exit."""
     # Tasks hold no data that could be spilled, and a worker that pauses for lack of memory would wait forever.
     settings: dict[str, Any] = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
-    if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker that imports the script again
-        _unguarded(os.environ[_STARTING]).touch()
-        sys.exit(1)  # in silence: the first process says why
+    end_unguarded()
+    _check_start(CPU_COUNT if workers is None else workers)
     options = {
         "n_workers": workers,
         "threads_per_worker": 1,
@@ -72,6 +74,33 @@ def local_client(
             _await_or_kill(starting, folder)  # a start that Ctrl-C broke off fails once its processes are gone
             if starting.exception() is None:
                 _await_or_kill(thread.submit(_end_workers, starting.result()), folder, _TO_END)
+
+
+def end_unguarded() -> None:
+    """End this process if it is a worker that imports the script again; the process that starts it says why."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        _unguarded(os.environ[_STARTING]).touch()
+        sys.exit(1)
+
+
+def _check_start(workers: int) -> None:
+    """Refuse to start workers that could not import the script, or open as few files as would leave them hanging."""
+    script = getattr(sys.modules["__main__"], "__file__", None)
+    if script is not None and not Path(script).exists():
+        raise ClusterError(
+            f"the workers could not start: each imports the script that called score_dataset, and {script} is not a "
+            "file. Save the script to a file."
+        )
+    if sys.platform != "win32":
+        import resource
+
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = _FILES + _FILES_OF_WORKER * workers
+        if files != resource.RLIM_INFINITY and files < wanted:
+            raise ClusterError(
+                f"the workers could not start: this process may open {files} files, and {counted(workers, 'worker')} "
+                f"need {wanted}. Raise the limit (ulimit -n), or start fewer workers."
+            )
 
 
 def _started(starting: Future[Client]) -> Client:

@@ -53,6 +53,7 @@ _NOT_READ: dict[bytes | tuple[bytes, ...], str] = {
     b"<": "HTML or XML, perhaps an error page instead of the file. Download it again",
 }
 _LINES = (".jsonl", ".ndjson")
+_NEVER_EMPTY = (".parquet", ".arrow", ".feather", ".xlsx", ".gz", ".zst", ".zip")
 
 
 def open_source(
@@ -78,6 +79,8 @@ def open_source(
 def _container(file: File) -> str:
     with file.open() as stream:
         start = stream.read(4096)
+    if not start and file.name.endswith(_NEVER_EMPTY):
+        raise FormatError(file.path, "the file is empty, which a file of this kind never is. Write or copy it again.")
     if not start.strip():
         raise NoRowsError(file.path, "the file is empty.")
     if start.startswith(b"PAR1"):

@@ -119,6 +119,10 @@ def find_file(
     if exists(path) and not Path(path).is_file():
         raise FormatError(path, "not a regular file, which can be read twice. Save the data to a file first.")
     try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise FormatError(path, "the name of the file is not UTF-8. Rename it.") from None
+    try:
         with Path(path).open("rb") as stream:
             start = stream.read(4)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path

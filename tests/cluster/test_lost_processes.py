@@ -497,7 +497,10 @@ def test_few_open_files(data: Path, tmp_path: Path) -> None:
     run = Run(data, "--workers", "2", "--quiet", program=[str(limited)])
     status, printed, told = run.wait()
     assert (status, printed) == (2, "")
-    assert told == ["error: the workers could not start: Too many open files. Raise the limit, or start fewer workers."]
+    limit = (
+        "this process may open 32 files, and 2 workers need 52. Raise the limit (ulimit -n), or start fewer workers."
+    )
+    assert told == [f"error: the workers could not start: {limit}"]
 
 
 @pytest.mark.long

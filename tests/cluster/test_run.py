@@ -6,6 +6,7 @@ import functools
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -35,6 +36,7 @@ from anls_eval.cluster.parts import UnpairedError
 from anls_eval.cluster.run import DatasetScore, known_rows, part_paths, score_dataset
 from anls_eval.cluster.watch import Watch
 from anls_eval.cluster.workers import local_client
+from anls_eval.errors import AnlsError
 from anls_eval.files import open_predictions, open_references
 from anls_eval.questions.stream import FINGERPRINTS
 from anls_eval.submission.score import SubmissionScore, score_submission
@@ -385,6 +387,13 @@ class TestBadParts:
         whole = in_one_process(damaged, tmp_path)
         assert dataclasses.replace(found.submission, notes=()) == dataclasses.replace(whole, notes=())
 
+    def test_a_pipe(self, client: Client, tmp_path: Path) -> None:
+        write_dataset(tmp_path / "data", 600, 3)
+        os.mkfifo(tmp_path / "data" / "predictions" / "part-00009.parquet")
+        for checksums in (False, True):
+            with pytest.raises(BadPartsError, match=r"part-00009.parquet: not a regular file, which can be read twice"):
+                scored(tmp_path / "data", tmp_path / f"out {checksums}", client=client, checksums=checksums)
+
     def test_whose_other_side_is_elsewhere(self, client: Client, tmp_path: Path) -> None:
         write_dataset(tmp_path / "data", 6_000, 3, apart=True)
         path = tmp_path / "data" / "predictions" / "part-00001.parquet"
@@ -442,6 +451,20 @@ class TestOptions:
         first = scored(tmp_path / "data", tmp_path / "out", client=client)
         again = scored(tmp_path / "data", tmp_path / "out", client="tcp://127.0.0.1:1", resume=True)
         assert again == dataclasses.replace(first, resumed=3)
+
+    @pytest.mark.parametrize(
+        ("given", "out"), [("parts", "parts/scored"), ("parts/**/*.parquet", "parts/scored"), ("*/*.parquet", "scored")]
+    )
+    def test_a_folder_among_the_inputs(self, given: str, out: str, data: Path, client: Client, tmp_path: Path) -> None:
+        shutil.copytree(data / "predictions", tmp_path / "parts")
+        with pytest.raises(AnlsError, match=r"scored is among the files of .*\. To use another folder, pass out="):
+            score_dataset(tmp_path / given, data / "references", out=tmp_path / out, client=client)
+        assert not (tmp_path / out).exists()
+
+    def test_a_folder_beside_the_inputs(self, client: Client, tmp_path: Path) -> None:
+        write_dataset(tmp_path, 600, 3)
+        both = f"{tmp_path}/predictions/*.parquet", f"{tmp_path}/references/*.parquet"
+        assert score_dataset(*both, out=tmp_path / "predictions" / "scored", client=client).parts == 3
 
     def test_a_folder_that_cannot_be_one(self, data: Path, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
@@ -544,16 +567,37 @@ def test_a_worker_that_is_killed(longer: Path, expected: SubmissionScore, tmp_pa
 
 
 @pytest.mark.long
-def test_a_script_without_a_guard(data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", ["", ", out='out'"])
+def test_a_script_without_a_guard(more: str, data: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     sides = str(data / "predictions"), str(data / "references")
-    script.write_text(f"import anls_eval\nanls_eval.score_dataset(*{sides}, workers=1)\n")
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    script.write_text(f"import anls_eval\nanls_eval.score_dataset(*{sides}, workers=1{more})\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, cwd=tmp_path)
     frames = [line for line in done.stderr.splitlines() if line.startswith("  File")]
     assert (done.returncode, done.stderr.count("Traceback"), len(frames)) == (1, 1, 2)
     assert str(script) in frames[0]
     message = "Each worker imports the script that called score_dataset: put the call under if __name__ =="
-    assert message in done.stderr.splitlines()[-1]
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("before", "message"),
+    [
+        ("", "each imports the script that called score_dataset, and .*<stdin> is not a file. Save the script to a"),
+        (
+            "import threading\nthreading.stack_size(1 << 46)\ndel __file__\n",
+            "this process ran out of memory or threads. Start fewer workers, or raise the limits",
+        ),
+    ],
+)
+def test_a_process_that_cannot_start_workers(before: str, message: str, data: Path, tmp_path: Path) -> None:
+    sides = str(data / "predictions"), str(data / "references")
+    script = f"{before}import anls_eval\nanls_eval.score_dataset(*{sides}, workers=1, out='out')\n"
+    done = subprocess.run(
+        [sys.executable, "-"], input=script, capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert re.search(message, done.stderr)
 
 
 @pytest.mark.long

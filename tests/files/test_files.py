@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from places import DATA, EXAMPLES
 
 from anls_eval.files import FORMATS, FormatError, Reader, open_predictions, open_references, write_rows
-from anls_eval.files.errors import OutputError
+from anls_eval.files.errors import NoRowsError, OutputError
 from anls_eval.files.write import whole_file
 from anls_eval.scoring import anls_scores, anls_star_scores
 
@@ -703,12 +703,20 @@ def test_the_name_decides_only_what_the_content_leaves_open(
         ("nothing.json", "cannot be opened: No such file"),
         ("nul\0in.json", "cannot be opened: embedded null"),
         ("/dev/null", "not a regular file"),
+        ("n\udcff.csv", "the name of the file is not UTF-8. Rename it"),
         ("nothing:train", "cannot be opened"),
     ],
 )
 def test_no_file(path: str, problem: str) -> None:
     with pytest.raises(FormatError, match=problem):
         open_predictions(path)
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.jsonl.gz", "x.feather", "x.zip"])
+def test_an_empty_file_that_cannot_be_one(name: str, tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="the file is empty, which a file of this kind never is") as caught:
+        open_predictions(write(tmp_path / name, b""))
+    assert not isinstance(caught.value, NoRowsError)
 
 
 def test_a_zip_file_that_is_no_spreadsheet(tmp_path: Path) -> None:
