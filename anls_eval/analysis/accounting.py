@@ -467,11 +467,11 @@ class _Failures:
 
 
 def _text_column(values: list[Any]) -> pa.Array:
-    """Return the texts of leaves; as UTF-8 if there are lone surrogates."""
+    """Return leaves as texts; as UTF-8 if there are lone surrogates."""
+    if not all(own is None or isinstance(own, str) for own in values):
+        values = [str(plain_value(own)) for own in values]
     try:
         return text_array(values)
-    except TypeError:  # not all are texts
-        return _text_column([str(plain_value(own)) for own in values])
     except UnicodeEncodeError:
         return bytes_array(encode_texts(values))
 

@@ -142,6 +142,8 @@ def test_failures_with_the_same_texts_are_one_kind_and_equals_are_ordered_by_tex
         ("b", 1, (5,)),
     ]
     assert row.confusions == row.worst
+    [other] = field_report([{"x": own} for own in reversed(texts)], [{"x": "zzz"}] * len(texts)).by_field
+    assert [(own.prediction, own.count) for own in other.worst] == [(own.prediction, own.count) for own in row.worst]
 
 
 @pytest.mark.parametrize(
