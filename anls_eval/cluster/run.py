@@ -172,6 +172,7 @@ def score_dataset(
         raise ValueError("resume=True needs out, the folder of the earlier run")
     if checksums and out is None:
         raise ValueError("checksums=True needs out, since they are for a later run with resume=True")
+    _check_working_folder()
     files = part_paths(predictions, format), part_paths(predictions if references is None else references, format)
     roles, how = columns or {}, How(encoding, separator, filter)
     of_predictions, of_references = (
@@ -240,6 +241,14 @@ def score_dataset(
         raise _blamed_on(found.bad, error, job.keep_rows) from None
     paired_by = "file" if isinstance(found.parts[0], FilePart) else "id"
     return DatasetScore(submission, len(found.parts), found.resumed, found.bad, paired_by)
+
+
+def _check_working_folder() -> None:
+    """Raise AnlsError if the working folder was deleted: workers cannot start in it."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        raise AnlsError("the working folder no longer exists. Change to one that does.") from None
 
 
 def _kept(job: Job) -> str:
