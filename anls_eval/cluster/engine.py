@@ -92,7 +92,8 @@ class Engine:
             labels = {task.key: getattr(item, "label", "") for task, item in futures.items()}
             where = labels.get(getattr(error, "task", None), "")
             raise ClusterError(
-                "workers died repeatedly, or ran out of memory. Give each worker more memory, or split the files.",
+                "workers died repeatedly, or ran out of memory. Give each worker more memory, or split the files; "
+                "workers that join during the run need anls_eval, too.",
                 where=where,
             ) from None
         except (FutureCancelledError, CommClosedError):

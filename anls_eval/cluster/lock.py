@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import socket
+import stat
 import threading
 import time
 import uuid
@@ -71,8 +72,9 @@ def locked(folder: Path, run: str) -> Iterator[None]:
 def check_free(folder: Path) -> None:
     """Raise AnlsError if a run holds the lock of a folder."""
     path = folder / NAME
-    if path.exists():
-        _check_ended(path, _read(path))
+    content = _content(path)
+    if content is not None:
+        _check_ended(path, content)
 
 
 def check_held(folder: Path, run: str) -> None:
@@ -112,7 +114,7 @@ def _acquire(path: Path, own: Holder) -> None:
 
 def _take_away(path: Path) -> None:
     """Remove the lock of a run that has ended, with a note; raise AnlsError if it has not."""
-    content = _read(path)
+    content = _content(path)
     if content is None:
         return
     _check_ended(path, content)
@@ -138,11 +140,11 @@ def _wait_for(claim: Path) -> None:
     """Wait a moment for who removes a lock; remove the claim of one that died at it."""
     time.sleep(_PAUSE)
     with contextlib.suppress(FileNotFoundError):
-        if time.time() - claim.stat().st_mtime > _SILENT:
+        if time.time() - claim.lstat().st_mtime > _SILENT:
             claim.unlink()
 
 
-def _check_ended(path: Path, content: str | None) -> None:
+def _check_ended(path: Path, content: str) -> None:
     other = _holder(content)
     if other is None:  # being written, or damaged
         time.sleep(_WRITTEN)
@@ -186,10 +188,25 @@ def _is_held_by(path: Path, run: str) -> bool:
 
 
 def _read(path: Path) -> str | None:
+    """Return the content of a lock file, or None if there is none that can be read."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        return _content(path)
+    except OutputError:
         return None
+
+
+def _content(path: Path) -> str | None:
+    """Return the content of a lock file, or None if nothing is there; raise OutputError for anything else."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):  # to open a FIFO would wait for whoever writes to it
+            raise OutputError(str(path), "is not a regular file, so it is not the lock of a run. Remove it.")
+        return path.read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise OutputError(
+            str(path), f"cannot be read: {error.strerror}. If it is certain that no run uses this folder, remove it."
+        ) from None
 
 
 def _holder(content: str | None) -> Holder | None:

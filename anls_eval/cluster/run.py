@@ -175,6 +175,7 @@ def score_dataset(
         raise ValueError("checksums=True needs out, since they are for a later run with resume=True")
     if client is None:
         end_unguarded()  # before it meets the lock of the process that started it
+    _check_working_folder()
     files = part_paths(predictions, format), part_paths(predictions if references is None else references, format)
     roles, how = columns or {}, How(encoding, separator, filter)
     of_predictions, of_references = (
@@ -274,6 +275,14 @@ def _matches(path: Path, pattern: Path) -> bool:
     """Return whether a pattern, in which ``**`` stands for any number of folders, names a file."""
     is_as_deep = len(path.parts) == len(pattern.parts) or "**" in pattern.parts
     return is_as_deep and fnmatch.fnmatch(str(path), str(pattern))
+
+
+def _check_working_folder() -> None:
+    """Raise AnlsError if the working folder was deleted: workers cannot start in it."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        raise AnlsError("the working folder no longer exists. Change to one that does.") from None
 
 
 def _kept(job: Job) -> str:

@@ -224,20 +224,37 @@ def _client_at(address: str) -> Client:
         get_address_host_port(address)
     except ValueError:
         raise ValueError(f"{address!r} is not the address of a Dask scheduler; {expected}") from None
+    connection = _connection_arguments(address)
     with ThreadPoolExecutor(1) as thread:  # in which no event loop runs, unlike in a notebook
         try:
-            kind = thread.submit(asyncio.run, _kind_of_server(address)).result()
-            if kind != "Scheduler":
-                raise ValueError(f"{address} is a {kind.lower()} of Dask, not its scheduler; {expected}")
-            return Client(address, timeout=_FOR_SCHEDULER)
-        except (OSError, asyncio.TimeoutError) as error:  # another one before Python 3.11
+            kind = thread.submit(asyncio.run, _kind_of_server(address, connection)).result()
+            if kind == "Scheduler":
+                return Client(address, timeout=_FOR_SCHEDULER)
+        except (OSError, RuntimeError, asyncio.TimeoutError) as error:  # the last is an OSError since Python 3.11
             reason = str(error) or f"no answer within {_FOR_SCHEDULER} s"
-            raise ValueError(f"no Dask scheduler responds at {address} ({reason}); {expected}") from None
+        except Exception:  # such as a MemoryError: Dask takes the first bytes of any program for sizes
+            reason = "another program answers there"
+        else:
+            raise ValueError(f"{address} is a {kind.lower()} of Dask, not its scheduler; {expected}")
+    raise ValueError(f"no Dask scheduler responds at {address} ({reason}); {expected}")
 
 
-async def _kind_of_server(address: str) -> str:
+def _connection_arguments(address: str) -> Mapping[str, Any]:
+    """Return what Dask's configuration says of connections, with the certificates that an address with TLS needs."""
+    keys = "distributed.comm.tls.ca-file, distributed.comm.tls.client.cert and distributed.comm.tls.client.key"
+    try:
+        arguments: Mapping[str, Any] = Security().get_connection_args("client")
+    except OSError as error:
+        raise ValueError(f"a certificate cannot be loaded ({error}). Check {keys} in Dask's configuration.") from None
+    if address.startswith("tls://") and arguments["ssl_context"] is None:
+        raise ValueError(
+            f"{address} is an address with TLS, but there are no certificates. Set {keys} in Dask's configuration."
+        )
+    return arguments
+
+
+async def _kind_of_server(address: str, connection: Mapping[str, Any]) -> str:
     """Ask a server of Dask what it is; any other server does not answer, or not in Dask's protocol."""
-    connection = Security().get_connection_args("client")
     async with rpc(address, timeout=_FOR_SCHEDULER, connection_args=connection) as server:
         answer = await asyncio.wait_for(server.identity(), _FOR_SCHEDULER)
     return str(answer["type"])

@@ -7,6 +7,8 @@ import os
 import shutil
 import signal
 import socket
+import socketserver
+import struct
 import subprocess
 import sys
 import threading
@@ -14,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import dask
 import psutil
 import pytest
 from dask.distributed import Client
@@ -125,11 +128,11 @@ class Cluster:
         self.runs: list[Run] = []
         self.addresses: list[str] = []  # of the workers
         contact = folder / "scheduler.json"
-        self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(contact))
+        self.scheduler = self.start("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(contact))
         wait_until(lambda: contact.exists() and contact.read_text())
         self.address = json.loads(contact.read_text())["address"]
 
-    def _start(self, *arguments: str, before: Sequence[str] = (), **environment: str) -> psutil.Popen:
+    def start(self, *arguments: str, before: Sequence[str] = (), **environment: str) -> psutil.Popen:
         command = [*before, sys.executable, "-m", "dask", *arguments]
         with (self.folder / "log.txt").open("a") as log:
             process = psutil.Popen(command, cwd=self.folder, stdout=log, stderr=log, env={**os.environ, **environment})
@@ -142,7 +145,7 @@ class Cluster:
         environment = self.held | environment
         common = ("--nthreads", "1", "--no-dashboard")
         with Client(self.address, set_as_default=False) as client:
-            process = self._start("worker", self.address, *common, *nanny, *options, before=before, **environment)
+            process = self.start("worker", self.address, *common, *nanny, *options, before=before, **environment)
             client.wait_for_workers(len(self.addresses) + 1, timeout=120)
             self.addresses += set(client.ncores()) - set(self.addresses)
         return process
@@ -353,6 +356,25 @@ def test_a_worker_that_joins_later_with_other_code(cluster: Cluster, data: Path,
 
 
 @pytest.mark.long
+def test_a_worker_that_joins_later_without_the_package(
+    cluster: Cluster, data: Path, expected: SubmissionScore, tmp_path: Path
+) -> None:
+    """It ends as it reads its first task, which another worker does."""
+    cluster.worker()
+    run = cluster.run(data, tmp_path / "out")
+    run.wait_until(cluster.begun)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "sitecustomize.py").write_text(WITHOUT, encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path / "other"), os.environ.get("PYTHONPATH", "")])
+    late = cluster.start("worker", cluster.address, "--nthreads", "1", "--no-dashboard", "--no-nanny", PYTHONPATH=path)
+    run.wait_until(lambda: late.poll() is not None)
+    assert "No module named 'anls_eval'" in (cluster.folder / "log.txt").read_text()
+    cluster.go()
+    status, printed, _ = run.wait()
+    assert (status, json.loads(printed)[expected.metric]) == (0, expected.score)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("shared", ["out", "data"])
 def test_a_worker_that_does_not_see_a_shared_folder(shared: str, cluster: Cluster, data: Path, tmp_path: Path) -> None:
     """Its own mount table shows it an empty folder there, as another machine would."""
@@ -410,6 +432,75 @@ def test_an_address_of_another_server(
         pytest.raises(ValueError, match=f"^no Dask scheduler responds at {address} .*; expected .*tcp://HOST:8786"),
     ):
         score_dataset(data / "predictions", data / "references", out=tmp_path / "out", client=address)
+
+
+@contextlib.contextmanager
+def greeting(said: bytes) -> Iterator[str]:
+    """A program that speaks first."""
+
+    class Greet(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(said)
+            self.request.recv(1 << 16)  # what Dask says, so that its connection is not reset
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greet) as server:
+        server.daemon_threads = True  # one whose connection stays open is not awaited
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"tcp://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"SSH-2.0-OpenSSH_9.6\r\n",
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        bytes(8),
+        bytes(64),
+        b"\xff" * 64,
+        bytes(range(100, 164)),
+        struct.pack("<QQQ", 16, 1, 1 << 62),  # one frame of 4 EB
+        struct.pack("<QQ", 8, 0),  # no frames
+        struct.pack("<QQQB", 17, 1, 1, 5),  # a message that is a number
+    ],
+    ids=[
+        "SSH",
+        "HTTP",
+        "8 zeros",
+        "64 zeros",
+        "64 bytes 255",
+        "bytes of any kind",
+        "a frame of 4 EB",
+        "no frames",
+        "a number",
+    ],
+)
+def test_an_address_of_a_program_that_speaks_first(said: bytes, data: Path, tmp_path: Path) -> None:
+    message = r"^no Dask scheduler responds at tcp://.* \(another program answers there\); expected .*tcp://HOST:8786$"
+    with greeting(said) as address, pytest.raises(ValueError, match=message):
+        score_dataset(data / "predictions", data / "references", out=tmp_path / "out", client=address)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "^tls://127.0.0.1:1 is an address with TLS, but there are no certificates. Set distributed.comm.tls.ca-"),
+        (
+            {"ca-file": "none", "client.cert": "none"},
+            r"^a certificate cannot be loaded \(.*No such file.*\). Check",
+        ),
+    ],
+)
+def test_an_address_with_tls_and_no_certificates(
+    settings: dict[str, str], message: str, data: Path, tmp_path: Path
+) -> None:
+    with (
+        dask.config.set({f"distributed.comm.tls.{key}": value for key, value in settings.items()}),
+        pytest.raises(ValueError, match=message),
+    ):
+        score_dataset(data / "predictions", data / "references", out=tmp_path / "out", client="tls://127.0.0.1:1")
 
 
 @pytest.mark.long

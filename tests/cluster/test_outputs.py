@@ -2,6 +2,8 @@
 
 import contextlib
 import dataclasses
+import errno
+import hashlib
 import json
 import os
 import shutil
@@ -480,6 +482,47 @@ class TestTwoRunsInOneFolder:
         note = "did not end by itself: its lock file is damaged"
         with pytest.warns(UserWarning, match=note), lock.locked(tmp_path, "mine"):
             assert json.loads(path.read_text())["run"] == "mine"
+
+    @pytest.mark.parametrize(
+        "make",
+        [Path.mkdir, lambda path: path.symlink_to("nowhere"), lambda path: path.symlink_to(path), os.mkfifo],
+        ids=["a folder", "a link to nothing", "a link to itself", "a FIFO"],
+    )
+    def test_a_lock_that_is_not_a_file(self, make: Callable[[Path], None], data: Path, tmp_path: Path) -> None:
+        path = tmp_path / "_work" / "lock"
+        path.parent.mkdir()
+        make(path)
+        message = rf"^{path}: is not a regular file, so it is not the lock of a run\. Remove it\.$"
+        for resume in (False, True):
+            with pytest.raises(OutputError, match=message):
+                scored(data, tmp_path, resume=resume)
+        with pytest.raises(OutputError, match=message), lock.locked(path.parent, "mine"):  # put there after the look
+            pass
+        lock.check_held(path.parent, "mine")
+        assert os.path.lexists(path)
+
+    def test_a_lock_that_cannot_be_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "lock").write_text(self.of_elsewhere(created=1.0))
+
+        def refuse(*_: object, **__: object) -> str:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+        monkeypatch.setattr(Path, "read_text", refuse)  # root may read every file
+        message = rf"^{tmp_path}/lock: cannot be read: Permission denied\. .* no run uses this folder, remove it\.$"
+        with pytest.raises(OutputError, match=message):
+            lock.check_free(tmp_path)
+        with pytest.raises(OutputError, match=message), lock.locked(tmp_path, "mine"):
+            pass
+        assert (tmp_path / "lock").exists()
+
+    def test_the_claim_of_a_lock_is_a_link_to_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It is removed once it is old, as that of a run which died over it."""
+        monkeypatch.setattr(lock, "_SILENT", 0)
+        content = self.of_elsewhere(created=1.0)
+        (tmp_path / "lock").write_text(content)
+        (tmp_path / f".lock.{hashlib.sha256(content.encode()).hexdigest()[:16]}").symlink_to("nowhere")
+        with pytest.warns(UserWarning, match="did not end by itself"), lock.locked(tmp_path, "mine"):
+            assert [path.name for path in tmp_path.iterdir()] == ["lock"]
 
     @pytest.mark.filterwarnings("ignore:an earlier run")
     def test_only_one_of_many_gets_it(self, tmp_path: Path) -> None:

@@ -490,6 +490,17 @@ class TestOptions:
         with pytest.raises(ValueError, match=message):  # and not that the folder is not empty
             scored(data, tmp_path / "out", client=address)
 
+    @pytest.mark.parametrize("client", [None, "tcp://127.0.0.1:1"])
+    def test_a_working_folder_that_no_longer_exists(
+        self, client: str | None, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "gone").mkdir()
+        monkeypatch.chdir(tmp_path / "gone")
+        (tmp_path / "gone").rmdir()
+        for out in (None, tmp_path / "out", "out"):
+            with pytest.raises(ValueError, match=r"^the working folder no longer exists\."):
+                score_dataset(data / "predictions", data / "references", out=out, client=client)
+
     def test_a_scheduler_without_workers(self, data: Path, tmp_path: Path) -> None:
         with (
             LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
