@@ -101,15 +101,18 @@ def space() -> str:
 def _acquire(path: Path, own: Holder) -> None:
     while True:
         try:
-            with path.open("x", encoding="utf-8") as stream:
-                json.dump(dataclasses.asdict(own), stream)
-            return
+            stream = path.open("x", encoding="utf-8")
         except FileExistsError:
             _take_away(path)
+            continue
+        try:
+            with stream:
+                json.dump(dataclasses.asdict(own), stream)
         except OSError:  # such as a full disk
             with contextlib.suppress(OSError):
                 path.unlink()
             raise
+        return
 
 
 def _take_away(path: Path) -> None:
