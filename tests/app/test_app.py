@@ -298,7 +298,8 @@ def test_mcp_tools(url: str) -> None:
     assert "threshold=7: expected a number from 0 to 1" in texts[4]
 
 
-@pytest.mark.parametrize("number", [10, pytest.param(50, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("number", [10, 50])
 def test_many_users_at_once(number: int, url: str, capsys: pytest.CaptureFixture[str]) -> None:
     def use(user: int) -> list[float]:
         own = client_of(url)
@@ -651,7 +652,7 @@ def test_work_ends_at_its_time_limit() -> None:
         child.run(_endless, seconds=0.5)
 
 
-@pytest.mark.parametrize("task", [_broken, _greedy])
+@pytest.mark.parametrize("task", [_broken, pytest.param(_greedy, marks=pytest.mark.long)])
 def test_work_that_breaks_off_is_told(task: Any, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(AnlsError, match="the process crashed, perhaps for lack of memory"):
         child.run(task, seconds=10_000)

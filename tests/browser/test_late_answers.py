@@ -260,7 +260,10 @@ def test_a_link_does_not_undo_what_is_typed_or_the_choice_of_a_tab(browser: Brow
 
 @pytest.mark.parametrize(
     ("tab", "examples"),
-    [("Answer", ["Cat", "The boundary"]), ("Document", ["From the metric card", "Python, with a tuple"])],
+    [
+        ("Answer", ["Cat", "The boundary"]),
+        pytest.param("Document", ["From the metric card", "Python, with a tuple"], marks=pytest.mark.long),
+    ],
 )
 def test_the_last_example_stays(opened: Opened, answers: Answers, tab: str, examples: list[str]) -> None:
     page = opened.page
@@ -279,8 +282,9 @@ def test_the_last_example_stays(opened: Opened, answers: Answers, tab: str, exam
 
 @pytest.mark.parametrize(
     ("tab", "result"),
-    [("Submission", "#submission-score"), pytest.param("Compare", "#ranking-table", marks=pytest.mark.long)],
+    [("Submission", "#submission-score"), ("Compare", "#ranking-table")],
 )
+@pytest.mark.long
 def test_a_result_for_other_settings_is_marked(
     opened: Opened, answers: Answers, systems: list[Path], tab: str, result: str
 ) -> None:

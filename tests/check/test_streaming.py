@@ -62,6 +62,7 @@ def every_outcome(folder: Path) -> list[Any]:
     return found
 
 
+@pytest.mark.long
 def test_the_size_of_blocks_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = every_outcome(tmp_path)
     assert len({str(own) for own in expected}) > 60

@@ -419,7 +419,7 @@ def silent_port() -> Iterator[str]:
         yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
 
 
-@pytest.mark.parametrize("server", [http_server, silent_port])
+@pytest.mark.parametrize("server", [http_server, pytest.param(silent_port, marks=pytest.mark.long)])
 def test_an_address_of_another_server(
     server: Callable[[], contextlib.AbstractContextManager[str]],
     data: Path,

@@ -737,7 +737,7 @@ def test_ctrl_c_while_the_workers_start(data: Path, tmp_path: Path) -> None:
     psutil.wait_procs(run.others)  # of which some ended before they were seen
 
 
-@pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("way", [pytest.param(signal.SIGKILL, marks=pytest.mark.long), signal.SIGINT])
 def test_a_run_that_is_broken_off(
     way: signal.Signals, longer: Path, expected: SubmissionScore, client: Client, tmp_path: Path
 ) -> None:

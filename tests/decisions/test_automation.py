@@ -198,6 +198,7 @@ def test_refused(change: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize("cell", CELLS[1:5:3])
+@pytest.mark.long
 def test_a_promise_fails_in_at_most_five_percent(cell: Any) -> None:
     runs = 100
     assert failed_promises(cell, runs) <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / runs)

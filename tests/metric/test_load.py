@@ -41,6 +41,7 @@ print(evaluate.load("anls", "paper").compute(predictions=["ab"], references=[["a
     assert run(script, tmp_path, hub_environment) == "{'anls_score': 0.75}\n{'anls_score': 0.0}\n"
 
 
+@pytest.mark.long
 def test_a_folder_named_anls_comes_first(tmp_path: Path, hub_environment: dict[str, str], metric_path: str) -> None:
     """The documented order of evaluate: ./anls/anls.py, then the Hub."""
     (tmp_path / "anls").mkdir()
@@ -78,6 +79,7 @@ except ImportError as error:
     assert run(script, tmp_path, hub_environment) == "True True\n"
 
 
+@pytest.mark.long
 def test_names_where_it_is_not(tmp_path: Path, hub_environment: dict[str, str]) -> None:
     """A file that is not served is not found: the server above stands for the Hub and nothing else."""
     with pytest.raises(AssertionError, match="FileNotFoundError"):

@@ -663,7 +663,8 @@ class TestProcesses:
         assert main["n"] == 3
         assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
-    @pytest.mark.parametrize("empty", [0, pytest.param(1, marks=pytest.mark.long)])
+    @pytest.mark.long
+    @pytest.mark.parametrize("empty", [0, 1])
     def test_one_may_have_nothing(self, metric_path: str, tmp_path: Path, empty: int) -> None:
         shards = [{"predictions": CARD_PREDICTIONS, "references": CARD_REFERENCES}]
         shards.insert(empty, {"predictions": [], "references": []})

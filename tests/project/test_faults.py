@@ -220,7 +220,7 @@ def full_disk(folder: Path) -> Iterator[Callable[[], None]]:
         subprocess.run([shutil.which("umount") or "umount", str(folder)], check=True)
 
 
-@pytest.mark.parametrize("is_real", [False, True])
+@pytest.mark.parametrize("is_real", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_no_room(tmp_path: Path, is_real: bool) -> None:
     """A file that may not grow stands for a full disk, which there is where one can be mounted."""
     both = tmp_path / "both.jsonl"
@@ -280,7 +280,7 @@ print(alone.compute()["anls_score"])
 """
 
 
-@pytest.mark.parametrize("moment", ["before", "while writing"])
+@pytest.mark.parametrize("moment", [pytest.param("before", marks=pytest.mark.long), "while writing"])
 def test_a_process_of_several_dies(tmp_path: Path, metric_path: str, moment: str) -> None:
     """The other one says so after its timeout, and keeps what was added to it."""
     command = [sys.executable, "-W", "ignore", "-c", RANK, metric_path]

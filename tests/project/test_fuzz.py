@@ -71,6 +71,7 @@ class TestFaultsAreSeen:
         with pytest.raises(OvertimeError):
             run_one(endless, "x", 0, 0, tmp_path)
 
+    @pytest.mark.long
     def test_a_run_in_processes(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert fuzz(["signatures"], seed=3, minutes=0.01) == 0
         assert "seed 3" in capsys.readouterr().out

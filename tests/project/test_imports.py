@@ -88,6 +88,7 @@ assert not faults, faults
 """
 
 
+@pytest.mark.long
 def test_first_use_of_all_names_by_many_threads() -> None:
     """A package and a module of it, imported at once, are a deadlock to Python."""
     for _ in range(3):

@@ -253,11 +253,12 @@ READ = ["ab" if sure == 0.9 else "zz" for sure in SURE]
     [
         ("standard", READ, ["ab"], SURE),
         ("anls_star", [{"a": text} for text in READ], {"a": "ab"}, SURE),
-        (
+        pytest.param(
             "anls_star",
             [{"a": text, "b": ["x"]} for text in READ],
             {"a": "ab", "b": ["x"]},
             [{"a": sure, "b": [0.95]} for sure in SURE],
+            marks=pytest.mark.long,
         ),
     ],
     ids=["texts", "trees with a number", "trees with trees"],

@@ -107,6 +107,7 @@ def test_clusters_of_one_question_are_no_clusters() -> None:
     assert alone.standard_error == pytest.approx(interval.standard_error)
 
 
+@pytest.mark.long
 def test_many_distinct_values_are_pooled_without_loss() -> None:
     """As scores of trees have: more than `MAX_VALUES` distinct ones."""
     generator = np.random.default_rng(0)
@@ -428,6 +429,7 @@ def test_the_paired_test_finds_few_differences_where_there_is_none(times: int) -
 
 
 @TIMES
+@pytest.mark.long
 def test_the_paired_test_of_clusters_finds_few_differences_where_there_is_none(times: int) -> None:
     generator = np.random.default_rng(7)
     found, held, found_by_questions = [], [], []

@@ -157,7 +157,13 @@ def test_cells_and_texts_that_print_an_option_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "by_id"), [("vrdu", False), ("chartqapro", False), ("vrdu", True), ("extractbench_value", True)]
+    ("protocol", "by_id"),
+    [
+        ("vrdu", False),
+        ("chartqapro", False),
+        ("vrdu", True),
+        pytest.param("extractbench_value", True, marks=pytest.mark.long),
+    ],
 )
 def test_dask_has_the_same_figures(protocol: str, by_id: bool, tmp_path: Path) -> None:
     case = max((own for own in CASES if own.protocol == protocol), key=lambda own: len(own.rows))

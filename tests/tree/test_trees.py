@@ -141,6 +141,7 @@ class TestEqualsBruteForce:
         reference=st.lists(REFERENCES, min_size=2, max_size=4),
         prediction=st.lists(PREDICTIONS, min_size=2, max_size=4),
     )
+    @pytest.mark.long
     def test_by_matrices_too(self, reference: list[Any], prediction: list[Any]) -> None:
         one_by_one = anls_star_score(prediction, reference)
         with pytest.MonkeyPatch.context() as patch:
