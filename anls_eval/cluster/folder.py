@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import fnmatch
 import hashlib
 import json
 import os
@@ -19,6 +20,8 @@ from anls_eval.cluster.lock import check_free, locked
 from anls_eval.cluster.parts import Job, Part, Piece
 from anls_eval.cluster.records import checksum
 from anls_eval.errors import AnlsError, Remedy
+from anls_eval.files.files import exists
+from anls_eval.files.many import Paths
 from anls_eval.files.watch import State, file_state
 from anls_eval.questions.stream import FINGERPRINTS
 
@@ -31,6 +34,23 @@ def results_folder(
         return Path(out).absolute()
     where = None if client is None else Path.cwd()
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".anls-", dir=where)))
+
+
+def check_outside(out: str | os.PathLike[str], given: tuple[Paths, Paths | None]) -> None:
+    """Refuse an output folder whose files would be among the inputs of a later run."""
+    part = Path(out).absolute() / "part-00000.parquet"
+    for paths in given:
+        for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths or ():
+            folder = Path(path).absolute()
+            if (exists(path) and folder.is_dir() and folder in part.parents) or _matches(part, folder):
+                problem = f"the output folder {os.fspath(out)} is among the files of {os.fspath(path)}."
+                raise AnlsError(problem, remedies=[Remedy("out", "FOLDER", "use another folder")])
+
+
+def _matches(path: Path, pattern: Path) -> bool:
+    """Return whether a pattern, in which ``**`` stands for any number of folders, names a file."""
+    is_as_deep = len(path.parts) == len(pattern.parts) or "**" in pattern.parts
+    return is_as_deep and fnmatch.fnmatch(str(path), str(pattern))
 
 
 def prepare(job: Job, resume: bool, stack: contextlib.ExitStack) -> None:

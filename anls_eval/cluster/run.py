@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fnmatch
 import functools
 import itertools
 import math
@@ -22,7 +21,7 @@ from dask.distributed import Client
 from anls_eval.cluster.agreement import Agreement, agreed, check_cluster
 from anls_eval.cluster.engine import Engine, warn_of_faults
 from anls_eval.cluster.errors import RESUME, BadPartsError, ClusterError, InterruptedRunError, are
-from anls_eval.cluster.folder import hash_of, identity_of, prepare, results_folder, states_of, tidy
+from anls_eval.cluster.folder import check_outside, hash_of, identity_of, prepare, results_folder, states_of, tidy
 from anls_eval.cluster.lock import check_held
 from anls_eval.cluster.parts import (
     CHANGED,
@@ -49,7 +48,7 @@ from anls_eval.cluster.workers import connect, end_unguarded
 from anls_eval.errors import AnlsError, Remedy, located
 from anls_eval.files import FormatError, Reader
 from anls_eval.files.errors import SHOWN, NoRowsError, OutputError
-from anls_eval.files.files import How, exists
+from anls_eval.files.files import How
 from anls_eval.files.many import Paths, are_documents, file_paths, paths_label
 from anls_eval.files.watch import State, check_unchanged, file_state
 from anls_eval.files.write import whole_file
@@ -188,7 +187,7 @@ def score_dataset(
         if not has_ids:
             check_pairs(*files)
         if out is not None:
-            _check_outside(out, (predictions, references))
+            check_outside(out, (predictions, references))
         job = dataclasses.replace(job, out=results_folder(out, client, folder))
         prepare(job, resume, folder)
         paths = {*files[0], *files[1]}
@@ -258,23 +257,6 @@ def _limits_in_words(is_kept: bool) -> Iterator[None]:
             raise
         problem = "this process ran out of memory or threads. Start fewer workers, or raise the limits (ulimit)."
         raise ClusterError(problem, remedies=[RESUME] if is_kept else []) from None
-
-
-def _check_outside(out: str | os.PathLike[str], given: tuple[Paths, Paths | None]) -> None:
-    """Refuse an output folder whose files would be among the inputs of a later run."""
-    part = Path(out).absolute() / "part-00000.parquet"
-    for paths in given:
-        for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths or ():
-            folder = Path(path).absolute()
-            if (exists(path) and folder.is_dir() and folder in part.parents) or _matches(part, folder):
-                problem = f"the output folder {os.fspath(out)} is among the files of {os.fspath(path)}."
-                raise AnlsError(problem, remedies=[Remedy("out", "FOLDER", "use another folder")])
-
-
-def _matches(path: Path, pattern: Path) -> bool:
-    """Return whether a pattern, in which ``**`` stands for any number of folders, names a file."""
-    is_as_deep = len(path.parts) == len(pattern.parts) or "**" in pattern.parts
-    return is_as_deep and fnmatch.fnmatch(str(path), str(pattern))
 
 
 def _check_working_folder() -> None:

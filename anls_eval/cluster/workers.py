@@ -48,7 +48,6 @@ def local_client(
     """Start workers on this machine, by default one per processor, with one thread each; end them at exit."""
     # Tasks hold no data that could be spilled, and a worker that pauses for lack of memory would wait forever.
     settings: dict[str, Any] = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
-    end_unguarded()
     _check_start(CPU_COUNT if workers is None else workers)
     options = {
         "n_workers": workers,

@@ -78,8 +78,7 @@ def nested_remedy(role: str, columns: Iterable[tuple[str, Iterable[Any]]]) -> li
 def json_note(name: str, texts: Iterable[Any]) -> list[Note]:
     """Return the note on predictions most of which are JSON objects with a text inside, by the first of them."""
     given = [text for text in texts if isinstance(text, str) and text.strip()]
-    inside = Counter(map(path_in_json, given))
-    path, count = max(((own, n) for own, n in inside.items() if own), key=lambda own: own[1], default=(None, 0))
+    [(path, count)] = Counter(filter(None, map(path_in_json, given))).most_common(1) or [("", 0)]
     if 2 * count <= len(given):
         return []
     problem = "predictions: texts that are JSON objects are compared as they are written"

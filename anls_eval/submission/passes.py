@@ -311,7 +311,7 @@ class FileSide(Side):
                     raise
             except ValueError:  # of the first row without an answer
                 if self._side == "references" and all(map(_has_no_answers, self._parts)):
-                    raise self._blank_error() from None
+                    raise blank_error(self._parts[0].detected) from None
                 raise
             self.rows.append(n)
             if "question_id" not in part.detected.columns and self.other is not None:
@@ -320,11 +320,8 @@ class FileSide(Side):
             if not self._may_be_empty:
                 raise NoRowsError(self.files[0], f"neither this file nor the other {len(self.files) - 1} have a row.")
             yield self._no_rows()
-        elif self._side == "references" and not (self._may_be_empty or self.read().counts[ANSWERED]):
-            raise self._blank_error()
-
-    def _blank_error(self) -> FormatError:
-        return blank_error(self._parts[0].detected)
+        elif not self._may_be_empty and all(part.is_blank for part in self._parts):
+            raise blank_error(self._parts[0].detected)
 
     def _no_rows(self) -> pa.Table:
         names = [BY + name for name in self._names if name in self._parts[0].names]
