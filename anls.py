@@ -317,7 +317,12 @@ def json_in_text(text: str) -> object | None:
 # Steps that find the answer in the output of a model, by the marks around it.
 # ---------------------------------------------------------------------------------------------------
 
-_THOUGHT = re.compile(r"(</think(?:ing)?>|◁/think▷|\[/THINK\])|<think(?:ing)?>|◁think▷|\[THINK\]", re.IGNORECASE)
+_THOUGHT_BEGINS = r"<think>|<thinking>|◁think▷|\[THINK\]"
+_THOUGHT_ENDS = r"</think>|</thinking>|◁/think▷|\[/THINK\]"
+THOUGHT_MARKS = f"{_THOUGHT_BEGINS}|{_THOUGHT_ENDS}"
+"""A pattern for the marks around a model's thoughts, without regard to case."""
+
+_THOUGHT = re.compile(f"({_THOUGHT_ENDS})|{_THOUGHT_BEGINS}", re.IGNORECASE)
 _ANSWER_TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
 
 # Two stretches of whitespace never stand side by side in a pattern: they would be tried in every division.
@@ -2746,10 +2751,9 @@ def is_blank(value: object) -> bool:
 
 def unparsed_reference(value: object, comparator: str) -> str:
     """Return what is wrong with a reference that does not parse, and both ways out; the place goes in front of it."""
-    article = "a date" if comparator == "date" else f"a {comparator}"
     return (
-        f"{short_repr(value)} is not {article}. Compare the field in another way, such as compare='text', or leave it "
-        "out with compare='ignore'"
+        f"{short_repr(value)} is not a {comparator}. Compare the field in another way, such as compare='text', or "
+        "leave it out with compare='ignore'"
     )
 
 
@@ -6829,10 +6833,10 @@ def _leaf_row(match: Match) -> LeafRow:
 
 def _reason_shown(match: Match) -> str:
     edits = f"{match.distance} of {match.length} characters differ" if match.distance else ""
-    return ": ".join(filter(None, (match.reason, edits, _comparison_shown(match))))
+    return ": ".join(filter(None, (match.reason, edits, comparison_shown(match))))
 
 
-def _comparison_shown(match: Match) -> str:
+def comparison_shown(match: Match) -> str:
     """Return what a field made of both sides, in words."""
     found = match.compared_as
     if found is None or found.comparator == "text" or match.similarity is None:
@@ -6901,7 +6905,8 @@ def _key_scores_as_json(documents: Sequence[Mapping[str, ScoreNode]], with_count
 # ---------------------------------------------------------------------------------------------------
 
 # Python's \s and its "i" without case are more than RE2's: the other whitespace, and two letters, are named.
-MAY_HAVE_MARKS = r"(?i)th[i\x{130}\x{131}]nk|answer|\\boxed|\x60|\*\*|__|^[\s\pZ\x0b\x1c-\x1f\x85]*[-*#]"
+_THOUGHTS = THOUGHT_MARKS.lower().replace("i", r"[i\x{130}\x{131}]")
+MAY_HAVE_MARKS = rf"(?i){_THOUGHTS}|answer|\\boxed|\x60|\*\*|__|^[\s\pZ\x0b\x1c-\x1f\x85]*[-*#]"
 """A pattern for RE2 that every text matches in which a step finds something."""
 
 _MIN_SHARE = 20  # one in so many of the predictions that score 0 must have marks

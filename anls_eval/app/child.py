@@ -12,11 +12,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
 
-from anls_eval.app.limits import SUGGEST_COMMAND_LINE
+from anls_eval.app.limits import MAX_MEMORY_BYTES, SUGGEST_COMMAND_LINE
 from anls_eval.errors import AnlsError, located
 
 Progress = Callable[[float, str], None]  # takes the share that is done, from 0 to 1, and what is being done
-MAX_MEMORY_BYTES = 6 << 30
 _Result = TypeVar("_Result")
 # Each process is forked from one that has only imported this: within milliseconds, and without the app's threads.
 _processes = multiprocessing.get_context("forkserver")

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from anls_eval.analysis.accounting import FieldCounts, account_for_leaves
-from anls_eval.explanation.result import Match
+from anls_eval.explanation.result import Match, comparison_shown
 from anls_eval.fields.fields import Fields
 from anls_eval.rules.protocol import Protocol
 
@@ -82,10 +82,4 @@ def why_lost(match: Match) -> str:
     words = match.reason or "partly correct"
     if match.distance:
         words += f", {match.distance} of {match.length} characters"
-    own = match.compared_as
-    if own is None or own.comparator == "text" or match.similarity is None:
-        return words
-    if own.prediction is None:
-        return f"{words}: the prediction is not a {own.comparator}"
-    tolerance = f", tolerance {own.tolerance}" if own.tolerance else ""
-    return f"{words}: {own.reference} and {own.prediction}{tolerance}"
+    return ": ".join(filter(None, (words, comparison_shown(match))))

@@ -16,6 +16,7 @@ MAX_SYSTEMS = 12  # in one comparison: every pair is tested
 MAX_GROUPS = 30  # of a column that are shown
 DOCUMENT_SECONDS = 20
 SUBMISSION_SECONDS = 180
+MAX_MEMORY_BYTES = 6 << 30  # of the process that does the work
 SUGGEST_COMMAND_LINE = "The command line has no such limit: pip install '.[eval]' in a clone of this Space."
 
 

@@ -194,8 +194,7 @@ def compare_two(
 def _names(found: ScoredSystems, numbers: Sequence[int]) -> list[str]:
     """Return the names of two systems; 0 stands for the best as the first one and for the second best as the second."""
     names = list(found.systems)
-    best = sorted(names, key=lambda name: (-found.systems[name].submission.score, name))
-    return [names[number - 1] if number else best[place] for place, number in enumerate(numbers)]
+    return [names[number - 1] if number else found.best_first[place] for place, number in enumerate(numbers)]
 
 
 def _systems(predictions: Sequence[str], references: str, options: Options, report_progress: Progress) -> ScoredSystems:

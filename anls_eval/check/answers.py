@@ -7,6 +7,7 @@ from typing import Any
 from anls_eval.check.problem import Fault
 from anls_eval.errors import short_repr
 from anls_eval.extract.hints import steps_in
+from anls_eval.extract.marks import THOUGHT_MARKS
 from anls_eval.extract.steps import extracted
 from anls_eval.files.nested import path_in_json
 from anls_eval.inputs.values import is_missing_value
@@ -14,10 +15,11 @@ from anls_eval.text.formatting import is_refusal
 
 _TAGS = (
     "a|answer|b|body|br|code|div|em|h[1-6]|hr|html|i|img|li|ol|p|pre|s|small|span|strong|sub|sup|table|tbody|td|th|"
-    "thead|think|tr|u|ul"
+    "thead|tr|u|ul"
 )
 _MARKUP = re.compile(
-    rf"""</?(?:{_TAGS})(?:\s[^<>]*)?/?>    # HTML, and what some models put around their answer
+    rf"""</?(?:{_TAGS})(?:\s[^<>]*)?/?>    # HTML, and the tag that some models put around their answer
+    |{THOUGHT_MARKS}
     |<\|\w+\|>                             # tokens such as <|im_end|>
     |\\[A-Za-z]+\*?\{{|\\\(|\\\)|\\\[|\\\] # LaTeX: \boxed{{, \section*{{, \( \)
     |\*\*[^*]+\*\*|```|!\[[^\]]*\]         # Markdown: bold, code, pictures""",
@@ -31,7 +33,7 @@ _PREFIX = re.compile(
 # UTF-8 that was read as Windows-1252: the first bytes of é, ß, × and of “, –, €, as that shows them.
 _MOJIBAKE = re.compile("[ÂÃ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€[\u0080-\u00bf‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â‚¬")
 # One search that nearly every answer passes, so that the single ones are made for few.
-_SUSPICIOUS = re.compile(r"^\s|\s$|[<\\`]|\*\*|!\[|[ÂÃâ]|\banswer\b", re.IGNORECASE)
+_SUSPICIOUS = re.compile(rf"^\s|\s$|[<\\`]|{THOUGHT_MARKS}|\*\*|!\[|[ÂÃâ]|\banswer\b", re.IGNORECASE)
 
 LONG = 200
 """Characters from which an answer is long where there are no accepted answers to compare it with."""

@@ -183,10 +183,10 @@ def _leaf_row(match: Match) -> LeafRow:
 
 def _reason_shown(match: Match) -> str:
     edits = f"{match.distance} of {match.length} characters differ" if match.distance else ""
-    return ": ".join(filter(None, (match.reason, edits, _comparison_shown(match))))
+    return ": ".join(filter(None, (match.reason, edits, comparison_shown(match))))
 
 
-def _comparison_shown(match: Match) -> str:
+def comparison_shown(match: Match) -> str:
     """Return what a field made of both sides, in words."""
     found = match.compared_as
     if found is None or found.comparator == "text" or match.similarity is None:

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 
 from anls_eval.errors import Note, Remedy
 from anls_eval.extract.json_in_text import json_in_text
-from anls_eval.extract.marks import MARK_STEPS
+from anls_eval.extract.marks import MARK_STEPS, THOUGHT_MARKS
 from anls_eval.extract.steps import extracted
 
 # Python's \s and its "i" without case are more than RE2's: the other whitespace, and two letters, are named.
-MAY_HAVE_MARKS = r"(?i)th[i\x{130}\x{131}]nk|answer|\\boxed|\x60|\*\*|__|^[\s\pZ\x0b\x1c-\x1f\x85]*[-*#]"
+_THOUGHTS = THOUGHT_MARKS.lower().replace("i", r"[i\x{130}\x{131}]")
+MAY_HAVE_MARKS = rf"(?i){_THOUGHTS}|answer|\\boxed|\x60|\*\*|__|^[\s\pZ\x0b\x1c-\x1f\x85]*[-*#]"
 """A pattern for RE2 that every text matches in which a step finds something."""
 
 _MIN_SHARE = 20  # one in so many of the predictions that score 0 must have marks

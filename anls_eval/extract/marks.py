@@ -6,7 +6,12 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-_THOUGHT = re.compile(r"(</think(?:ing)?>|◁/think▷|\[/THINK\])|<think(?:ing)?>|◁think▷|\[THINK\]", re.IGNORECASE)
+_THOUGHT_BEGINS = r"<think>|<thinking>|◁think▷|\[THINK\]"
+_THOUGHT_ENDS = r"</think>|</thinking>|◁/think▷|\[/THINK\]"
+THOUGHT_MARKS = f"{_THOUGHT_BEGINS}|{_THOUGHT_ENDS}"
+"""A pattern for the marks around a model's thoughts, without regard to case."""
+
+_THOUGHT = re.compile(f"({_THOUGHT_ENDS})|{_THOUGHT_BEGINS}", re.IGNORECASE)
 _ANSWER_TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
 
 # Two stretches of whitespace never stand side by side in a pattern: they would be tried in every division.

@@ -292,8 +292,7 @@ def is_blank(value: object) -> bool:
 
 def unparsed_reference(value: object, comparator: str) -> str:
     """Return what is wrong with a reference that does not parse, and both ways out; the place goes in front of it."""
-    article = "a date" if comparator == "date" else f"a {comparator}"
     return (
-        f"{short_repr(value)} is not {article}. Compare the field in another way, such as compare='text', or leave it "
-        "out with compare='ignore'"
+        f"{short_repr(value)} is not a {comparator}. Compare the field in another way, such as compare='text', or "
+        "leave it out with compare='ignore'"
     )

@@ -189,24 +189,29 @@ def rank_systems(
 
     comparisons = [
         compare_scores(checked[a], checked[b], codes, level, resamples, seed)
-        for a, b in itertools.combinations(_best_first(intervals), 2)
+        for a, b in itertools.combinations(_by_mean(intervals), 2)
     ]
     return _ranked(intervals, comparisons, alpha)
 
 
 def rank_by(intervals: Mapping[str, Interval], compare: Callable[[str, str], Comparison]) -> Ranking:
     """Rank systems by their scores and by a comparison of two of them, given their names."""
-    pairs = itertools.combinations(_best_first(intervals), 2)
+    pairs = itertools.combinations(_by_mean(intervals), 2)
     return _ranked(intervals, [compare(a, b) for a, b in pairs], ALPHA)
 
 
-def _best_first(intervals: Mapping[str, Interval]) -> list[str]:
-    return sorted(intervals, key=lambda name: (-intervals[name].mean, name))
+def best_first(scores: Mapping[str, float]) -> list[str]:
+    """Return the names of systems by their scores, and of equal ones by name."""
+    return sorted(scores, key=lambda name: (-scores[name], name))
+
+
+def _by_mean(intervals: Mapping[str, Interval]) -> list[str]:
+    return best_first({name: own.mean for name, own in intervals.items()})
 
 
 def _ranked(intervals: Mapping[str, Interval], comparisons: Sequence[Comparison], alpha: float) -> Ranking:
     """Return the ranking, given the comparisons of all pairs, best first."""
-    names = _best_first(intervals)
+    names = _by_mean(intervals)
     pairs = list(itertools.combinations(names, 2))
     adjusted = holm([comparison.p_value for comparison in comparisons]).tolist()
     better = Counter(

@@ -23,7 +23,7 @@ from anls_eval.markup import notebook_page, notes_html, score_bar, signature_htm
 from anls_eval.statistics import Comparison, Ranking, rank_systems
 from anls_eval.statistics.groups import GroupDifference, compare_groups, compare_groups_by, rows_of_groups
 from anls_eval.statistics.intervals import interval_words
-from anls_eval.statistics.ranking import rank_by
+from anls_eval.statistics.ranking import best_first, rank_by
 from anls_eval.statistics.resampling import Integers, cluster_codes
 from anls_eval.submission.counted import CountedSystems
 from anls_eval.submission.passes import Options, OptionWords
@@ -60,6 +60,11 @@ class ScoredSystems:
         return self.questions.submission.signature
 
     @property
+    def best_first(self) -> list[str]:
+        """The names of the systems by score, equal ones by name."""
+        return best_first({name: own.score for name, own in self.submissions.items()})
+
+    @property
     def notes(self) -> list[str]:
         """Warnings to show to the user, system by system."""
         found: list[str] = []
@@ -74,7 +79,7 @@ class ScoredSystems:
 
     def _repr_html_(self) -> str:
         """Return the systems as notebooks show them, the best first."""
-        found = sorted(self.submissions.items(), key=lambda pair: -pair[1].score)
+        found = [(name, self.submissions[name]) for name in self.best_first]
         rows = [(name, own.score, score_bar(own.score), interval_words(own.interval)) for name, own in found]
         skipped = [f"{name} was skipped: {error}" for name, error in self.skipped.items()]
         table = table_html(("system", "score", "", "interval"), rows)

@@ -638,7 +638,7 @@ def _broken(report_progress: child.Progress) -> None:
 
 
 def _greedy(report_progress: child.Progress) -> int:
-    return len(bytearray(child.MAX_MEMORY_BYTES))
+    return len(bytearray(limits.MAX_MEMORY_BYTES))
 
 
 def _steps(report_progress: child.Progress) -> str:

@@ -152,6 +152,10 @@ PLANTED: dict[str, tuple[Callable[[Rows], None], list[tuple[str, str, str | None
     "HTML": (with_answer(f"<b>{ANSWER}</b>"), [("answer-markup", "scored", str(ID), False)]),
     "HTML with attributes": (with_answer(f'<p class="x">{ANSWER}'), [("answer-markup", "scored", str(ID), False)]),
     "LaTeX": (with_answer(f"\\boxed{{{ANSWER}}}"), [("answer-markup", "scored", str(ID), False)]),
+    **{
+        mark: (with_answer(f"Hm.{mark} {ANSWER}"), [("answer-markup", "scored", str(ID), False)])
+        for mark in ("<think>", "</think>", "</thinking>", "◁think▷", "◁/think▷", "[THINK]", "[/think]")
+    },
     "token": (with_answer(f"{ANSWER}<|im_end|>"), [("answer-markup", "scored", str(ID), False)]),
     "the answer is": (with_answer(f"The answer is {ANSWER}"), [("answer-prefix", "scored", str(ID), False)]),
     "answer colon": (with_answer(f"Answer: {ANSWER}"), [("answer-prefix", "scored", str(ID), False)]),

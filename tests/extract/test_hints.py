@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from anls_eval.extract.hints import MAY_HAVE_MARKS, changed_by_steps, steps_in
 from anls_eval.notes import marked_rows
 
-CHARACTERS = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
-WHITESPACE = [character for character in CHARACTERS if character.isspace()]
+CHARACTERS = "".join(map(chr, (*range(0xD800), *range(0xE000, sys.maxunicode + 1))))
+WHITESPACE = re.findall(r"\s", CHARACTERS)
 WORDS = ("think", "thinking", "answer", "final", "the", "is")
-LIKE = {letter: re.findall(letter, "".join(CHARACTERS), re.IGNORECASE) for letter in sorted(set("".join(WORDS)))}
+LETTERS = "".join(sorted(set("".join(WORDS))))
+ALIKE = "".join(re.findall(f"[{LETTERS}]", CHARACTERS, re.IGNORECASE))
+LIKE = {letter: re.findall(letter, ALIKE, re.IGNORECASE) for letter in LETTERS}
 
 
 def may_have_marks(texts: list[str]) -> list[bool]:

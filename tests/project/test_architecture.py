@@ -41,6 +41,20 @@ def test_the_page_lists_every_room() -> None:
     assert sorted(LAYERS) == sorted({room_of(module) for module in OWN})
 
 
+@pytest.mark.parametrize(("room", "row"), re.findall(r"(?m)^\| `(\w+)/` \|(.*)", PAGE))
+def test_the_files_that_the_page_names_are_in_their_rooms(room: str, row: str) -> None:
+    named = set(re.findall(r"(?<![\w/.])\w+\.py", row))
+    files = {path.name for path in (PACKAGE / room).iterdir()}
+    assert named - files == set()
+    if room not in ("leaderboards", "integrations"):  # a file for each benchmark and tool
+        assert {name for name in files if name.endswith(".py")} - named == {"__init__.py"}
+
+
+@pytest.mark.parametrize("path", re.findall(r"`((?:\w+/)+\w+\.\w+)`", PAGE))
+def test_the_paths_that_the_page_names_exist(path: str) -> None:
+    assert any((folder / path).is_file() for folder in (ROOT, PACKAGE, ROOT / "tests"))
+
+
 @pytest.mark.parametrize("module", OWN)
 def test_rooms_import_only_rooms_above_them_in_the_page(module: str) -> None:
     allowed = set(LAYERS[: LAYERS.index(room_of(module)) + 1])

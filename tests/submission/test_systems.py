@@ -50,6 +50,16 @@ def test_without_texts_everything_else_is_the_same(tmp_path: Path, ids: bool, cl
     assert kept._repr_html_() == light._repr_html_()
 
 
+def test_equal_systems_are_ordered_by_name_everywhere(tmp_path: Path) -> None:
+    paths, gold = written(tmp_path)
+    (tmp_path / "z.jsonl").write_bytes(Path(paths[0]).read_bytes())
+    found = score_systems([str(tmp_path / "z.jsonl"), *paths], open_references(gold))
+    assert list(found.submissions) == ["z", "a", "b", "c"]
+    assert [own.name for own in found.rank().systems] == found.best_first == ["a", "z", "b", "c"]
+    shown = found._repr_html_()
+    assert shown.index(">a<") < shown.index(">z<") < shown.index(">b<")
+
+
 def test_scores_are_in_the_order_of_the_first_system(tmp_path: Path) -> None:
     paths, gold = written(tmp_path)
     found = both_ways(paths, gold, None)[1]
