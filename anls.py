@@ -5735,11 +5735,11 @@ def _credit_of_texts(g: list[Any], p: list[Any], rules: Protocol) -> Credit:
         leaves = [[compare_leaves(text, other, rules) for other in others] for text in texts]
         s = [[1 - distance / longest if is_kept else 0.0 for distance, longest, is_kept in row] for row in leaves]
         best = max(ways, key=lambda way: math.fsum([s[i][j] for i, j in way]))
-        return _credit_of_leaves(length, [leaves[i][j] for i, j in best])
+        return credit_of_leaves(length, [leaves[i][j] for i, j in best])
     similarities = similarities_of_leaves(texts, others, rules)
     sizes = np.ones(len(texts), np.int64), np.ones(len(others), np.int64)
     matched = match_lists(similarities, np.broadcast_to(np.int64(1), similarities.shape), *sizes)
-    return _credit_of_leaves(length, _compared([(texts[i], others[j]) for i, j in matched], {}, rules))
+    return credit_of_leaves(length, _compared([(texts[i], others[j]) for i, j in matched], {}, rules))
 
 
 def _credit_of_dicts(g: list[dict[str, Any]], p: list[dict[str, Any]], rules: Protocol) -> Credit:
@@ -5755,7 +5755,7 @@ def _credit_of_dicts(g: list[dict[str, Any]], p: list[dict[str, Any]], rules: Pr
     else:
         matched = match_lists(*_values(rows, columns, keys, rules), np.array(sizes), np.array(other_sizes))
     pairs = [(text, columns[j][key]) for i, j in matched for key, text in rows[i].items() if key in columns[j]]
-    return _credit_of_leaves(sum(sizes) + sum(other_sizes) - len(pairs), _compared(pairs, known, rules))
+    return credit_of_leaves(sum(sizes) + sum(other_sizes) - len(pairs), _compared(pairs, known, rules))
 
 
 def _as_rows(elements: list[dict[str, Any]], steps: tuple[str, ...]) -> list[Row]:
@@ -5771,8 +5771,8 @@ def _compared(
     return list(map(known.__getitem__, pairs))
 
 
-def _credit_of_leaves(length: int, leaves: list[ComparedLeaf]) -> Credit:
-    """Return the credit of a list of this length whose matched leaves were compared."""
+def credit_of_leaves(length: int, leaves: list[ComparedLeaf]) -> Credit:
+    """Return the credit of a part of this length whose matched leaves were compared."""
     kept = [(longest - distance, longest) for distance, longest, is_kept in leaves if is_kept]
     partial = [credit for credit in kept if credit[0] < credit[1]]
     return length, len(kept) - len(partial), partial
@@ -5966,6 +5966,8 @@ class Documents:
             return 1, 0, []
         if type(prediction) is type(reference) is list:
             return self.searched(reference, prediction)
+        if is_text_with_options(prediction, reference, self.rules.tree == "released"):
+            return self.with_options(prediction, reference)
         self.searched_rows.add(len(self.lengths))
         return count_credit(compare_trees(prediction, reference, self.rules))
 
@@ -5988,8 +5990,19 @@ class Documents:
             return node.missing[1], int(p is NOT_GIVEN and node.missing[0] > 0), []
         return self.searched(g, p)
 
+    def with_options(self, prediction: str, options: Sequence[str]) -> Credit:
+        """Compute the credit of a text beside several, of which the most similar one counts."""
+        if self.equal_is_full and prediction in options:
+            return 1, 1, []
+        rules, prepare = self.rules, normaliser(self.rules.answer_steps)
+        text = normaliser(rules.prediction_steps)(prediction)
+        leaves = [compare_leaves(text, prepare(option), rules) for option in options]
+        return credit_of_leaves(1, [max(leaves, key=lambda leaf: leaf[2] and 1 - leaf[0] / leaf[1])])
+
     def searched(self, g: Any, p: Any) -> Credit:
         """Compute the credit of a part with lists, alternatives or unusual values."""
+        if is_text_with_options(p, g, False):
+            return self.with_options(p, g)
         if type(g) is type(p) is list:
             credit = credit_of_plain_lists(g, p, self.rules)
             if credit is not None:
@@ -6031,6 +6044,16 @@ class Documents:
         texts = np.stack([owners, longest - distances, longest], axis=1)[kept]
         partial = np.concatenate([texts, np.array(self.partial, np.int64).reshape(-1, 3)])
         return exact_scores(np.array(self.lengths, np.int64), full, partial[np.argsort(partial[:, 0], kind="stable")])
+
+
+def is_text_with_options(prediction: Any, reference: Any, in_lists: bool) -> bool:
+    """Return whether one side is a text and the other alternatives that are texts, which can be in a list."""
+    return (
+        type(prediction) is str
+        and (type(reference) is tuple or (in_lists and type(reference) is list))
+        and bool(reference)
+        and operator.countOf(map(type, reference), str) == len(reference)
+    )
 
 
 def has_text_keys(tree: dict[Any, Any]) -> bool:

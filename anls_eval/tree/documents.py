@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from anls_eval.text.similarity import compare_leaves, edit_costs, reaches_thresh
 from anls_eval.tree.compare import Comparison
 from anls_eval.tree.credit import Credit, compared_pairs, count_credit, exact_score
 from anls_eval.tree.nodes import MARKERS, SCALARS, build_tree
-from anls_eval.tree.plain_lists import credit_of_plain_lists
+from anls_eval.tree.plain_lists import credit_of_leaves, credit_of_plain_lists
 from anls_eval.tree.ratios import Matrix
 from anls_eval.tree.single import compare_trees
 
@@ -105,6 +106,8 @@ class Documents:
             return 1, 0, []
         if type(prediction) is type(reference) is list:
             return self.searched(reference, prediction)
+        if is_text_with_options(prediction, reference, self.rules.tree == "released"):
+            return self.with_options(prediction, reference)
         self.searched_rows.add(len(self.lengths))
         return count_credit(compare_trees(prediction, reference, self.rules))
 
@@ -127,8 +130,19 @@ class Documents:
             return node.missing[1], int(p is NOT_GIVEN and node.missing[0] > 0), []
         return self.searched(g, p)
 
+    def with_options(self, prediction: str, options: Sequence[str]) -> Credit:
+        """Compute the credit of a text beside several, of which the most similar one counts."""
+        if self.equal_is_full and prediction in options:
+            return 1, 1, []
+        rules, prepare = self.rules, normaliser(self.rules.answer_steps)
+        text = normaliser(rules.prediction_steps)(prediction)
+        leaves = [compare_leaves(text, prepare(option), rules) for option in options]
+        return credit_of_leaves(1, [max(leaves, key=lambda leaf: leaf[2] and 1 - leaf[0] / leaf[1])])
+
     def searched(self, g: Any, p: Any) -> Credit:
         """Compute the credit of a part with lists, alternatives or unusual values."""
+        if is_text_with_options(p, g, False):
+            return self.with_options(p, g)
         if type(g) is type(p) is list:
             credit = credit_of_plain_lists(g, p, self.rules)
             if credit is not None:
@@ -170,6 +184,16 @@ class Documents:
         texts = np.stack([owners, longest - distances, longest], axis=1)[kept]
         partial = np.concatenate([texts, np.array(self.partial, np.int64).reshape(-1, 3)])
         return exact_scores(np.array(self.lengths, np.int64), full, partial[np.argsort(partial[:, 0], kind="stable")])
+
+
+def is_text_with_options(prediction: Any, reference: Any, in_lists: bool) -> bool:
+    """Return whether one side is a text and the other alternatives that are texts, which can be in a list."""
+    return (
+        type(prediction) is str
+        and (type(reference) is tuple or (in_lists and type(reference) is list))
+        and bool(reference)
+        and operator.countOf(map(type, reference), str) == len(reference)
+    )
 
 
 def has_text_keys(tree: dict[Any, Any]) -> bool:

@@ -58,11 +58,11 @@ def _credit_of_texts(g: list[Any], p: list[Any], rules: Protocol) -> Credit:
         leaves = [[compare_leaves(text, other, rules) for other in others] for text in texts]
         s = [[1 - distance / longest if is_kept else 0.0 for distance, longest, is_kept in row] for row in leaves]
         best = max(ways, key=lambda way: math.fsum([s[i][j] for i, j in way]))
-        return _credit_of_leaves(length, [leaves[i][j] for i, j in best])
+        return credit_of_leaves(length, [leaves[i][j] for i, j in best])
     similarities = similarities_of_leaves(texts, others, rules)
     sizes = np.ones(len(texts), np.int64), np.ones(len(others), np.int64)
     matched = match_lists(similarities, np.broadcast_to(np.int64(1), similarities.shape), *sizes)
-    return _credit_of_leaves(length, _compared([(texts[i], others[j]) for i, j in matched], {}, rules))
+    return credit_of_leaves(length, _compared([(texts[i], others[j]) for i, j in matched], {}, rules))
 
 
 def _credit_of_dicts(g: list[dict[str, Any]], p: list[dict[str, Any]], rules: Protocol) -> Credit:
@@ -78,7 +78,7 @@ def _credit_of_dicts(g: list[dict[str, Any]], p: list[dict[str, Any]], rules: Pr
     else:
         matched = match_lists(*_values(rows, columns, keys, rules), np.array(sizes), np.array(other_sizes))
     pairs = [(text, columns[j][key]) for i, j in matched for key, text in rows[i].items() if key in columns[j]]
-    return _credit_of_leaves(sum(sizes) + sum(other_sizes) - len(pairs), _compared(pairs, known, rules))
+    return credit_of_leaves(sum(sizes) + sum(other_sizes) - len(pairs), _compared(pairs, known, rules))
 
 
 def _as_rows(elements: list[dict[str, Any]], steps: tuple[str, ...]) -> list[Row]:
@@ -94,8 +94,8 @@ def _compared(
     return list(map(known.__getitem__, pairs))
 
 
-def _credit_of_leaves(length: int, leaves: list[ComparedLeaf]) -> Credit:
-    """Return the credit of a list of this length whose matched leaves were compared."""
+def credit_of_leaves(length: int, leaves: list[ComparedLeaf]) -> Credit:
+    """Return the credit of a part of this length whose matched leaves were compared."""
     kept = [(longest - distance, longest) for distance, longest, is_kept in leaves if is_kept]
     partial = [credit for credit in kept if credit[0] < credit[1]]
     return length, len(kept) - len(partial), partial

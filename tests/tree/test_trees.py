@@ -413,6 +413,25 @@ class TestProperties:
     def test_of_texts_is_anls(self, prediction: str, answers: list[str]) -> None:
         assert anls_star_score(prediction, one_of(*answers)) == anls_score(prediction, answers)
 
+    @given(
+        prediction=st.text("aAé ", max_size=5),
+        options=st.lists(st.text("aAé ", max_size=5) | st.text(), min_size=1, max_size=5),
+        threshold=st.sampled_from([0, "1/3", 0.5, "2/3", 1]),
+        keep=st.sampled_from([">", ">="]),
+        paper=st.booleans(),
+    )
+    def test_of_a_text_with_alternatives(
+        self, prediction: str, options: list[str], threshold: Any, keep: Any, paper: bool
+    ) -> None:
+        """Compared without nodes, with the bits of the explanation, which has them."""
+        rules = get_protocol("anls_star_paper" if paper else "anls_star")
+        rules = dataclasses.replace(rules, name="own", threshold=threshold, keep=keep)
+        for own, reference in ((prediction, tuple(options)), ({"a": prediction}, {"a": tuple(options)})):
+            score = explain(own, reference, protocol=rules).score
+            assert anls_star_scores([own], [reference], protocol=rules)[0].hex() == score.hex()
+        if not paper:
+            assert anls_star_score(prediction, options, protocol=rules).hex() == score.hex()
+
 
 class Side(enum.Enum):
     LEFT = "left"
