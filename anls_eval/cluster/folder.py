@@ -17,7 +17,7 @@ from dask.distributed import Client
 
 from anls_eval.cluster.lock import NAME as LOCK
 from anls_eval.cluster.lock import check_free, locked
-from anls_eval.cluster.parts import Job, Part, Piece
+from anls_eval.cluster.parts import PART, Job, Part, Piece
 from anls_eval.cluster.records import checksum
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.files import exists
@@ -38,7 +38,7 @@ def results_folder(
 
 def check_outside(out: str | os.PathLike[str], given: tuple[Paths, Paths | None]) -> None:
     """Refuse an output folder whose files would be among the inputs of a later run."""
-    part = Path(out).absolute() / "part-00000.parquet"
+    part = Path(out).absolute() / f"{PART}00000.parquet"
     for paths in given:
         for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths or ():
             folder = Path(path).absolute()
@@ -84,7 +84,7 @@ def tidy(job: Job, parts: Sequence[Part]) -> None:
             path.unlink(missing_ok=True)
     names = {part.name for part in parts}
     for folder in (job.out, job.work):
-        for path in (*folder.glob("part-*"), *folder.glob(".part-*")):
+        for path in (*folder.glob(f"{PART}*"), *folder.glob(f".{PART}*")):
             if path.name.partition(".")[0] not in names:
                 path.unlink()
 

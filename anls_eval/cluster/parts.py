@@ -30,6 +30,9 @@ from anls_eval.submission.totals import Totals
 VALUES = "prediction", "answers"
 """The role of the values of each side."""
 
+PART = "part-"
+"""How the names of the files of all parts begin."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Job:
@@ -112,7 +115,7 @@ class Part:
     @property
     def name(self) -> str:
         """The name of its files in the output folder."""
-        return f"part-{self.number:05d}"
+        return f"{PART}{self.number:05d}"
 
     @property
     def label(self) -> str:

@@ -25,6 +25,7 @@ from anls_eval.cluster.folder import check_outside, hash_of, identity_of, prepar
 from anls_eval.cluster.lock import check_held
 from anls_eval.cluster.parts import (
     CHANGED,
+    PART,
     VALUES,
     BucketPart,
     FilePart,
@@ -268,7 +269,7 @@ def _check_working_folder() -> None:
 
 
 def _kept(job: Job) -> str:
-    finished = len(list(job.work.glob("part-*.json")))
+    finished = len(list(job.work.glob(f"{PART}*.json")))
     return f"{counted(finished, 'part')} {are(finished)} finished in {job.out}."
 
 
@@ -375,7 +376,7 @@ def _shuffled(
     """Match the rows of all files by id, and score them."""
     job = engine.job
     if not job.rows.exists():
-        for path in job.work.glob("part-*"):  # of files that were paired by mistake
+        for path in job.work.glob(f"{PART}*"):  # of files that were paired by mistake
             path.unlink()
         job.rows.mkdir()
     if pairs is None:
