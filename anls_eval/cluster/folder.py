@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dask.distributed import Client
 
@@ -22,7 +22,7 @@ from anls_eval.cluster.records import checksum
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.files import exists
 from anls_eval.files.many import Paths
-from anls_eval.files.watch import State, file_state
+from anls_eval.files.watch import State, check_unchanged, file_state
 from anls_eval.questions.stream import FINGERPRINTS
 
 
@@ -89,28 +89,37 @@ def tidy(job: Job, parts: Sequence[Part]) -> None:
                 path.unlink()
 
 
-def states_of(paths: Iterable[str], by_content: bool) -> dict[str, State]:
-    """Return the state of each file: its size, and the time of its last change or, by content, its checksum."""
-    return {path: _content_state(path) if by_content else file_state(path) for path in paths}
+class Seen(NamedTuple):
+    """A file when the run began: its state, and by what a later run recognises it, that state or its checksum."""
+
+    state: State
+    content: State
 
 
-def _content_state(path: str) -> State:
-    state = file_state(path)
+def files_seen(paths: Iterable[str], by_content: bool) -> dict[str, Seen]:
+    """Look at each file."""
+    states = {path: file_state(path) for path in paths}
+    return {path: Seen(own, _content_state(path, own) if by_content else own) for path, own in states.items()}
+
+
+def _content_state(path: str, state: State) -> State:
     if state is None or not Path(path).is_file():  # such as a folder of datasets, or a pipe
         return state
     try:
-        return state[0], checksum(path)
+        found = state[0], checksum(path)
     except OSError:
         return state
+    check_unchanged(path, state)
+    return found
 
 
-def identity_of(job: Job, states: Mapping[str, State], pieces: Sequence[Piece], buckets: int = 0) -> str:
-    """Return a hash of the options and of the states of the files, which changes if either does."""
+def identity_of(job: Job, seen: Mapping[str, Seen], pieces: Sequence[Piece], buckets: int = 0) -> str:
+    """Return a hash of the options and of the files, which changes if either does."""
     scorer = job.options.scorer()
     rules = [scorer.signature(0, "error"), *scorer.option_columns.items()]
     choices = [FINGERPRINTS, rules, job.options.by, job.read_by, job.format, job.columns, buckets]
     choices += [dataclasses.astuple(job.how), job.options.parse]
-    read = [(piece.rows, [(path, states[path]) for path in piece.paths]) for piece in pieces]
+    read = [(piece.rows, [(path, seen[path].content) for path in piece.paths]) for piece in pieces]
     return hash_of([choices, job.keep_rows, job.documents, job.by_content, read])
 
 

@@ -18,9 +18,10 @@ from anls_eval.cluster.buckets import BucketSide, write_buckets
 from anls_eval.cluster.lock import check_held
 from anls_eval.cluster.records import DamagedRecordError, read_record, write_record
 from anls_eval.files import Detected, Reader, open_predictions, open_references, write_rows
-from anls_eval.files.errors import NoRowsError, OutputError
+from anls_eval.files.errors import FormatError, NoRowsError, OutputError
 from anls_eval.files.files import DETECTED, How
 from anls_eval.files.many import check_roles, open_documents
+from anls_eval.files.watch import State, file_state
 from anls_eval.files.write import whole_file
 from anls_eval.questions.stream import come_twice
 from anls_eval.submission.passes import BY, SIDES, Options, Pass, Sides, read_totals, sides_of
@@ -63,16 +64,24 @@ class Job:
     def open(self, side: str, piece: Piece) -> Reader:
         """Open a piece of one side."""
         number = SIDES.index(side)
-        columns, by = self.columns[number], self.read_by[number]
-        if self.documents[number]:
-            reader = open_documents(piece.paths, VALUES[number], columns=columns, by=by, how=self.how)
-        else:
-            reader = self._open_file(number, piece.paths[0])
+        try:
+            reader = self._opened(number, piece)
+        except FormatError:
+            piece.check_unchanged()  # which would be the reason
+            raise
+        piece.check_unchanged()  # from here on, the reader watches
         if self.first is not None:
             check_roles(self.first[number], reader.detected)
         if piece.rows is not None:
             reader = reader.within(*piece.rows)
         return self.options.opened(reader, side)
+
+    def _opened(self, number: int, piece: Piece) -> Reader:
+        """Open the files of a piece of one side."""
+        if not self.documents[number]:
+            return self._open_file(number, piece.paths[0])
+        columns, by = self.columns[number], self.read_by[number]
+        return open_documents(piece.paths, VALUES[number], columns=columns, by=by, how=self.how)
 
     def _open_file(self, number: int, path: str) -> Reader:
         """Open a file of one side; an empty one has the columns of the first."""
@@ -92,6 +101,7 @@ class Piece:
 
     paths: tuple[str, ...]
     rows: tuple[int, int] | None = None
+    states: tuple[State, ...] | None = None  # of the files when the run began; None before that
 
     @property
     def label(self) -> str:
@@ -99,6 +109,13 @@ class Piece:
         if self.rows is not None:
             return f"{self.paths[0]}, rows {self.rows[0]} to {self.rows[1] - 1}"
         return self.paths[0] + (f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else "")
+
+    def check_unchanged(self) -> None:
+        """Raise a FormatError if a file is another than when the run began, even if it is put back later."""
+        for path, state in zip(self.paths, self.states or (None,) * len(self.paths), strict=True):
+            if state is not None and file_state(path) != state:
+                problem = "the file was changed or replaced after the run began, or another one is seen here."
+                raise FormatError(path, f"{problem} Run again once nothing writes to it.")
 
 
 class UnpairedError(Exception):

@@ -21,7 +21,16 @@ from dask.distributed import Client
 from anls_eval.cluster.agreement import Agreement, agreed, check_cluster
 from anls_eval.cluster.engine import Engine, warn_of_faults
 from anls_eval.cluster.errors import RESUME, BadPartsError, ClusterError, InterruptedRunError, are
-from anls_eval.cluster.folder import check_outside, hash_of, identity_of, prepare, results_folder, states_of, tidy
+from anls_eval.cluster.folder import (
+    Seen,
+    check_outside,
+    files_seen,
+    hash_of,
+    identity_of,
+    prepare,
+    results_folder,
+    tidy,
+)
 from anls_eval.cluster.lock import check_held
 from anls_eval.cluster.parts import (
     CHANGED,
@@ -51,7 +60,7 @@ from anls_eval.files import FormatError, Reader
 from anls_eval.files.errors import SHOWN, NoRowsError, OutputError
 from anls_eval.files.files import How
 from anls_eval.files.many import Paths, are_documents, file_paths, paths_label
-from anls_eval.files.watch import State, check_unchanged, file_state
+from anls_eval.files.watch import check_unchanged, file_state
 from anls_eval.files.write import whole_file
 from anls_eval.submission.passes import ANSWERED, SIDES, Options, OptionWords, blank_error, check_pairs, counted
 from anls_eval.submission.score import SubmissionScore, sides_with, sum_up, with_option_columns
@@ -192,8 +201,7 @@ def score_dataset(
         job = dataclasses.replace(job, out=results_folder(out, client, folder))
         prepare(job, resume, folder)
         paths = {*files[0], *files[1]}
-        before = states_of(paths, by_content=False)
-        states = states_of(paths, by_content=True) if checksums else before
+        seen = files_seen(paths, checksums)
         pairs = paired_pieces(job, files)
 
         def start() -> tuple[Watch, Agreement]:
@@ -208,8 +216,8 @@ def score_dataset(
                 engine = Engine(start, job, on_progress)
                 found = None
                 if pairs is not None and not job.rows.exists():
-                    found = _paired(engine, pairs, states, has_ids, skip_bad)
-                found = found or _shuffled(engine, files, pairs, states, skip_bad)
+                    found = _paired(engine, pairs, seen, has_ids, skip_bad)
+                found = found or _shuffled(engine, files, pairs, seen, skip_bad)
         except OutputError as error:
             raise _unwritable(error, job) from None
         except ClusterError as error:
@@ -222,9 +230,9 @@ def score_dataset(
                 raise
             raise InterruptedRunError(_kept(job), remedies=[RESUME]) from None
         check_held(job.work, job.run)
-        for path, state in before.items():
+        for path, file in seen.items():
             if file_state(path) is not None:  # read to its end, or bad
-                check_unchanged(path, state)
+                check_unchanged(path, file.state)
         tidy(job, found.parts)
         totals = Totals(notes=dict.fromkeys(found.notes))
         totals.add(found.read)
@@ -330,14 +338,15 @@ class _Found(NamedTuple):
 
 
 def _paired(
-    engine: Engine, pairs: Sequence[Pair], states: Mapping[str, State], has_ids: bool, skip_bad: bool
+    engine: Engine, pairs: Sequence[Pair], seen: Mapping[str, Seen], has_ids: bool, skip_bad: bool
 ) -> _Found | None:
     """Score each piece of predictions with its piece of references; None if their ids do not match one to one."""
     is_only = len(pairs) == 1
-    parts = [
-        FilePart(number, identity_of(engine.job, states, pair), *pair, not has_ids or is_only, is_only)
-        for number, pair in enumerate(pairs)
-    ]
+    parts = []
+    for number, pair in enumerate(pairs):
+        predictions, references = (_watched(piece, seen) for piece in pair)
+        identity, alone = identity_of(engine.job, seen, pair), not has_ids or is_only
+        parts.append(FilePart(number, identity, predictions, references, alone, is_only))
     try:
         resumed, errors = engine.score(parts)
     except UnpairedError:
@@ -347,6 +356,11 @@ def _paired(
     if has_ids and len(good) > 1 and _have_repeats(engine, good):
         return None
     return _Found(good, resumed, bad, _bad_notes(bad, len(parts)))
+
+
+def _watched(piece: Piece, seen: Mapping[str, Seen]) -> Piece:
+    """Return a piece whose files must be as they were when the run began."""
+    return dataclasses.replace(piece, states=tuple(seen[path].state for path in piece.paths))
 
 
 def _have_repeats(engine: Engine, parts: Sequence[Part]) -> bool:
@@ -371,7 +385,7 @@ def _have_repeats(engine: Engine, parts: Sequence[Part]) -> bool:
 
 
 def _shuffled(
-    engine: Engine, files: Files, pairs: Sequence[Pair] | None, states: Mapping[str, State], skip_bad: bool
+    engine: Engine, files: Files, pairs: Sequence[Pair] | None, seen: Mapping[str, Seen], skip_bad: bool
 ) -> _Found:
     """Match the rows of all files by id, and score them."""
     job = engine.job
@@ -386,7 +400,7 @@ def _shuffled(
     size = sum(Path(path).stat().st_size for path in {*files[0], *files[1]} if Path(path).exists())
     buckets = max(len(pieces[0]), len(pieces[1]), 1 + size // _BUCKET_BYTES)
     all_files = [
-        ShuffledPiece(side, number, piece, buckets, identity_of(job, states, [piece], buckets))
+        ShuffledPiece(side, number, _watched(piece, seen), buckets, identity_of(job, seen, [piece], buckets))
         for side, own in zip(SIDES, pieces, strict=True)
         for number, piece in enumerate(own)
     ]

@@ -1,5 +1,6 @@
 """What a run keeps: on a full or vanishing disk, damaged, changed or used by two runs at once."""
 
+import concurrent.futures
 import contextlib
 import dataclasses
 import errno
@@ -18,7 +19,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from dask.distributed import Client
+from dask.distributed import Client, LocalCluster
 from dataset_command import DatasetCommand, finished
 from full_disk import enlarge, small_disk
 
@@ -378,6 +379,31 @@ class TestFilesThatChange:
         with pytest.warns(UserWarning, match="^1 part .* scored again, because the files or the options have changed"):
             found = scored(changing, tmp_path / "out", client=client, resume=True)
         assert found == DatasetScore(in_one_process(changing), FILES, FILES - 1, {}, "file")
+
+    @pytest.mark.parametrize(("sides", "checksums"), [("data", False), ("apart", True)])
+    def test_before_they_are_read_and_back_after_it(
+        self, sides: str, checksums: bool, client: Client, tmp_path: Path, request: pytest.FixtureRequest
+    ) -> None:
+        """What was read of another file is not kept as that of the one which is there before and after."""
+        changing = Path(shutil.copytree(request.getfixturevalue(sides), tmp_path / "data"))
+        path, kept = changing / "predictions" / "part-00002.parquet", tmp_path / "kept"
+        with (
+            LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
+            concurrent.futures.ThreadPoolExecutor() as thread,
+        ):
+            options = {"client": cluster.scheduler_address, "checksums": checksums}
+            others = len(cluster.scheduler.clients)
+            run = thread.submit(scored, changing, tmp_path / "out", **options)
+            while len(cluster.scheduler.clients) == others:  # the files were seen before
+                time.sleep(0.01)
+            shutil.copy2(path, kept)
+            self.change(path)
+            cluster.scale(1)
+            error = run.exception()
+        assert f"{path}: the file was changed or replaced after the run began" in str(error)
+        kept.replace(path)
+        found = scored(changing, tmp_path / "out", client=client, resume=True, checksums=checksums)
+        assert found.submission == in_one_process(changing)
 
     def test_to_the_same_size_at_the_same_time(self, changing: Path, client: Client, tmp_path: Path) -> None:
         """Known only by --checksums, which also knows a copy of the same content."""
