@@ -8146,10 +8146,14 @@ def drop_repeats(
                 "them."
             )
     kept = number_array(np.array(list(first_of.values())))
-    dropped = len(ids) - len(kept)
-    rows = "row" if dropped == 1 else "rows"
-    notes.append(f"{dropped:,} repeated {rows} in the {side} (same question_id, same content): left out")
+    notes.append(repeated_note(len(ids) - len(kept), side))
     return ids.take(kept), values.take(kept)
+
+
+def repeated_note(count: int, side: str) -> str:
+    """Return the note on rows of a side that were left out because they repeat others."""
+    rows = "row" if count == 1 else "rows"
+    return f"{count:,} repeated {rows} in the {side} (same question_id, same content): left out"
 
 
 # ---------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from anls_eval.files.source import KEY, VALUE
 from anls_eval.files.write import keeps_lists
 from anls_eval.markup import element, headline, notebook_page, notes_html, score_bar, signature_html, table_html
 from anls_eval.notes import printed_sentences
-from anls_eval.questions.pairing import unmatched_ids
+from anls_eval.questions.pairing import repeated_note, unmatched_ids
 from anls_eval.questions.stream import RepeatedIdError
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.statistics import Interval, confidence_interval
@@ -596,12 +596,7 @@ def _extraction(totals: Totals, scorer: Scorer) -> Extraction | None:
 
 def _notes(totals: Totals, n: int, options: Options) -> list[str]:
     """Return the warnings about the ids and groups of n questions."""
-    repeated = [
-        f"{number:,} repeated {'row' if number == 1 else 'rows'} in the {side} (same question_id, "
-        "same content): left out"
-        for side in SIDES
-        if (number := totals.counts[f"repeated {side}"])
-    ]
+    repeated = [repeated_note(count, side) for side in SIDES if (count := totals.counts[f"repeated {side}"])]
     without_value = [
         f"{count} of {n} questions have no value in {name!r} and are in none of its groups"
         for name in options.by
