@@ -58,8 +58,9 @@ def agreed(folder: Path, files: Iterable[str]) -> Iterator[Agreement]:
             unfinished.write_text(secret, encoding="utf-8")
         yield Agreement(__version__, code_checksum(), mark, secret, sizes)
     finally:
-        for path in folder.glob(f"{mark.name}*"):
-            path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # what is left is removed at the end of a later run
+            for path in folder.glob(f"{mark.name}*"):
+                path.unlink(missing_ok=True)
 
 
 def check_code(expected: Agreement) -> None:
@@ -105,7 +106,10 @@ def check_cluster(watch: Watch, expected: Agreement) -> None:
 def _visit(expected: Agreement) -> str:
     check_agreement(expected)
     path = expected.mark.with_name(f"{expected.mark.name}-{uuid.uuid4().hex}")
-    path.touch()
+    try:
+        path.touch()
+    except OSError as error:
+        raise ClusterError(f"cannot write to {path.parent}: {error.strerror}. {_SHARE}") from None
     return path.name
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from anls_eval.arrow import number_array
+from anls_eval.cluster.records import regular, unreadable
 from anls_eval.files import FormatError, Reader
-from anls_eval.files.errors import OutputError
 from anls_eval.files.write import whole_file
 from anls_eval.questions.stream import fingerprints_of
 from anls_eval.submission.passes import Side, stored_rows
@@ -76,13 +76,13 @@ class BucketSide(Side):
         self.rows.clear()
         for path in self._paths:
             try:
-                with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+                with pa.OSFile(str(regular(path))) as file, pa.ipc.open_file(file) as reader:
                     # A file too large to be ordered at once has the batches of all buckets several times over.
                     numbers = range(self._bucket, reader.num_record_batches, self._buckets)
                     own = [reader.get_batch(number) for number in numbers]
                     self.files.append(os.fsdecode(reader.schema.metadata[_FILE]))
                     self.rows.append(sum(map(len, own)))
             except (OSError, pa.ArrowException) as error:
-                raise OutputError(str(path), f"cannot be read back: {error}.") from None
+                raise unreadable(path, error) from None
             batches += own
         yield pa.Table.from_batches(batches).combine_chunks()

@@ -33,7 +33,8 @@ def results_folder(
     if out is not None:
         return Path(out).absolute()
     where = None if client is None else Path.cwd()
-    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".anls-", dir=where)))
+    folder = tempfile.TemporaryDirectory(prefix=".anls-", dir=where, ignore_cleanup_errors=True)
+    return Path(stack.enter_context(folder))
 
 
 def check_outside(out: str | os.PathLike[str], given: tuple[Paths, Paths | None]) -> None:
@@ -63,7 +64,8 @@ def prepare(job: Job, resume: bool, stack: contextlib.ExitStack) -> None:
         stack.enter_context(locked(job.work, job.run))
         _check_contents(job, resume)  # a run may have ended in the meantime
     except OSError as error:
-        reason = "it is a file" if job.out.is_file() else error.strerror
+        others = [path for path in (job.out, job.work) if exists(path) and not path.is_dir()]
+        reason = f"{others[0]} is not a folder" if others else error.strerror
         raise ValueError(
             f"{job.out} cannot hold the results ({reason}); expected a writable folder or the name of a new one"
         ) from None
@@ -71,10 +73,11 @@ def prepare(job: Job, resume: bool, stack: contextlib.ExitStack) -> None:
 
 def _check_contents(job: Job, resume: bool) -> None:
     is_new = set(job.out.iterdir()) <= {job.work} and {path.name for path in job.out.glob("_work/*")} <= {LOCK}
-    if not is_new and not (resume and job.work.exists()):
-        expected = "the results of an earlier run" if resume else "a new or empty folder"
-        remedies = [] if resume else [Remedy("resume", True, "continue an earlier run")]
-        raise AnlsError(f"{job.out} is not empty; expected {expected}.", remedies=remedies)
+    can_continue = job.work.is_dir()
+    if not is_new and not (resume and can_continue):
+        expected = f"an earlier run with its folder {job.work.name}" if resume else "a new or empty folder"
+        problem = f"{job.out} is not empty; expected {expected}. Use another folder, or empty this one."
+        raise AnlsError(problem, remedies=[Remedy("resume", True, "continue an earlier run")] if can_continue else [])
 
 
 def tidy(job: Job, parts: Sequence[Part]) -> None:

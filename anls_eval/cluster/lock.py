@@ -7,6 +7,7 @@ import dataclasses
 import datetime
 import hashlib
 import json
+import math
 import os
 import socket
 import stat
@@ -26,6 +27,7 @@ NAME = "lock"
 _BEAT = 15  # seconds after which a run says again that it holds the lock
 _SILENT = 120  # seconds without that, after which a run on another machine has ended
 _PAUSE = 0.02  # seconds between two looks at what another run does
+_PROCESSES = 1 << 31  # no system has so many, or numbers them as high
 _WRITTEN = 0.5  # seconds in which a lock file that was just created gets its content
 
 
@@ -42,6 +44,18 @@ class Holder:
     process: int
     created: float  # when the process started, since numbers are used again
     started: str  # when the run started, for people
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether these are values that a run writes, not those of a damaged file."""
+        texts = self.run, self.host, self.space, self.started
+        return (
+            all(isinstance(text, str) and text.isprintable() for text in texts)
+            and type(self.process) is int
+            and 0 < self.process < _PROCESSES
+            and type(self.created) is float
+            and math.isfinite(self.created)
+        )
 
     @property
     def label(self) -> str:
@@ -133,7 +147,8 @@ def _take_away(path: Path) -> None:
             return
         path.unlink()
     finally:
-        claim.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            claim.unlink()
     other = _holder(content)
     named = "its lock file is damaged" if other is None else other.label
     warnings.warn(f"an earlier run in {path.parent.parent} did not end by itself: {named}", UserWarning, stacklevel=2)
@@ -175,7 +190,8 @@ def _is_running(path: Path, other: Holder) -> bool:
     except FileNotFoundError:
         return False
     finally:
-        probe.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            probe.unlink()
 
 
 def _beat(path: Path, run: str, ended: threading.Event) -> None:
@@ -213,7 +229,9 @@ def _content(path: Path) -> str | None:
 
 
 def _holder(content: str | None) -> Holder | None:
+    """Return the holder that a lock file names, or None if it is damaged."""
     try:
-        return Holder(**json.loads(content or ""))
-    except (ValueError, TypeError):
+        found = Holder(**json.loads(content or ""))
+    except (ValueError, TypeError, RecursionError):
         return None
+    return found if found.is_valid else None

@@ -16,7 +16,7 @@ import pyarrow as pa
 from anls_eval.arrow import TEXTS
 from anls_eval.cluster.buckets import BucketSide, write_buckets
 from anls_eval.cluster.lock import check_held
-from anls_eval.cluster.records import DamagedRecordError, read_record, write_record
+from anls_eval.cluster.records import DamagedRecordError, read_record, regular, unreadable, write_record
 from anls_eval.files import Detected, Reader, open_predictions, open_references, write_rows
 from anls_eval.files.errors import FormatError, NoRowsError, OutputError
 from anls_eval.files.files import DETECTED, How
@@ -287,7 +287,9 @@ def totals_of(task: Part | ShuffledPiece, job: Job) -> Totals | None:
 def has_rows(file: ShuffledPiece, job: Job) -> bool:
     """Return whether a shuffled piece, which is finished, has any rows."""
     record = read_record(file.record(job))
-    return record is not None and bool(record.files)
+    if record is None:
+        raise OutputError(str(file.record(job)), "is missing, though it was written.")
+    return bool(record.files)
 
 
 def lost_rows(file: ShuffledPiece, job: Job) -> str:
@@ -321,9 +323,9 @@ def has_repeats(names: Sequence[str], share: tuple[int, int], job: Job) -> bool:
 
 def _fingerprints(path: Path) -> npt.NDArray[np.uint64]:
     try:
-        found: npt.NDArray[np.uint64] = np.load(path, mmap_mode="r")
+        found: npt.NDArray[np.uint64] = np.load(regular(path), mmap_mode="r")
     except (OSError, ValueError, EOFError) as error:
-        raise OutputError(str(path), f"cannot be read back: {error}.") from None
+        raise unreadable(path, error) from None
     return found
 
 

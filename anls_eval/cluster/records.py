@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
+import stat
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from anls_eval.files.errors import OutputError
 from anls_eval.files.write import whole_file
 
 _BLOCK = 1 << 20
@@ -19,8 +22,11 @@ State = tuple[int, int]
 """The size and checksum of a file."""
 
 
-class DamagedRecordError(Exception):
-    """A record is not what was written: it is cut off, empty or altered."""
+class DamagedRecordError(OutputError):
+    """A record is not what was written: it is cut off, empty or altered, or no regular file."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path), f"{DAMAGED}.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,11 +41,27 @@ class Record:
         """Return what is wrong with the files in the output folder; empty if they are as they were written."""
         for name, state in self.files.items():
             try:
-                if (folder / name).stat().st_size != state[0] or checksum(folder / name) != state[1]:
-                    return f"{name} {DAMAGED}"
-            except OSError:
+                path = regular(folder / name)
+                is_whole = path.stat().st_size == state[0] and checksum(path) == state[1]
+            except FileNotFoundError:
                 return f"{name} is missing"
+            except OSError:
+                is_whole = False
+            if not is_whole:
+                return f"{name} {DAMAGED}"
         return ""
+
+
+def regular(path: Path) -> Path:
+    """Return the path of a regular file; raise OSError for anything else: to open a FIFO waits for who writes to it."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
+    return path
+
+
+def unreadable(path: Path, error: Exception) -> OutputError:
+    """Return the error of a file that this run has written and cannot read."""
+    return OutputError(str(path), f"cannot be read back: {getattr(error, 'strerror', None) or error}.")
 
 
 def write_record(path: Path, identity: str, totals: str, folder: Path, files: Sequence[Path]) -> None:
@@ -53,15 +75,14 @@ def write_record(path: Path, identity: str, totals: str, folder: Path, files: Se
 def read_record(path: Path) -> Record | None:
     """Return a record, or None if there is none; raise DamagedRecordError if it is damaged."""
     try:
-        own = json.loads(path.read_text(encoding="utf-8"))
-        is_whole = zlib.crc32(own["record"].encode()) == own["checksum"]
+        own = json.loads(regular(path).read_text(encoding="utf-8"))
+        if zlib.crc32(own["record"].encode()) == own["checksum"]:
+            return Record(**json.loads(own["record"]))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise DamagedRecordError from None
-    if not is_whole:
-        raise DamagedRecordError
-    return Record(**json.loads(own["record"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass
+    raise DamagedRecordError(path)
 
 
 def checksum(path: str | Path) -> int:

@@ -52,7 +52,7 @@ from anls_eval.cluster.parts import (
     totals_of,
 )
 from anls_eval.cluster.pieces import Files, Pair, paired_pieces, pieces_of
-from anls_eval.cluster.records import DAMAGED
+from anls_eval.cluster.records import DAMAGED, regular
 from anls_eval.cluster.watch import Watch
 from anls_eval.cluster.workers import connect, end_unguarded
 from anls_eval.errors import AnlsError, Remedy, located
@@ -211,37 +211,22 @@ def score_dataset(
                 check_cluster(watch, agreement)
             return watch, agreement
 
-        try:
+        with _told_what_is_kept(job):
             with contextlib.ExitStack() as stack:
                 engine = Engine(start, job, on_progress)
                 found = None
-                if pairs is not None and not job.rows.exists():
+                if pairs is not None and not job.rows.is_dir():
                     found = _paired(engine, pairs, seen, has_ids, skip_bad)
                 found = found or _shuffled(engine, files, pairs, seen, skip_bad)
-        except OutputError as error:
-            raise _unwritable(error, job) from None
-        except ClusterError as error:
-            if not job.keep_rows:
-                raise error.with_traceback(None) from None  # the frames of the engine tell the user nothing
-            problem = f"{error.problem}\n{_kept(job)}"
-            raise ClusterError(problem, remedies=[*error.remedies, RESUME], where=error.where) from None
-        except KeyboardInterrupt:
-            if not job.keep_rows:
-                raise
-            raise InterruptedRunError(_kept(job), remedies=[RESUME]) from None
-        check_held(job.work, job.run)
-        for path, file in seen.items():
-            if file_state(path) is not None:  # read to its end, or bad
-                check_unchanged(path, file.state)
-        tidy(job, found.parts)
-        totals = Totals(notes=dict.fromkeys(found.notes))
-        totals.add(found.read)
-        for part in found.parts:
-            own = kept_of(part, job)
-            if own.totals is None:
-                fault = own.fault or f"{part.name} is missing"
-                raise _unwritable(OutputError(str(job.out), f"{fault}, though it was written."), job)
-            totals.add(own.totals)
+            check_held(job.work, job.run)
+            for path, file in seen.items():
+                if file_state(path) is not None:  # read to its end, or bad
+                    check_unchanged(path, file.state)
+            tidy(job, found.parts)
+            totals = Totals(notes=dict.fromkeys(found.notes))
+            totals.add(found.read)
+            for part in found.parts:
+                totals.add(_written(part, job))
     if not totals.n:
         raise _without_rows(files[0])
     try:
@@ -266,6 +251,28 @@ def _limits_in_words(is_kept: bool) -> Iterator[None]:
             raise
         problem = "this process ran out of memory or threads. Start fewer workers, or raise the limits (ulimit)."
         raise ClusterError(problem, remedies=[RESUME] if is_kept else []) from None
+
+
+@contextlib.contextmanager
+def _told_what_is_kept(job: Job) -> Iterator[None]:
+    """Say of what ends a run what is finished, and of a fault of the output folder which file has it."""
+    try:
+        yield
+    except OutputError as error:
+        raise _unwritable(error, job) from None
+    except ClusterError as error:
+        kept, resume = (f"\n{_kept(job)}", [RESUME]) if job.keep_rows else ("", [])
+        # A new one, since the frames of the engine tell the user nothing.
+        raise ClusterError(error.problem + kept, remedies=[*error.remedies, *resume], where=error.where) from None
+    except OSError as error:  # here, or in a worker
+        if not isinstance(error.filename, str) or job.out not in Path(error.filename).parents:
+            raise
+        problem = f"cannot be read, written or removed: {error.strerror}."
+        raise _unwritable(OutputError(error.filename, problem), job) from None
+    except KeyboardInterrupt:
+        if not job.keep_rows:
+            raise
+        raise InterruptedRunError(_kept(job), remedies=[RESUME]) from None
 
 
 def _check_working_folder() -> None:
@@ -367,8 +374,9 @@ def _have_repeats(engine: Engine, parts: Sequence[Part]) -> bool:
     """Return whether an id seems to be in two parts, checked in shares of all fingerprints that fit in memory."""
     identity = hash_of([part.identity for part in parts])
     checked = engine.job.work / "without_repeats"
-    if checked.exists() and checked.read_bytes() == identity.encode():  # by an earlier run
-        return False
+    with contextlib.suppress(OSError):  # it is missing or damaged
+        if regular(checked).read_bytes() == identity.encode():  # by an earlier run
+            return False
     workers = max(1, engine.workers)
     shares = workers * (1 + engine.scored // (workers * _CHECKED_AT_ONCE))  # as many for each
     bounds = [(number << 64) // shares for number in range(shares + 1)]
@@ -389,7 +397,8 @@ def _shuffled(
 ) -> _Found:
     """Match the rows of all files by id, and score them."""
     job = engine.job
-    if not job.rows.exists():
+    if not job.rows.is_dir():
+        job.rows.unlink(missing_ok=True)
         for path in job.work.glob(f"{PART}*"):  # of files that were paired by mistake
             path.unlink()
         job.rows.mkdir()
@@ -429,11 +438,20 @@ def _shuffled(
         raise next(iter(unscored.values()))  # an error of the ids, not of a part
     read = Totals()
     for file in good:
-        read.add(totals_of(file, job) or Totals())
+        read.add(_written(file, job))
     for path in job.rows.iterdir():
         if path.suffix != ".json":
             path.unlink()
     return _Found(parts, resumed, bad, [*read.notes, *_bad_notes(bad, len(all_files))], read)
+
+
+def _written(task: Part | ShuffledPiece, job: Job) -> Totals:
+    """Return the totals of a task that this run or an earlier one finished; raise OutputError if they are lost."""
+    kept = kept_of(task, job)
+    if kept.totals is None:
+        fault = kept.fault or f"{task.record(job).relative_to(job.out)} is missing"
+        raise OutputError(str(job.out), f"{fault}, though it was written.")
+    return kept.totals
 
 
 def _without_rows(paths: Sequence[str]) -> NoRowsError:

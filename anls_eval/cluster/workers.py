@@ -122,7 +122,7 @@ def _leave_interrupts_to_the_main_thread() -> None:
 def _start_folder() -> Iterator[str]:
     """Create a folder whose name, in the environment, tells the processes of this start from any others."""
     try:
-        folder = tempfile.TemporaryDirectory(prefix="anls-start-")
+        folder = tempfile.TemporaryDirectory(prefix="anls-start-", ignore_cleanup_errors=True)
     except OSError as error:
         raise _not_started(error) from None
     with folder as name:

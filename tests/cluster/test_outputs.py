@@ -9,10 +9,12 @@ import json
 import os
 import shutil
 import socket
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -21,9 +23,12 @@ import pyarrow.parquet as pq
 import pytest
 from dask.distributed import Client, LocalCluster
 from dataset_command import DatasetCommand, finished
-from full_disk import enlarge, small_disk
+from full_disk import enlarge, make_read_only, make_writable, small_disk
 
 from anls_eval.cluster import lock
+from anls_eval.cluster.agreement import agreed
+from anls_eval.cluster.buckets import BucketSide
+from anls_eval.cluster.parts import has_repeats
 from anls_eval.cluster.run import DatasetScore, score_dataset
 from anls_eval.cluster.workers import local_client
 from anls_eval.files import open_predictions, open_references
@@ -158,6 +163,94 @@ def test_a_folder_that_vanishes(data: Path, expected: SubmissionScore, client: C
         assert scored(data, out, client=client, resume=True).submission == expected
 
 
+HOLD = """
+import time
+from anls_eval.cluster.parts import FilePart
+
+def held(part, job, sides=FilePart.sides):  # Dask loads this twice
+    while any(job.work.glob("part-*.json")) and not (job.out.parent / "go on").exists():
+        time.sleep(0.1)
+    return sides(part, job)
+
+FilePart.sides = held
+"""
+
+
+def started_and_held(data: Path, folder: Path, out: Path) -> DatasetCommand:
+    """A run whose workers wait, once a part is finished, for a file `go on` beside its output folder."""
+    hold = folder / "hold.py"
+    hold.write_text(HOLD, encoding="utf-8")
+    run = DatasetCommand(data, out, DASK_DISTRIBUTED__WORKER__PRELOAD=repr([str(hold)]))
+    run.wait_until(lambda: finished(out))
+    return run
+
+
+@pytest.mark.long
+def test_a_folder_that_becomes_read_only(data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    with small_disk(out, "32m") as is_there:
+        if not is_there:
+            pytest.skip("no file system can be mounted here")
+        run = started_and_held(data, tmp_path, out)
+        make_read_only(out)
+        (tmp_path / "go on").touch()
+        status, printed, said = run.wait()
+        assert (status, printed) == (2, ""), said
+        [told] = said.splitlines()
+        assert told.startswith(f"error: {out}/")
+        kept = f"What is finished is in {out}. To continue once this is mended, pass --resume."
+        assert told.endswith(f": cannot be written: Read-only file system. {kept}")
+        assert not run.left()
+        status, printed, said = DatasetCommand(data, out, "--resume").wait()
+        assert (status, printed) == (2, "")
+        assert said.startswith(f"error: {out} cannot hold the results (Read-only file system); expected a writable")
+        make_writable(out)
+        status, printed, said = DatasetCommand(data, out, "--resume").wait()
+        assert (status, json.loads(printed)["anls_score"]) == (0, expected.score), said
+        assert "did not end by itself" in said
+
+
+@pytest.mark.long
+def test_ctrl_c_after_a_folder_became_read_only(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    with small_disk(out, "32m") as is_there:
+        if not is_there:
+            pytest.skip("no file system can be mounted here")
+        run = started_and_held(data, tmp_path, out)
+        make_read_only(out)
+        run.interrupt()
+        status, printed, said = run.wait()
+        assert (status, printed) == (130, ""), said
+        assert f"finished in {out}. To continue, pass --resume." in said
+        assert not run.left()
+
+
+def test_a_mark_that_cannot_be_removed_hides_no_error(tmp_path: Path) -> None:
+    def end(mark: Path) -> None:
+        make_a_folder(mark)
+        raise RuntimeError("why the run ends")
+
+    with pytest.raises(RuntimeError, match="why the run ends"), agreed(tmp_path, []) as agreement:
+        end(agreement.mark)
+
+
+def test_a_file_that_cannot_be_removed(data: Path, client: Client, tmp_path: Path) -> None:
+    """As a folder under the name of a file that the end of a run removes."""
+    other = tmp_path / "part-99999.parquet"
+
+    def put(done: int) -> None:
+        other.mkdir(exist_ok=True)
+
+    with pytest.raises(OutputError) as caught:
+        scored(data, tmp_path, client=client, on_progress=put)
+    kept = f"What is finished is in {tmp_path}. To continue once this is mended, pass resume=True."
+    assert str(caught.value) == f"{other}: cannot be read, written or removed: Is a directory. {kept}"
+    other.rmdir()
+    assert scored(data, tmp_path, client=client, resume=True).resumed == FILES
+
+
 def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-10])
 
@@ -188,6 +281,26 @@ def make_a_folder(path: Path) -> None:
     path.mkdir()
 
 
+def make_a_fifo(path: Path) -> None:
+    """Who opens it waits for somebody who writes to it."""
+    path.unlink()
+    os.mkfifo(path)
+
+
+def make_a_socket(path: Path) -> None:
+    path.unlink()
+    os.mknod(path, stat.S_IFSOCK)
+
+
+def make_a_link_to_a_device(path: Path) -> None:
+    """It can be read without end."""
+    path.unlink()
+    path.symlink_to("/dev/zero")
+
+
+no_files = [make_a_fifo, make_a_socket, make_a_link_to_a_device]
+
+
 Damage = Callable[[Path], None]
 
 
@@ -215,8 +328,10 @@ class TestFinishedParts:
             ("_work/part-00003.npy", alter, "_work/part-00003.npy is damaged"),
             *(
                 ("_work/part-00003.json", damage, "_work/part-00003.json is damaged")
-                for damage in (cut, empty, alter, make_binary, make_other_json)
+                for damage in (cut, empty, alter, make_binary, make_other_json, *no_files)
             ),
+            ("part-00003.parquet", make_a_fifo, "part-00003.parquet is damaged"),
+            ("_work/part-00003.npy", make_a_fifo, "_work/part-00003.npy is damaged"),
         ],
     )
     def test_are_checked_and_made_again(
@@ -243,7 +358,16 @@ class TestFinishedParts:
         with pytest.warns(UserWarning, match=f"^{FILES} parts .* are scored again, because part-00000"):
             assert scored(data, out, client=client, resume=True) == DatasetScore(expected, FILES, 0, {}, "file")
 
-    @pytest.mark.parametrize("damage", [Path.unlink, cut, empty, make_binary])
+    @pytest.mark.parametrize("name", ["part-00003.parquet", "_work/part-00003.npy", "_work/part-00003.json"])
+    def test_a_folder_in_place_of_a_file(self, name: str, data: Path, client: Client, out: Path) -> None:
+        """It may hold anything, so it is not removed."""
+        make_a_folder(out / name)
+        noted = pytest.warns(UserWarning, match=f"^1 part .* is scored again, because {name} is damaged$")
+        message = rf"^{out}/{name}: cannot be written: Is a directory\. What is finished is in {out}\. To continue"
+        with noted, pytest.raises(OutputError, match=message):
+            scored(data, out, client=client, resume=True)
+
+    @pytest.mark.parametrize("damage", [Path.unlink, cut, empty, make_binary, *no_files])
     def test_what_is_known_about_repeats(
         self, damage: Damage, data: Path, expected: SubmissionScore, client: Client, out: Path
     ) -> None:
@@ -251,7 +375,25 @@ class TestFinishedParts:
         found = scored(data, out, client=client, resume=True)
         assert found == DatasetScore(expected, FILES, FILES, {}, "file")
 
-    @pytest.mark.parametrize("damage", [cut, empty, alter])
+    def test_a_fifo_in_place_of_the_folder_of_rows(
+        self, data: Path, expected: SubmissionScore, client: Client, out: Path
+    ) -> None:
+        os.mkfifo(out / "_work" / "rows")
+        assert scored(data, out, client=client, resume=True) == DatasetScore(expected, FILES, FILES, {}, "file")
+
+    def test_without_their_records(self, data: Path, client: Client, out: Path) -> None:
+        """A run cannot be continued then, and nobody is told that it can."""
+        shutil.rmtree(out / "_work")
+        ending = r"\. Use another folder, or empty this one\.$"
+        with pytest.raises(ValueError, match=rf"^{out} is not empty; expected a new or empty folder{ending}"):
+            scored(data, out, client=client)
+        with pytest.raises(ValueError, match=rf"^{out} is not empty; expected an earlier run with .* _work{ending}"):
+            scored(data, out, client=client, resume=True)
+        (out / "_work").touch()
+        with pytest.raises(ValueError, match=rf"^{out} is not empty; expected an earlier run with .* _work{ending}"):
+            scored(data, out, client=client, resume=True)
+
+    @pytest.mark.parametrize("damage", [cut, empty, alter, make_a_fifo])
     def test_of_rows_matched_by_id(
         self, damage: Damage, apart: Path, expected: SubmissionScore, client: Client, tmp_path: Path
     ) -> None:
@@ -266,7 +408,7 @@ class TestFinishedParts:
         ]
         assert found == DatasetScore(expected, FILES, FILES - 1, {}, "id")
 
-    @pytest.mark.parametrize("damage", [Path.unlink, cut, empty, alter])
+    @pytest.mark.parametrize("damage", [Path.unlink, cut, empty, alter, make_a_fifo])
     def test_the_rows_of_a_run_that_was_broken_off(
         self, damage: Damage, apart: Path, expected: SubmissionScore, client: Client, tmp_path: Path
     ) -> None:
@@ -288,6 +430,27 @@ class TestFinishedParts:
 
         with pytest.raises(OutputError, match=rf"^{tmp_path}: part-00000.parquet is missing, though it was written"):
             scored(data, tmp_path, client=client, on_progress=lose)
+
+    def test_what_is_no_file_is_not_read_back(self, tmp_path: Path) -> None:
+        job: Any = SimpleNamespace(work=tmp_path)
+        message = r"cannot be read back: Not a regular file\.$"
+        os.mkfifo(tmp_path / "part-00000.npy")
+        with pytest.raises(OutputError, match=rf"^{tmp_path}/part-00000.npy: {message}"):
+            has_repeats(["part-00000"], (0, 1 << 64), job)
+        os.mkfifo(tmp_path / "rows.arrow")
+        with pytest.raises(OutputError, match=rf"^{tmp_path}/rows.arrow: {message}"):
+            list(BucketSide([tmp_path / "rows.arrow"], 0, 1).tables())
+
+    def test_the_record_of_rows_that_is_lost_before_they_are_scored(
+        self, apart: Path, client: Client, tmp_path: Path
+    ) -> None:
+        """Their file does not become one without rows, or without notes."""
+
+        def lose(done: int) -> None:
+            (tmp_path / "_work" / "rows" / "predictions-00000.json").unlink(missing_ok=True)
+
+        with pytest.raises(OutputError, match=rf"^{tmp_path}: _work/rows/predictions-00000.json is missing, though it"):
+            scored(apart, tmp_path, client=client, on_progress=lose, missing="zero")
 
     def test_rows_that_are_lost_before_they_are_scored(self, apart: Path, client: Client, tmp_path: Path) -> None:
         """Their questions do not become missing ones."""
@@ -428,26 +591,10 @@ class TestFilesThatChange:
             score_dataset(data / "predictions", data / "references", checksums=True)
 
 
-HOLD = """
-import time
-from anls_eval.cluster.parts import FilePart
-
-def held(part, job, sides=FilePart.sides):  # Dask loads this twice
-    while any(job.work.glob("part-*.json")) and not (job.out.parent / "go on").exists():
-        time.sleep(0.1)
-    return sides(part, job)
-
-FilePart.sides = held
-"""
-
-
 class TestTwoRunsInOneFolder:
     def test_the_second_is_refused(self, data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
-        hold = tmp_path / "hold.py"
-        hold.write_text(HOLD, encoding="utf-8")
         out = tmp_path / "out"
-        first = DatasetCommand(data, out, DASK_DISTRIBUTED__WORKER__PRELOAD=repr([str(hold)]))
-        first.wait_until(lambda: finished(out))
+        first = started_and_held(data, tmp_path, out)
         for options in ([], ["--resume"], ["--resume", "--protocol", "paper"]):
             status, printed, said = DatasetCommand(data, out, *options).wait()
             assert (status, printed) == (2, "")
@@ -508,6 +655,52 @@ class TestTwoRunsInOneFolder:
         note = "did not end by itself: its lock file is damaged"
         with pytest.warns(UserWarning, match=note), lock.locked(tmp_path, "mine"):
             assert json.loads(path.read_text())["run"] == "mine"
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            *(("process", value) for value in ("-1", "0", "1.5", "1e400", "true", "null", '"1"', f"1{'0' * 30}")),
+            *(("created", value) for value in ("1e400", "NaN", "null", '"1"')),
+            *((name, value) for name in ("run", "host", "space", "started") for value in ("1", "[]", '"\\u001b[2J"')),
+            ("more", "1"),
+            ("host", "[" * 100_000),
+        ],
+    )
+    def test_a_lock_with_odd_values(
+        self, field: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(lock, "_WRITTEN", 0)
+        path = tmp_path / "lock"
+        fields = json.loads(self.of_elsewhere()) | {field: "HERE"}
+        path.write_text(json.dumps(fields).replace('"HERE"', value))
+        lock.check_free(tmp_path)
+        lock.check_held(tmp_path, "mine")
+        note = "did not end by itself: its lock file is damaged$"
+        with pytest.warns(UserWarning, match=note), lock.locked(tmp_path, "mine"):
+            assert json.loads(path.read_text())["run"] == "mine"
+
+    @pytest.mark.long
+    def test_a_damaged_lock_of_a_run_that_goes_on(
+        self, data: Path, expected: SubmissionScore, client: Client, tmp_path: Path
+    ) -> None:
+        """It is taken over; the first run ends in words."""
+        out = tmp_path / "out"
+        first = started_and_held(data, tmp_path, out)
+        empty(out / "_work" / "lock")
+
+        ends: list[tuple[int, str, str]] = []
+
+        def go_on(done: int) -> None:
+            if not ends:
+                (tmp_path / "go on").touch()
+                ends.append(first.wait())
+
+        with pytest.warns(UserWarning, match="did not end by itself: its lock file is damaged"):
+            found = scored(data, out, client=client, resume=True, on_progress=go_on)
+        [(status, printed, said)] = ends
+        assert (status, printed) == (2, "")
+        assert f"error: {out}: another run has taken over this folder: process {os.getpid()} on " in said
+        assert found.submission == expected
 
     @pytest.mark.parametrize(
         "make",

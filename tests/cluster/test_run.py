@@ -421,13 +421,16 @@ class TestBadParts:
 class TestOptions:
     def test_a_folder_with_something_in_it(self, data: Path, client: Client, tmp_path: Path) -> None:
         (tmp_path / "other.txt").touch()
-        with pytest.raises(
-            ValueError, match=r"expected a new or empty folder. To continue an earlier run, pass resume=True"
-        ):
+        with pytest.raises(ValueError, match=r"expected a new or empty folder\. Use another .*, or empty this one\.$"):
             scored(data, tmp_path, client=client)
-        with pytest.raises(ValueError, match="is not empty; expected the results of an earlier run"):
+        with pytest.raises(ValueError, match=r"is not empty; expected an earlier run .* or empty this one\.$"):
             scored(data, tmp_path, client=client, resume=True)
         assert [path.name for path in tmp_path.iterdir()] == ["other.txt"]
+
+    def test_a_folder_with_an_earlier_run_in_it(self, data: Path, client: Client, tmp_path: Path) -> None:
+        scored(data, tmp_path, client=client)
+        with pytest.raises(ValueError, match=r"or empty this one\. To continue an earlier run, pass resume=True\.$"):
+            scored(data, tmp_path, client=client)
 
     def test_other_options_are_scored_again(self, data: Path, client: Client, tmp_path: Path) -> None:
         standard = scored(data, tmp_path, client=client)
@@ -471,6 +474,12 @@ class TestOptions:
         for out in (tmp_path / "file", tmp_path / "file" / "out", Path("/proc/out")):
             with pytest.raises(ValueError, match=rf"^{out} cannot hold the results \(.*expected a writable folder"):
                 scored(data, out)
+        (tmp_path / "_work").touch()
+        (tmp_path / "file").unlink()
+        with pytest.raises(
+            ValueError, match=rf"^{tmp_path} cannot hold the results \({tmp_path}/_work is not a folder\)"
+        ):
+            scored(data, tmp_path)
 
     @pytest.mark.parametrize(
         ("address", "message"),

@@ -3,6 +3,7 @@
 import contextlib
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,4 +23,20 @@ def small_disk(folder: Path, size: str) -> Iterator[bool]:
 
 def enlarge(folder: Path, size: str) -> None:
     """Give a small disk another size."""
-    subprocess.run([shutil.which("mount") or "mount", "-o", f"remount,size={size}", str(folder)], check=True)
+    assert _remounted(folder, f"size={size}")
+
+
+def make_read_only(folder: Path) -> None:
+    """Let nothing more be written to a small disk, as soon as no file on it is open for that."""
+    while not _remounted(folder, "ro"):
+        time.sleep(0.01)
+
+
+def make_writable(folder: Path) -> None:
+    """Let a small disk be written to again."""
+    assert _remounted(folder, "rw")
+
+
+def _remounted(folder: Path, option: str) -> bool:
+    command = [shutil.which("mount") or "mount", "-o", f"remount,{option}", str(folder)]
+    return not subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode
