@@ -8,11 +8,13 @@ import sys
 def main() -> None:
     """Run the command line, or say what it needs."""
     try:
-        from anls_eval.cli import interrupts
+        from anls_eval.cli import interrupts, streams
 
+        streams.guard()
         interrupts.run(_command_line)
     except KeyboardInterrupt:  # before `interrupts` takes care of it
-        print("interrupted", file=sys.stderr)
+        if sys.stderr is not None:  # else it would go to stdout
+            print("interrupted", file=sys.stderr)
         os._exit(130)
 
 

@@ -24,6 +24,8 @@ from chromium import NO_CHROMIUM  # noqa: E402
 register_profiles()
 # What a shell runs in the background ignores Ctrl-C, and so would every process that a test starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # by nohup
+    signal.signal(signal.SIGHUP, lambda *_: None)  # which what a test starts does not inherit
 ROOT = Path(__file__).resolve().parent.parent
 
 

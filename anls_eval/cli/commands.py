@@ -80,7 +80,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line. Errors go to stderr, with exit status 2, or 130 after Ctrl-C."""
+    """Run the command line. Errors go to stderr, with exit status 2, or 128 + its number after a signal."""
     gc.set_threshold(200_000, 20, 100)  # modules and rows are millions of objects without the cycles that it looks for
     warnings.showwarning = lambda message, *_, **__: show_notes([message])
     warnings.simplefilter("always", UserWarning)
@@ -91,7 +91,7 @@ def main() -> None:
         _app_with(sys.argv[1:2])()
     except SystemExit as stop:
         if stop.code == interrupts.STATUS and stop.__context__ is not None:
-            warn("; ".join(filter(None, ("interrupted", in_options(stop.__context__.__cause__)))))
+            warn("; ".join(filter(None, (interrupts.words(), in_options(stop.__context__.__cause__)))))
         raise
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]

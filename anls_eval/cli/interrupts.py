@@ -1,4 +1,4 @@
-"""Ctrl-C ends a command, even where a library swallows the KeyboardInterrupt, as some do in an import."""
+"""Ctrl-C, SIGTERM and SIGHUP end a command, even where a library swallows the KeyboardInterrupt, as in an import."""
 
 from __future__ import annotations
 
@@ -9,43 +9,57 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
-STATUS = 130  # of a command that Ctrl-C ended
+STATUS = 130  # with which Typer ends a command after a KeyboardInterrupt, whatever signal it stands for
 
+# What becomes of each signal as Python starts; else it is ignored, as in the background or by nohup, and stays so.
+_USUAL = {"SIGINT": signal.default_int_handler, "SIGTERM": signal.SIG_DFL, "SIGHUP": signal.SIG_DFL}
 _AGAIN = 0.1  # seconds after which an interrupt that was swallowed is raised again
-_is_interrupted = _is_over = False
+_received = 0  # the number of the first signal
+_is_over = False
 
 
 def run(command: Callable[[], None]) -> None:
-    """Run a command; after Ctrl-C, exit with a message and status 130, whatever became of the KeyboardInterrupt."""
+    """Run a command; after a signal, exit with a message and its status, whatever became of the KeyboardInterrupt."""
     global _is_over
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as in the background
-        signal.signal(signal.SIGINT, _raise)
-        sys.unraisablehook = _show_unless_interrupted
+    for name, usual in _USUAL.items():
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is usual:
+            signal.signal(number, _raise)
+    sys.unraisablehook = _show_unless_interrupted
     is_told = False
     try:
         command()
         _is_over = True
     except BaseException as error:
         _is_over = True  # before the error and all that its frames hold are deleted, which takes a while
-        if not _is_interrupted:
+        if not _received:
             raise
         is_told = isinstance(error, SystemExit) and error.code == STATUS
     _raise_again_every(0)
-    if _is_interrupted:
+    if _received:
         if not is_told:
-            print("interrupted", file=sys.stderr)
+            print(words(), file=sys.stderr)
         for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, SystemExit):
                 stream.flush()
-        os._exit(STATUS)  # sys.exit ends Python by the signal where the KeyboardInterrupt came through eval or exec
+        # sys.exit ends Python by SIGINT where the KeyboardInterrupt came through eval or exec.
+        os._exit(128 + _received)
 
 
-def _raise(_: int, __: FrameType | None) -> None:
-    global _is_interrupted
+def words() -> str:
+    """Return what ended the command."""
+    return f"interrupted by {signal.Signals(_received).name}" if _received not in (0, signal.SIGINT) else "interrupted"
+
+
+def _raise(number: int, _: FrameType | None) -> None:
+    global _received
+    if _received and number != signal.SIGINT:  # `timeout` sends it to the process and to its group: once is enough
+        return
+    _received = _received or number
     if _is_over:  # Python only cleans up
-        os.write(2, b"interrupted\n")
-        os._exit(STATUS)
-    _is_interrupted = True
+        with contextlib.suppress(OSError):
+            os.write(2, f"{words()}\n".encode())
+        os._exit(128 + _received)
     _raise_again_every(_AGAIN)
     raise KeyboardInterrupt
 

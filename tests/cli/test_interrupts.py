@@ -1,4 +1,4 @@
-"""Ctrl-C: a message and status 130 from the first line of our code on, and never a run that goes on."""
+"""Ctrl-C, SIGTERM and SIGHUP: a message and a status from the first line of our code on, never a run that goes on."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ from anls_eval.__main__ import main
 from anls_eval.cli import commands
 
 def ctrl_c():
-    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.{name})
 
 def command():
 {body}
@@ -94,6 +94,28 @@ main()
 """
 
 
+SENT_TWICE = """
+    try:
+        ctrl_c()
+    finally:
+        ctrl_c()
+        print("cleaned up")
+"""
+ENDINGS = {
+    "SIGINT": (130, "interrupted"),
+    "SIGTERM": (143, "interrupted by SIGTERM"),
+    "SIGHUP": (129, "interrupted by SIGHUP"),
+}
+
+
+def ended(body: str, name: str) -> tuple[int, str, str]:
+    """The status of a command that sends itself a signal, what it printed, and its last words."""
+    command = [sys.executable, "-c", PROGRAM.format(body=body, name=name)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", ENDINGS)
 @pytest.mark.parametrize(
     ("body", "printed"),
     [
@@ -117,10 +139,16 @@ main()
         "after the end",
     ],
 )
-def test_whatever_becomes_of_the_exception(body: str, printed: str) -> None:
-    command = [sys.executable, "-c", PROGRAM.format(body=body)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr.splitlines()[-1]) == (130, printed, "interrupted")
+def test_whatever_becomes_of_the_exception(body: str, printed: str, name: str) -> None:
+    status, words = ENDINGS[name]
+    assert ended(body, name) == (status, printed, words)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_one_that_is_sent_twice(name: str) -> None:
+    """As by `timeout`, to the process and to its group: the second does not break off what the first began."""
+    status, words = ENDINGS[name]
+    assert ended(SENT_TWICE, name) == (status, "cleaned up\n", words)
 
 
 def test_before_anything_is_imported() -> None:
@@ -128,8 +156,11 @@ def test_before_anything_is_imported() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
-def test_one_that_is_ignored_stays_so() -> None:
-    program = PROGRAM.format(body="    ctrl_c()").replace("signal.default_int_handler", "signal.SIG_IGN")
+@pytest.mark.parametrize("name", ENDINGS)
+def test_one_that_is_ignored_stays_so(name: str) -> None:
+    """In the background, or by nohup."""
+    program = f"import signal; signal.signal(signal.{name}, signal.SIG_IGN)"
+    program += PROGRAM.format(body="    ctrl_c()", name=name).replace("signal.default_int_handler", "signal.SIG_IGN")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -148,12 +179,14 @@ def interrupts_reach_children() -> Iterator[None]:
 )
 @pytest.mark.usefixtures("interrupts_reach_children")
 def test_at_any_moment(options: tuple[str, ...], tmp_path: Path) -> None:
-    """TRIES times; what is over before the signal is no try, and what comes before our first line ends Python."""
+    """TRIES times; what is over before a signal is no try, and what comes before our first line ends Python."""
     write_dataset(tmp_path / "data", 1_000_000, 20)
     sides = [str(tmp_path / "data" / "predictions"), "-r", str(tmp_path / "data" / "references")]
     moments = random.Random(TRIES)  # noqa: S311
     tries = 0
     while tries < TRIES:
+        name = moments.choice(list(ENDINGS))
+        status, words = ENDINGS[name]
         out = tmp_path / str(time.monotonic_ns())
         out.mkdir()
         command = [sys.executable, "-m", "anls_eval", "score", *sides, *(own.format(out=out) for own in options)]
@@ -162,18 +195,18 @@ def test_at_any_moment(options: tuple[str, ...], tmp_path: Path) -> None:
             time.sleep(moments.uniform(0, LATEST))
             is_over = run.poll() is not None
             if not is_over:
-                os.killpg(run.pid, signal.SIGINT)
+                os.killpg(run.pid, signal.Signals[name])
             _, told = run.communicate()
         tries += not is_over
-        what = f"try {tries}, status {run.returncode}: {told}"
+        what = f"try {tries}, {name}, status {run.returncode}: {told}"
         if is_over:
             assert run.returncode == 0, what
         elif "KeyboardInterrupt" in told or not told:  # Python still starts, or has all but ended
-            assert run.returncode in (1, -signal.SIGINT), what
+            assert run.returncode in (1, -signal.Signals[name]), what
             assert "in main" not in told, what
         else:
-            assert run.returncode == 130, what
-            assert told.splitlines()[-1].startswith("interrupted"), what
+            assert run.returncode == status, what
+            assert told.splitlines()[-1].startswith(words), what
             assert "Traceback" not in told, what
         assert not list(out.glob(".*")), what
         _, left = psutil.wait_procs(list(of_session(run.pid)), timeout=60)

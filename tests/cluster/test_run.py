@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 from dask.distributed import Client, LocalCluster
 from dataset_command import DatasetCommand, finished
-from places import DATA
+from places import DATA, ROOT
 from typer.testing import CliRunner
 
 from anls_eval.cli import commands as cli
@@ -730,23 +730,30 @@ from pathlib import Path
 
 if any("spawn_main" in argument for argument in sys.orig_argv) and not Path({done!r}).exists():
     Path({done!r}).touch()
-    os.killpg(0, signal.SIGINT)
+    os.killpg(0, {way:d})
 """
+# The status of a run that a signal ends, and its words.
+ENDINGS = {
+    signal.SIGINT: (130, "interrupted"),
+    signal.SIGTERM: (143, "interrupted by SIGTERM"),
+    signal.SIGHUP: (129, "interrupted by SIGHUP"),
+}
 
 
-def test_ctrl_c_while_the_workers_start(data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ENDINGS)
+def test_a_signal_while_the_workers_start(way: signal.Signals, data: Path, tmp_path: Path) -> None:
     """Neither the workers, which get it too, nor Dask print a traceback."""
-    code = INTERRUPT_FROM_THE_FIRST_WORKER.format(done=str(tmp_path / "done"))
+    code = INTERRUPT_FROM_THE_FIRST_WORKER.format(done=str(tmp_path / "done"), way=way)
     (tmp_path / "sitecustomize.py").write_text(code, encoding="utf-8")
     run = Run(data, tmp_path / "out", PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     status, printed, said = run.wait()
     kept = f"0 parts are finished in {run.out}. To continue, pass --resume."
-    assert (status, printed, said) == (130, "", f"interrupted; {kept}\n")
+    assert (status, printed, said) == (ENDINGS[way][0], "", f"{ENDINGS[way][1]}; {kept}\n")
     assert (tmp_path / "done").exists()
     psutil.wait_procs(run.others)  # of which some ended before they were seen
 
 
-@pytest.mark.parametrize("way", [pytest.param(signal.SIGKILL, marks=pytest.mark.long), signal.SIGINT])
+@pytest.mark.parametrize("way", [pytest.param(signal.SIGKILL, marks=pytest.mark.long), *ENDINGS])
 def test_a_run_that_is_broken_off(
     way: signal.Signals, longer: Path, expected: SubmissionScore, client: Client, tmp_path: Path
 ) -> None:
@@ -754,21 +761,47 @@ def test_a_run_that_is_broken_off(
     hold.write_text(HOLD_FURTHER_PARTS, encoding="utf-8")
     run = Run(longer, tmp_path / "out", DASK_DISTRIBUTED__WORKER__PRELOAD=repr([str(hold)]))
     run.wait_until(lambda: finished(run.out))
-    if way == signal.SIGINT:
-        run.interrupt()
-    else:
+    if way == signal.SIGKILL:
         run.process.kill()
+    else:
+        run.interrupt(way)
     status, printed, said = run.wait()
-    assert (status, printed) == (130 if way == signal.SIGINT else -way, "")
+    expected_status, words = ENDINGS.get(way, (-way, ""))
+    assert (status, printed) == (expected_status, "")
     assert "Traceback" not in said
     run.check_nothing_is_left()
     done = finished(run.out)
     assert 0 < done < MORE_FILES
-    if way == signal.SIGINT:
+    if words:
         parts = "1 part is" if done == 1 else f"{done} parts are"
-        assert said == f"interrupted; {parts} finished in {run.out}. To continue, pass --resume.\n"
+        assert said == f"{words}; {parts} finished in {run.out}. To continue, pass --resume.\n"
     noted = pytest.warns(UserWarning, match=rf"an earlier run in {run.out} did not end by itself: process \d+ on")
     with noted if way == signal.SIGKILL else contextlib.nullcontext():
         found = scored(longer, run.out, client=client, resume=True)
     assert (found.submission, found.resumed) == (expected, done)
     assert shown(run.out) == [f"part-{number:05d}.parquet" for number in range(MORE_FILES)]
+
+
+@pytest.mark.parametrize("way", ENDINGS)
+def test_a_run_without_a_folder_that_is_broken_off(way: signal.Signals, longer: Path, tmp_path: Path) -> None:
+    """A signal to the process alone: no temporary file stays, but for the locks that Dask keeps."""
+    hold = tmp_path / "hold.py"
+    hold.write_text(HOLD_FURTHER_PARTS, encoding="utf-8")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    environment = {"TMPDIR": str(temporary), "DASK_DISTRIBUTED__WORKER__PRELOAD": repr([str(hold)])}
+    sides = [str(longer / "predictions"), "-r", str(longer / "references")]
+    command = [sys.executable, "-m", "anls_eval", "score", *sides, "--workers", "2", "--quiet"]
+    piped = subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | environment, stdout=piped, stderr=piped, text=True, start_new_session=True
+    ) as run:
+        while not list(temporary.glob(".anls-*/_work/part-*.json")):
+            assert run.poll() is None
+            time.sleep(0.02)
+        run.send_signal(way)
+        printed, said = run.communicate()
+    status, words = ENDINGS[way]
+    assert (run.returncode, printed, said) == (status, "", f"{words}\n")
+    assert {path.name for path in temporary.iterdir()} <= {"dask-scratch-space"}
+    assert {path.suffix for path in temporary.glob("*/*")} <= {".lock", ".dirlock"}

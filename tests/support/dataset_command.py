@@ -48,8 +48,8 @@ class DatasetCommand:
             assert self.process.poll() is None, self.wait()
             time.sleep(0.02)
 
-    def interrupt(self) -> None:
-        os.killpg(self.process.pid, signal.SIGINT)
+    def interrupt(self, way: signal.Signals = signal.SIGINT) -> None:
+        os.killpg(self.process.pid, way)
 
     def wait(self, timeout: float | None = None) -> tuple[int, str, str]:
         """The status, and what was printed to stdout and stderr."""

@@ -121,6 +121,7 @@ FAULTS = {
     ),
     "the client stands still for a while": Fault(stop_the_client_for_a_while),
     "Ctrl-C": Fault(lambda setting: setting.run.interrupt(), statuses=(0, 130)),
+    "SIGTERM": Fault(lambda setting: setting.run.interrupt(signal.SIGTERM), statuses=(0, 143)),
     "the disk is full": Fault(lambda setting: None, statuses=(2,)),
 }
 FULL = "the disk is full"
