@@ -14,6 +14,7 @@ from anls_eval.arrow import number_array
 from anls_eval.files import FormatError, Reader
 from anls_eval.files.errors import OutputError
 from anls_eval.files.write import whole_file
+from anls_eval.limits import raise_limit
 from anls_eval.questions.stream import fingerprints_of
 from anls_eval.submission.passes import Side, stored_rows
 from anls_eval.submission.scorers import Scorer
@@ -83,6 +84,7 @@ class BucketSide(Side):
                     self.files.append(os.fsdecode(reader.schema.metadata[_FILE]))
                     self.rows.append(sum(map(len, own)))
             except (OSError, pa.ArrowException) as error:
+                raise_limit(error)
                 raise OutputError(str(path), f"cannot be read back: {error}.") from None
             batches += own
         yield pa.Table.from_batches(batches).combine_chunks()

@@ -22,6 +22,7 @@ from anls_eval.files.errors import NoRowsError, OutputError
 from anls_eval.files.files import DETECTED, How
 from anls_eval.files.many import check_roles, open_documents
 from anls_eval.files.write import whole_file
+from anls_eval.limits import raise_limit
 from anls_eval.questions.stream import come_twice
 from anls_eval.submission.passes import BY, SIDES, Options, Pass, Sides, read_totals, sides_of
 from anls_eval.submission.score import in_a_stream_or_whole
@@ -306,6 +307,7 @@ def _fingerprints(path: Path) -> npt.NDArray[np.uint64]:
     try:
         found: npt.NDArray[np.uint64] = np.load(path, mmap_mode="r")
     except (OSError, ValueError, EOFError) as error:
+        raise_limit(error)
         raise OutputError(str(path), f"cannot be read back: {error}.") from None
     return found
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from anls_eval.files.write import whole_file
+from anls_eval.limits import raise_limit
 
 _BLOCK = 1 << 20
 
@@ -57,7 +58,8 @@ def read_record(path: Path) -> Record | None:
         is_whole = zlib.crc32(own["record"].encode()) == own["checksum"]
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise_limit(error)
         raise DamagedRecordError from None
     if not is_whole:
         raise DamagedRecordError
