@@ -76,6 +76,9 @@ def local_client(
             _await_or_kill(starting, folder)  # a start that Ctrl-C broke off fails once its processes are gone
             if starting.exception() is None:
                 _await_or_kill(thread.submit(_end_workers, starting.result()), folder, _TO_END)
+            else:
+                while _kill_workers(folder):  # Dask forgets those that had started before another one did not
+                    time.sleep(_PAUSE)
 
 
 def end_unguarded() -> None:
@@ -223,13 +226,16 @@ def _await_or_kill(step: Future[Any], folder: str, seconds: float = 0) -> None:
             _kill_workers(folder)
 
 
-def _kill_workers(folder: str) -> None:
-    """Kill the workers of one start."""
+def _kill_workers(folder: str) -> bool:
+    """Kill the workers of one start; return whether there were any."""
+    found = False
     for process in psutil.Process().children():
         with contextlib.suppress(psutil.Error):
             is_worker = "multiprocessing.spawn" in " ".join(process.cmdline())  # and not Python's resource tracker
             if is_worker and process.environ().get(_STARTING) == folder:
                 process.kill()
+                found = True
+    return found
 
 
 def _end_workers(client: Client) -> None:
