@@ -25,6 +25,14 @@ def _command_line() -> None:
         remedy = "pip install '.[eval]' in the folder of anls"
         print(f"error: the command line needs {error.name}: {remedy}", file=sys.stderr)
         sys.exit(2)
+    except (ImportError, MemoryError) as error:
+        from anls_eval.limits import limit_error
+
+        told = limit_error(error)
+        if told is None:
+            raise
+        print(f"error: {told}", file=sys.stderr)
+        sys.exit(2)
     try:
         commands.main()
     finally:

@@ -64,6 +64,7 @@ from anls_eval.cli.decisions import agreement, audit, automate, gate
 from anls_eval.cli.fields import fields as fields_command
 from anls_eval.cli.words import Command, Commands, in_options, whole_number
 from anls_eval.errors import AnlsError
+from anls_eval.limits import LimitError, limit_error
 from anls_eval.version import __version__
 
 if TYPE_CHECKING:
@@ -98,8 +99,11 @@ def main() -> None:
         extra = "dask" if name in ("dask", "distributed", "psutil") else "eval"
         warn(f"error: this needs {name}: pip install '.[{extra}]' in the folder of anls")
         raise SystemExit(2) from None
-    except (ValueError, TypeError, OSError) as error:
-        warn(f"error: {in_options(error)}")
+    except Exception as error:
+        told = limit_error(error) or error
+        if not isinstance(told, (ValueError, TypeError, OSError, LimitError)):
+            raise
+        warn(f"error: {in_options(told)}")
         raise SystemExit(2) from None
 
 

@@ -18,6 +18,7 @@ from anls_eval.cluster.errors import LOST, ClusterError, are
 from anls_eval.cluster.parts import CHANGED, Job, Part, UnpairedError, kept_of, score_part
 from anls_eval.cluster.watch import Watch
 from anls_eval.files.errors import SHOWN, OutputError
+from anls_eval.limits import limit_error
 from anls_eval.submission.passes import counted
 
 _Item = TypeVar("_Item")
@@ -122,7 +123,14 @@ def _task(item: _Item, function: Callable[[_Item, Job], _Value], job: Job, agree
         check_agreement(agreement)
     except ClusterError as error:
         raise ClusterError(f"worker {get_worker().address} {error.problem}") from None
-    return function(item, job)
+    try:
+        return function(item, job)
+    except Exception as error:
+        limit = limit_error(error)
+        if limit is None:
+            raise
+    # Here, where no error is being handled that would have to be brought to the client as well.
+    raise ClusterError(limit.problem, where=f"worker {get_worker().address}")
 
 
 def _error_of(future: Future, result: Any) -> BaseException | None:

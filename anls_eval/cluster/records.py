@@ -12,6 +12,7 @@ from pathlib import Path
 
 from anls_eval.files.errors import OutputError
 from anls_eval.files.write import whole_file
+from anls_eval.limits import raise_limit
 
 _BLOCK = 1 << 20
 
@@ -60,7 +61,8 @@ def regular(path: Path) -> Path:
 
 
 def unreadable(path: Path, error: Exception) -> OutputError:
-    """Return the error of a file that this run has written and cannot read."""
+    """Return the error of a file that this run has written and cannot read; raise LimitError for lack of anything."""
+    raise_limit(error)
     return OutputError(str(path), f"cannot be read back: {getattr(error, 'strerror', None) or error}.")
 
 
@@ -80,8 +82,8 @@ def read_record(path: Path) -> Record | None:
             return Record(**json.loads(own["record"]))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        pass
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise_limit(error)
     raise DamagedRecordError(path)
 
 

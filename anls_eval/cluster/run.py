@@ -62,6 +62,7 @@ from anls_eval.files.files import How
 from anls_eval.files.many import Paths, are_documents, file_paths, paths_label
 from anls_eval.files.watch import check_unchanged, file_state
 from anls_eval.files.write import whole_file
+from anls_eval.limits import limit_error
 from anls_eval.submission.passes import ANSWERED, SIDES, Options, OptionWords, blank_error, check_pairs, counted
 from anls_eval.submission.score import SubmissionScore, sides_with, sum_up, with_option_columns
 from anls_eval.submission.totals import Totals
@@ -243,14 +244,14 @@ def score_dataset(
 
 @contextlib.contextmanager
 def _limits_in_words(is_kept: bool) -> Iterator[None]:
-    """Say in words that this process ran into a limit of its memory or threads."""
+    """Say in words that this process ran out of memory, threads or open files."""
     try:
         yield
-    except (MemoryError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and "start new thread" not in str(error):
+    except Exception as error:
+        limit = limit_error(error)
+        if limit is None:
             raise
-        problem = "this process ran out of memory or threads. Start fewer workers, or raise the limits (ulimit)."
-        raise ClusterError(problem, remedies=[RESUME] if is_kept else []) from None
+        raise ClusterError(f"{limit.problem} Fewer workers need less.", remedies=[RESUME] if is_kept else []) from None
 
 
 @contextlib.contextmanager

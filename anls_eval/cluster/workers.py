@@ -9,6 +9,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -19,7 +20,6 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
-import dask
 import psutil
 from dask.distributed import Client, LocalCluster
 from dask.system import CPU_COUNT
@@ -29,15 +29,18 @@ from distributed.security import Security
 
 from anls_eval.cluster.errors import ClusterError
 from anls_eval.cluster.watch import Watch
+from anls_eval.limits import raise_limit
 from anls_eval.submission.passes import counted
 
 _FOR_SCHEDULER = 10  # seconds that the scheduler at an address has to answer
 _FILES, _FILES_OF_WORKER = 32, 10  # that this process has open, and more for each worker, with some to spare
+_THREADS, _THREADS_OF_WORKER = 4, 9  # that a run starts, processes among them, and more for each worker; none to spare
 _FOR_START = 120  # seconds that workers on this machine have to start
 _ATTEMPTS = 3  # to start workers
 _PAUSE = 0.02  # seconds
 _TO_END = 1  # second that workers have to end by themselves, which a frozen one does not
 _SILENT = logging.CRITICAL + 1
+_LIMITS = "the limits of memory (ulimit -v), threads (ulimit -u) or open files (ulimit -n)"
 _STARTING = "ANLS_EVAL_STARTING"  # in the environment of processes that start: the folder of this start
 
 
@@ -47,7 +50,7 @@ def local_client(
 ) -> Iterator[Client]:
     """Start workers on this machine, by default one per processor, with one thread each; end them at exit."""
     # Tasks hold no data that could be spilled, and a worker that pauses for lack of memory would wait forever.
-    settings: dict[str, Any] = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
+    settings = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
     _check_start(CPU_COUNT if workers is None else workers)
     options = {
         "n_workers": workers,
@@ -56,11 +59,11 @@ def local_client(
         "dashboard_address": "127.0.0.1:0",  # for this machine only, at a port that is free
         # A worker that dies is replaced, and what matters is in our errors.
         "silence_logs": logging.WARNING if verbose else logging.CRITICAL,
+        "config": settings,
     }
     is_wanted = threading.Event()
     is_wanted.set()
     with (
-        dask.config.set(settings),
         _start_folder() as folder,
         # In a thread, where Ctrl-C does not break off the start or the end, which would leave processes behind.
         ThreadPoolExecutor(1, initializer=_leave_interrupts_to_the_main_thread) as thread,
@@ -73,6 +76,9 @@ def local_client(
             _await_or_kill(starting, folder)  # a start that Ctrl-C broke off fails once its processes are gone
             if starting.exception() is None:
                 _await_or_kill(thread.submit(_end_workers, starting.result()), folder, _TO_END)
+            else:
+                while _kill_workers(folder):  # Dask forgets those that had started before another one did not
+                    time.sleep(_PAUSE)
 
 
 def end_unguarded() -> None:
@@ -82,8 +88,33 @@ def end_unguarded() -> None:
         sys.exit(1)
 
 
+# Only trying tells how many threads may start: the system counts those of all processes of a user or of a container.
+# This is done in a process of its own, where small stacks concern nobody else.
+_TRY_THREADS = """
+import _thread, os, sys
+_thread.stack_size(1 << 16)
+held = _thread.allocate_lock()
+held.acquire()
+try:
+    for _ in range(int(sys.argv[1])):
+        _thread.start_new_thread(held.acquire, ())
+except RuntimeError:
+    os._exit(75)
+os._exit(0)
+"""
+
+
+def _can_start_threads(number: int) -> bool:
+    """Return whether so many more threads may run at once."""
+    command = [sys.executable, "-I", "-S", "-c", _TRY_THREADS, str(number - 1)]  # the process is one of them
+    try:
+        return subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode != 75  # noqa: S603
+    except BlockingIOError:  # not even a process
+        return False
+
+
 def _check_start(workers: int) -> None:
-    """Refuse to start workers that could not import the script, or open as few files as would leave them hanging."""
+    """Refuse to start workers that could not import the script, or lack what would leave them hanging."""
     script = getattr(sys.modules["__main__"], "__file__", None)
     if script is not None and not Path(script).exists():
         raise ClusterError(
@@ -100,13 +131,20 @@ def _check_start(workers: int) -> None:
                 f"the workers could not start: this process may open {files} files, and {counted(workers, 'worker')} "
                 f"need {wanted}. Raise the limit (ulimit -n), or start fewer workers."
             )
+        threads = _THREADS + _THREADS_OF_WORKER * workers
+        if not _can_start_threads(threads):
+            raise ClusterError(
+                f"the workers could not start: {counted(workers, 'worker')} need {threads} processes and threads, and "
+                "fewer may be started. Raise the limit (ulimit -u, or that of the container), or start fewer workers."
+            )
 
 
 def _started(starting: Future[Client]) -> Client:
     """Return the client of workers that start, or raise a ClusterError if one of them stands still."""
     if not concurrent.futures.wait([starting], timeout=_FOR_START).done:
         raise ClusterError(
-            f"the workers could not start within {_FOR_START} s. If this machine is busy, start fewer workers."
+            f"the workers could not start within {_FOR_START} s. If this machine is busy, start fewer workers, also if "
+            f"{_LIMITS} are low."
         )
     return starting.result()
 
@@ -151,6 +189,7 @@ def _start_workers(options: Mapping[str, Any], folder: str, is_wanted: threading
                     'call under if __name__ == "__main__":.'
                 ) from None
             cause = _first_cause(error)
+            raise_limit(cause)
             if attempt == _ATTEMPTS or isinstance(cause, OSError) or not is_wanted.is_set():
                 raise _not_started(cause) from None
     raise AssertionError
@@ -170,10 +209,12 @@ def _not_started(error: BaseException) -> ClusterError:
             "for temporary files by the environment variable TMPDIR."
         )
     if isinstance(error, OSError):
-        return ClusterError(f"the workers could not start: {error.strerror}. Raise the limit, or start fewer workers.")
+        return ClusterError(
+            f"the workers could not start: {error.strerror or error}. Raise {_LIMITS}, or start fewer workers."
+        )
     return ClusterError(
         f"the workers could not start ({error}), though it was tried {_ATTEMPTS} times. Their processes die as they "
-        "start, usually for lack of memory or of open files (ulimit -n). Start fewer workers."
+        f"start, usually for lack of memory, or because {_LIMITS} are low. Start fewer workers."
     )
 
 
@@ -186,13 +227,16 @@ def _await_or_kill(step: Future[Any], folder: str, seconds: float = 0) -> None:
             _kill_workers(folder)
 
 
-def _kill_workers(folder: str) -> None:
-    """Kill the workers of one start."""
+def _kill_workers(folder: str) -> bool:
+    """Kill the workers of one start; return whether there were any."""
+    found = False
     for process in psutil.Process().children():
         with contextlib.suppress(psutil.Error):
             is_worker = "multiprocessing.spawn" in " ".join(process.cmdline())  # and not Python's resource tracker
             if is_worker and process.environ().get(_STARTING) == folder:
                 process.kill()
+                found = True
+    return found
 
 
 def _end_workers(client: Client) -> None:
@@ -260,16 +304,34 @@ async def _kind_of_server(address: str, connection: Mapping[str, Any]) -> str:
     return str(answer["type"])
 
 
-@contextlib.contextmanager
-def dask_log(verbose: bool) -> Iterator[None]:
+class _Silence:
+    """Hides Dask's log while any run of this process asks for it: runs in several threads share its loggers."""
+
+    def __init__(self) -> None:
+        self._lock, self._runs = threading.Lock(), 0
+        self._levels: dict[logging.Logger, int] = {}
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._runs += 1
+            if self._runs == 1:
+                names = (name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _LOGGERS)
+                self._levels = {logger: logger.level for logger in map(logging.getLogger, names)}
+                for logger in self._levels:
+                    logger.setLevel(_SILENT)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._runs -= 1
+            if not self._runs:
+                for logger, level in self._levels.items():
+                    logger.setLevel(level)
+
+
+_LOGGERS = "distributed", "tornado"
+_silence = _Silence()
+
+
+def dask_log(verbose: bool) -> contextlib.AbstractContextManager[None]:
     """Keep Dask's log off the screen, unless it is asked for: what users need to know is in our errors."""
-    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in ("distributed", "tornado")]
-    loggers = [] if verbose else list(map(logging.getLogger, names))
-    levels = [logger.level for logger in loggers]
-    try:
-        for logger in loggers:
-            logger.setLevel(_SILENT)
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+    return contextlib.nullcontext() if verbose else _silence

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,10 @@ from anls_eval.arrow import as_bools, is_text, number_array
 from anls_eval.files.errors import FormatError, check_names, listed
 from anls_eval.files.files import File
 from anls_eval.files.source import Block, Source, from_row
+from anls_eval.limits import raise_limit
+
+_ASKED = re.compile("alloc of size ([0-9]+) failed")
+_ABSURD = 1 << 40  # bytes at once, which only a damaged file asks for
 
 
 @contextlib.contextmanager
@@ -22,6 +27,9 @@ def _faults_named(path: str, kind: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
+        asked = _ASKED.search(str(error))
+        if asked is None or int(asked[1]) < _ABSURD:
+            raise_limit(error)
         problem = f"not a readable {kind} file: {str(error).rstrip('.')}. It is truncated or damaged"
         raise FormatError(path, f"{problem}: write or download it again.") from None
 
@@ -179,6 +187,7 @@ def open_dataset(path: str) -> Source:
     try:
         loaded = datasets.load_from_disk(folder)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
+        raise_limit(error)
         raise FormatError(
             path,
             f"not a dataset on disk: {str(error).rstrip('.')}. Expected a file, or a folder written by save_to_disk.",
@@ -199,6 +208,7 @@ def open_hub(path: str) -> Source:
         split = rest[-1] if rest and (len(rest) == 2 or config is None) else None
         loaded = datasets.load_dataset(name, config, streaming=True)
     except Exception as error:  # the network, the Hub and the dataset's files each raise their own
+        raise_limit(error)
         raise FormatError(path, f"cannot be loaded: {error}") from None
     return _dataset_source("hub", loaded, split, path)
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.errors import FormatError, listed
+from anls_eval.limits import raise_limit
 
 _ZIP = b"PK\x03\x04"
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -126,6 +127,7 @@ def find_file(
         with Path(path).open("rb") as stream:
             start = stream.read(4)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise_limit(error)
         reason = error.strerror if isinstance(error, OSError) else error
         raise FormatError(path, f"cannot be opened: {reason}. Check the path.") from None
     compression = next((name for magic, name in _COMPRESSIONS.items() if start.startswith(magic)), None)
@@ -177,6 +179,7 @@ def _member(path: str) -> str:
         with zipfile.ZipFile(path) as archive:
             parts = archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise_limit(error)
         reason = str(error) or type(error).__name__
         raise FormatError(path, f"not a readable zip file or spreadsheet: {reason}. Write it again.") from None
     names = [part.filename for part in parts if not part.is_dir()]
@@ -228,6 +231,7 @@ class _Decompressed(io.RawIOBase):
         return len(data)
 
     def _fault(self, error: Exception) -> FormatError:
+        raise_limit(error)
         reason = str(error) or type(error).__name__
         damaged = "The file is truncated or damaged: download or compress it again."
         if isinstance(error, (RuntimeError, NotImplementedError)):  # a password, or a compression

@@ -14,6 +14,7 @@ from anls_eval.errors import short_repr
 from anls_eval.files.errors import FormatError, check_names
 from anls_eval.files.files import File, lines_of
 from anls_eval.files.source import ABSENT, Block, Source, in_blocks, on_lines
+from anls_eval.limits import raise_limit
 
 _Rows = Iterator[tuple[int, Sequence[Any]]]  # the number of the line that a row ends on, and its fields
 
@@ -144,6 +145,7 @@ def _sheet_rows(file: File) -> _Rows:
         except FormatError:
             raise
         except Exception as error:  # a damaged file makes openpyxl raise almost anything
+            raise_limit(error)
             reason = str(error) or type(error).__name__
             raise FormatError(
                 file.path, f"not a readable spreadsheet: {reason}. Save it again as .xlsx, or as CSV."

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from anls_eval.files.errors import FormatError
 from anls_eval.files.source import Block, Source
+from anls_eval.limits import raise_limit
 
 State = tuple[int, int] | None
 """The size of a file and the time of its last change in nanoseconds; None if there is no such file."""
@@ -30,6 +31,7 @@ def watched(source: Source, path: str, state: State) -> Source:
             check_unchanged(path, state)  # which would be the reason
             raise
         except OSError as error:
+            raise_limit(error)
             check_unchanged(path, state)
             raise FormatError(path, f"cannot be read further: {error.strerror or error}.") from None
         check_unchanged(path, state)

@@ -4,6 +4,7 @@ import contextlib
 import http.server
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -559,7 +560,8 @@ def test_workers_that_always_die_while_they_start(data: Path, tmp_path: Path) ->
     assert (status, printed) == (2, "")
     assert told == [
         "error: the workers could not start (Nanny failed to start worker process), though it was tried 3 times. Their "
-        "processes die as they start, usually for lack of memory or of open files (ulimit -n). Start fewer workers."
+        "processes die as they start, usually for lack of memory, or because the limits of memory (ulimit -v), threads "
+        "(ulimit -u) or open files (ulimit -n) are low. Start fewer workers."
     ]
 
 
@@ -592,6 +594,103 @@ def test_few_open_files(data: Path, tmp_path: Path) -> None:
         "this process may open 32 files, and 2 workers need 52. Raise the limit (ulimit -n), or start fewer workers."
     )
     assert told == [f"error: the workers could not start: {limit}"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs another user, without threads")
+def test_few_threads(data: Path, tmp_path: Path) -> None:
+    """A user who may read everything, as the superuser may, but to whom the limit of threads applies."""
+    rights = [f"--{kind}=-all,+dac_read_search" for kind in ("inh-caps", "ambient-caps", "bounding-set")]
+    user = ["setpriv", "--reuid=64987", "--regid=65534", "--clear-groups", *rights]
+    limited = ["bash", "-c", 'ulimit -u 20; exec "$@"', "bash"]
+    sides = [str(data / "predictions"), "-r", str(data / "references")]
+    run = subprocess.run(
+        [*user, *limited, sys.executable, "-m", "anls_eval", "score", *sides, "--quiet", "--workers", "2"],
+        cwd=ROOT,
+        env={**os.environ, "HOME": "/nonexistent"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = (
+        "error: the workers could not start: 2 workers need 22 processes and threads, and fewer may be started. Raise "
+        "the limit (ulimit -u, or that of the container), or start fewer workers.\n"
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (2, "", told)
+
+
+# What workers load: they may open no more files as they score a part.
+NO_FILES = """
+import resource
+from anls_eval.cluster.parts import FilePart
+
+def without(part, job, sides=FilePart.sides):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    return sides(part, job)
+
+FilePart.sides = without
+"""
+
+
+def test_a_worker_that_runs_out_of_open_files(data: Path, tmp_path: Path) -> None:
+    """It blames no file, which --skip-bad would leave out."""
+    (tmp_path / "no_files.py").write_text(NO_FILES, encoding="utf-8")
+    preload = {"DASK_DISTRIBUTED__WORKER__PRELOAD": repr([str(tmp_path / "no_files.py")])}
+    asked = ["--workers", "1", "--skip-bad", "--quiet", "--out", str(tmp_path / "out")]
+    status, printed, told = Run(data, *asked, **preload).wait()
+    assert (status, printed) == (2, "")
+    assert re.fullmatch(
+        r"error: worker tcp://\S+: this process has too many files open\. Raise the limit \(ulimit -n\)\.", told[-2]
+    )
+    assert told[-1] == f"0 parts are finished in {tmp_path / 'out'}. To continue, pass --resume."
+
+
+# The second run begins when the first has scored a part, and goes on when that has ended.
+TWO_RUNS = """
+import logging, sys, threading
+import dask
+from anls_eval import score_dataset
+
+sides = sys.argv[1:]
+start, begun, waiting, ended, last = (threading.Event() for _ in range(5))
+
+def first(n):
+    if n:
+        begun.set()
+        waiting.wait()
+
+def second(n):
+    if n:
+        waiting.set()
+        ended.wait()
+
+def run(on_progress, after, ending):
+    after.wait()
+    score_dataset(*sides, workers=1, on_progress=on_progress)
+    ending.set()
+
+def state():
+    return logging.getLogger("distributed").level, dask.config.get("distributed.worker.memory.pause")
+
+if __name__ == "__main__":
+    before = state()
+    start.set()
+    asked = (first, start, ended), (second, begun, last)
+    threads = [threading.Thread(target=run, args=own) for own in asked]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert state() == before, state()
+"""
+
+
+@pytest.mark.long
+def test_the_log_of_dask_in_two_threads(data: Path, tmp_path: Path) -> None:
+    script = tmp_path / "two.py"
+    script.write_text(TWO_RUNS, encoding="utf-8")
+    sides = str(data / "predictions"), str(data / "references")
+    done = subprocess.run([sys.executable, script, *sides], capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.long

@@ -606,7 +606,7 @@ def test_a_script_without_a_guard(more: str, data: Path, tmp_path: Path) -> None
         ("", "each imports the script that called score_dataset, and .*<stdin> is not a file. Save the script to a"),
         (
             "import threading\nthreading.stack_size(1 << 46)\ndel __file__\n",
-            "this process ran out of memory or threads. Start fewer workers, or raise the limits",
+            r"this process ran out of memory or threads. Give it .* Fewer workers need less\. To continue",
         ),
     ],
 )

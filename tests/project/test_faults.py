@@ -7,6 +7,8 @@ import contextlib
 import json
 import os
 import random
+import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -147,6 +149,21 @@ def test_input_that_changes_meanwhile(tmp_path: Path, sides: tuple[str, str], wh
     words = f"error: {path}: the file {what} while it was read. Run again once nothing writes to it."
     assert (status, told[-1]) == (2, words)
     assert [own.name for own in tmp_path.iterdir()] == ([path.name] if what == "changed" else [])
+
+
+def test_memory_that_runs_out_meanwhile(tmp_path: Path, sides: tuple[str, str]) -> None:
+    def take(process: subprocess.Popen[str]) -> None:
+        resource.prlimit(process.pid, resource.RLIMIT_AS, (1, 1))
+
+    rows = tmp_path / "rows.parquet"
+    rows.write_text("what was there")
+    status, told = in_the_middle(["score", sides[0], "-r", sides[1], "--per-question", str(rows)], take)
+    assert status == 2
+    words = r"error: (this process ran out of memory or threads\. |\S*: cannot be written: .*not enough memory)"
+    assert re.match(words, told[-1])
+    assert not any("Traceback" in line for line in told)
+    assert rows.read_text() == "what was there"
+    assert list(tmp_path.iterdir()) == [rows]
 
 
 def test_a_folder_that_loses_a_file_meanwhile(tmp_path: Path, sides: tuple[str, str]) -> None:

@@ -1,0 +1,127 @@
+"""A process that runs out of memory, threads or open files says so, and calls no file damaged."""
+
+import gzip
+import json
+import os
+import resource
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import openpyxl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+from places import ROOT
+
+from anls_eval.limits import limit_error
+
+OPEN_FILES = "this process has too many files open. Raise the limit (ulimit -n)."
+MEMORY = "this process ran out of memory or threads. Give it more memory, or raise its limits (ulimit -v, ulimit -u)."
+ROWS = [{"id": str(number), "prediction": "Lima", "answers": "Lima"} for number in range(1000)]
+
+# Each file is read once before, so that all modules are there.
+READ = """
+import json, resource, sys
+from anls_eval.files import open_predictions
+
+for path in sys.argv[1:]:
+    rows = sum(map(len, open_predictions(path).batches()))
+    assert rows == 1000, rows
+    opened = open_predictions(path)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    for read in (lambda: open_predictions(path), lambda: list(opened.batches())):
+        try:
+            read()
+        except MemoryError as error:
+            print(error)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+"""
+
+
+def paths_of(folder: Path) -> list[Path]:
+    """The same rows in every format."""
+    table = pa.Table.from_pylist(ROWS)
+    lines = "\n".join(map(json.dumps, ROWS))
+    pq.write_table(table, folder / "rows.parquet")
+    pyarrow.feather.write_feather(table, folder / "rows.feather")
+    (folder / "rows.jsonl").write_text(lines)
+    (folder / "rows.json").write_text(json.dumps(ROWS))
+    (folder / "rows.csv").write_text("id,prediction,answers\n" + "".join(f"{n},Lima,Lima\n" for n in range(1000)))
+    (folder / "rows.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    with zipfile.ZipFile(folder / "rows.zip", "w") as archive:
+        archive.writestr("rows.jsonl", lines)
+    book = openpyxl.Workbook()
+    for row in [list(ROWS[0]), *(list(own.values()) for own in ROWS)]:
+        book.active.append(row)
+    book.save(folder / "rows.xlsx")
+    return sorted(folder.iterdir())
+
+
+def test_too_many_open_files(tmp_path: Path) -> None:
+    """As each is opened, and as one that was opened is read."""
+    paths = paths_of(tmp_path)
+    done = subprocess.run([sys.executable, "-c", READ, *map(str, paths)], capture_output=True, text=True, check=True)
+    told = done.stdout.splitlines()
+    assert set(told) == {OPEN_FILES}
+    assert len(told) >= 2 * len(paths) - 2  # JSON and spreadsheets are read as they are opened
+
+
+def command(path: Path, limit: int, value: int) -> tuple[int, str, str]:
+    """Score a file under a limit."""
+
+    def limited() -> None:
+        resource.setrlimit(limit, (value, resource.getrlimit(limit)[1]))
+
+    asked = ["score", str(path), "--json", "--quiet"]
+    done = subprocess.run(
+        [sys.executable, "-m", "anls_eval", *asked],
+        preexec_fn=limited,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_no_threads(tmp_path: Path) -> None:
+    """Here the stack of a thread would be larger than all memory: a limit of threads does not concern the superuser."""
+    paths_of(tmp_path)
+    status, printed, told = command(tmp_path / "rows.parquet", resource.RLIMIT_STACK, 1 << 46)
+    assert (status, printed, told.splitlines()[-1]) == (2, "", f"error: {MEMORY}")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("megabytes", range(300, 700, 50))
+def test_little_memory(tmp_path: Path, megabytes: int) -> None:
+    """It is enough or not, as libraries have it: the right score, or words, unless a library ends the process."""
+    paths_of(tmp_path)
+    status, printed, told = command(tmp_path / "rows.parquet", resource.RLIMIT_AS, megabytes << 20)
+    assert "Traceback" not in told
+    assert "damaged" not in told
+    if status == 0:
+        assert json.loads(printed)["anls_score"] == 1
+    elif status > 0:
+        assert (status, printed, told.splitlines()[-1]) == (2, "", f"error: {MEMORY}")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (pa.lib.ArrowMemoryError("malloc of size 120000 failed"), MEMORY),
+        (OSError(12, os.strerror(12)), MEMORY),
+        (ImportError("libarrow.so: failed to map segment from shared object"), MEMORY),
+        (ImportError("libarrow.so: failed to map segment from shared object: Operation not permitted"), None),
+        (BlockingIOError(11, "write could not complete without blocking"), None),
+        (ValueError(f"a file that says {os.strerror(11)}"), None),
+        (RuntimeError("another"), None),
+    ],
+)
+def test_which_errors_are_of_a_limit(error: Exception, told: str | None) -> None:
+    found = limit_error(error)
+    assert (None if found is None else str(found)) == told
