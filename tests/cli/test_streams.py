@@ -53,7 +53,10 @@ def asked(name: str, sides: list[str]) -> list[str]:
     return [*COMMANDS[name], *of_files.get(name, [])]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+OTHERS = [pytest.param(name, marks=pytest.mark.long) for name in ("compare", "leaderboard", "check")]
+
+
+@pytest.mark.parametrize("name", ["--help", "--version", "table", "json", "text", "score", *OTHERS])
 @pytest.mark.parametrize(
     ("shell", "words"), [(">&-", CLOSED_WORDS), pytest.param(f">{FULL}", FULL_WORDS, marks=needs_full)]
 )
@@ -65,7 +68,7 @@ def test_results_that_cannot_be_written(name: str, shell: str, words: str, sides
     assert "Exception" not in done.stderr
 
 
-@pytest.mark.parametrize("name", ["score", "compare", "leaderboard", "check"])
+@pytest.mark.parametrize("name", ["score", *OTHERS])
 @pytest.mark.parametrize("shell", ["2>&-", "<&- 2>&-", pytest.param(f"2>{FULL}", marks=needs_full)])
 def test_notes_that_cannot_be_written(name: str, shell: str, sides: list[str]) -> None:
     """They are dropped, and never printed among the results."""
@@ -80,6 +83,7 @@ def test_errors_that_cannot_be_written(shell: str) -> None:
     assert (done.returncode, done.stdout) == (2, "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shell", ["2>&-", pytest.param(f"2>{FULL}", marks=needs_full)])
 def test_workers_without_a_standard_error(shell: str, sides: list[str]) -> None:
     usual, done = anls("score", *sides, shell=""), anls("score", *sides, "--workers", "1", shell=shell)

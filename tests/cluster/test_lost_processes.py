@@ -631,6 +631,7 @@ FilePart.sides = without
 """
 
 
+@pytest.mark.long
 def test_a_worker_that_runs_out_of_open_files(data: Path, tmp_path: Path) -> None:
     """It blames no file, which --skip-bad would leave out."""
     (tmp_path / "no_files.py").write_text(NO_FILES, encoding="utf-8")

@@ -543,7 +543,9 @@ class TestFilesThatChange:
             found = scored(changing, tmp_path / "out", client=client, resume=True)
         assert found == DatasetScore(in_one_process(changing), FILES, FILES - 1, {}, "file")
 
-    @pytest.mark.parametrize(("sides", "checksums"), [("data", False), ("apart", True)])
+    @pytest.mark.parametrize(
+        ("sides", "checksums"), [("data", False), pytest.param("apart", True, marks=pytest.mark.long)]
+    )
     def test_before_they_are_read_and_back_after_it(
         self, sides: str, checksums: bool, client: Client, tmp_path: Path, request: pytest.FixtureRequest
     ) -> None:

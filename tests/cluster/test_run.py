@@ -740,7 +740,10 @@ ENDINGS = {
 }
 
 
-@pytest.mark.parametrize("way", ENDINGS)
+OTHER_ENDINGS = [pytest.param(way, marks=pytest.mark.long) for way in ENDINGS if way != signal.SIGINT]
+
+
+@pytest.mark.parametrize("way", [signal.SIGINT, *OTHER_ENDINGS])
 def test_a_signal_while_the_workers_start(way: signal.Signals, data: Path, tmp_path: Path) -> None:
     """Neither the workers, which get it too, nor Dask print a traceback."""
     code = INTERRUPT_FROM_THE_FIRST_WORKER.format(done=str(tmp_path / "done"), way=way)
@@ -753,7 +756,7 @@ def test_a_signal_while_the_workers_start(way: signal.Signals, data: Path, tmp_p
     psutil.wait_procs(run.others)  # of which some ended before they were seen
 
 
-@pytest.mark.parametrize("way", [pytest.param(signal.SIGKILL, marks=pytest.mark.long), *ENDINGS])
+@pytest.mark.parametrize("way", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long), *OTHER_ENDINGS])
 def test_a_run_that_is_broken_off(
     way: signal.Signals, longer: Path, expected: SubmissionScore, client: Client, tmp_path: Path
 ) -> None:
@@ -782,7 +785,7 @@ def test_a_run_that_is_broken_off(
     assert shown(run.out) == [f"part-{number:05d}.parquet" for number in range(MORE_FILES)]
 
 
-@pytest.mark.parametrize("way", ENDINGS)
+@pytest.mark.parametrize("way", [signal.SIGINT, *OTHER_ENDINGS])
 def test_a_run_without_a_folder_that_is_broken_off(way: signal.Signals, longer: Path, tmp_path: Path) -> None:
     """A signal to the process alone: no temporary file stays, but for the locks that Dask keeps."""
     hold = tmp_path / "hold.py"

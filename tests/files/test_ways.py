@@ -31,7 +31,7 @@ def contents(reader: Reader) -> tuple[list[Any], list[Any]]:
 
 def zipped(files: dict[str, str], kind: int = zipfile.ZIP_DEFLATED) -> bytes:
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", kind) as archive:
+    with zipfile.ZipFile(stream, "w", kind, compresslevel=1) as archive:
         for name, text in files.items():
             archive.writestr(name, text)
     return stream.getvalue()

@@ -48,8 +48,11 @@ while True:
 """
 
 
+NAMES = ["rows.csv", *(pytest.param(name, marks=pytest.mark.long) for name in ("rows.parquet", "rows.jsonl.gz"))]
+
+
 @pytest.mark.parametrize("kills", [KILLS, pytest.param(10, marks=pytest.mark.long)])
-@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.jsonl.gz"])
+@pytest.mark.parametrize("name", NAMES)
 def test_killed_while_writing(tmp_path: Path, name: str, kills: int) -> None:
     """SIGKILL at random moments: under the name of the file there is always a whole one."""
     generator = random.Random(name)  # noqa: S311
@@ -105,7 +108,7 @@ def interrupt(arguments: list[str]) -> list[str]:
     return told
 
 
-@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.jsonl.gz"])
+@pytest.mark.parametrize("name", NAMES)
 def test_interrupted(tmp_path: Path, sides: tuple[str, str], name: str) -> None:
     """Ctrl-C: words, status 130, and what was scored under a name that says partial; the file that was there stays."""
     (tmp_path / name).write_text("what was there")
@@ -121,7 +124,7 @@ def test_interrupted_without_a_file(sides: tuple[str, str]) -> None:
     assert interrupt(["score", sides[0], "-r", sides[1]])[-1] == "interrupted"
 
 
-@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.jsonl.gz"])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_folder_that_vanishes(tmp_path: Path, sides: tuple[str, str], name: str) -> None:
     folder = tmp_path / "out"
     folder.mkdir()

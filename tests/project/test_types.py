@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from places import ROOT
 
 import anls_eval
@@ -23,6 +24,7 @@ def check(script: Path, folder: Path) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_a_typed_script(tmp_path: Path) -> None:
     assert check(SCRIPT, tmp_path) == "Success: no issues found in 1 source file\n"
 

@@ -53,7 +53,7 @@ def test_few_questions_give_the_resamples_that_there_are(seed: int, n: int, scal
     assert np.abs(found.quantiles((probabilities / len(every)).tolist()) - expected).max() <= 2e-3 * span
 
 
-@pytest.mark.parametrize("n", [50, 1_000, 5_000])
+@pytest.mark.parametrize("n", [50, 1_000, pytest.param(5_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("what", ["run", "difference", "tree", "narrow", "rare"])
 def test_many_questions_give_the_quantiles_of_many_resamples(n: int, what: str) -> None:
     generator = np.random.default_rng(5)

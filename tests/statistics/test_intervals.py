@@ -380,7 +380,10 @@ def test_the_minimum_detectable_difference_from_one_system() -> None:
 
 
 @TIMES
-@pytest.mark.parametrize("run", ["llama_maverick", "qwen2_vl_2b_instruct", "qwen2_vl_7b"])
+@pytest.mark.parametrize(
+    "run",
+    ["qwen2_vl_7b", *(pytest.param(own, marks=pytest.mark.long) for own in ("llama_maverick", "qwen2_vl_2b_instruct"))],
+)
 def test_the_interval_holds_the_true_mean(run: str, times: int) -> None:
     generator = np.random.default_rng(7)
     population = docvqa_scores()[run]
