@@ -89,6 +89,7 @@ def command(path: Path, limit: int, value: int) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.skipif(pa.__version__.startswith("19."), reason="pyarrow 19 ends the process without threads")
 def test_no_threads(tmp_path: Path) -> None:
     """Here the stack of a thread would be larger than all memory: a limit of threads does not concern the superuser."""
     paths_of(tmp_path)
