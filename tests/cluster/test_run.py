@@ -595,7 +595,7 @@ def test_a_script_without_a_guard(more: str, data: Path, tmp_path: Path) -> None
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, cwd=tmp_path)
     frames = [line for line in done.stderr.splitlines() if line.startswith("  File")]
     assert (done.returncode, done.stderr.count("Traceback")) == (1, 1)
-        assert len(frames) <= 4  # none of the engine
+    assert len(frames) <= 4  # none of the engine
     assert str(script) in frames[0]
     message = "Each worker imports the script that called score_dataset: put the call under if __name__ =="
     assert message in done.stderr
