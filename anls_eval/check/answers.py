@@ -15,10 +15,10 @@ from anls_eval.text.formatting import is_refusal
 
 _TAGS = (
     "a|answer|b|body|br|code|div|em|h[1-6]|hr|html|i|img|li|ol|p|pre|s|small|span|strong|sub|sup|table|tbody|td|th|"
-    "thead|tr|u|ul"
+    "thead|think|tr|u|ul"
 )
 _MARKUP = re.compile(
-    rf"""</?(?:{_TAGS})(?:\s[^<>]*)?/?>    # HTML, and the tag that some models put around their answer
+    rf"""</?(?:{_TAGS})(?:\s[^<>]*)?/?>    # HTML, and what some models put around their answer
     |{THOUGHT_MARKS}
     |<\|\w+\|>                             # tokens such as <|im_end|>
     |\\[A-Za-z]+\*?\{{|\\\(|\\\)|\\\[|\\\] # LaTeX: \boxed{{, \section*{{, \( \)

@@ -101,7 +101,7 @@ class Piece:
 
     paths: tuple[str, ...]
     rows: tuple[int, int] | None = None
-    states: tuple[State, ...] | None = None  # of the files when the run began; None before that
+    states: tuple[State, ...] = ()  # of the files when the run began; none before that
 
     @property
     def label(self) -> str:
@@ -112,7 +112,7 @@ class Piece:
 
     def check_unchanged(self) -> None:
         """Raise a FormatError if a file is another than when the run began, even if it is put back later."""
-        for path, state in zip(self.paths, self.states or (None,) * len(self.paths), strict=True):
+        for path, state in zip(self.paths, self.states, strict=False):
             if state is not None and file_state(path) != state:
                 problem = "the file was changed or replaced after the run began, or another one is seen here."
                 raise FormatError(path, f"{problem} Run again once nothing writes to it.")

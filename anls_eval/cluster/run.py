@@ -212,7 +212,7 @@ def score_dataset(
                 check_cluster(watch, agreement)
             return watch, agreement
 
-        with _told_what_is_kept(job):
+        try:
             with contextlib.ExitStack() as stack:
                 engine = Engine(start, job, on_progress)
                 found = None
@@ -228,6 +228,11 @@ def score_dataset(
             totals.add(found.read)
             for part in found.parts:
                 totals.add(_written(part, job))
+        except (OutputError, ClusterError, OSError, KeyboardInterrupt) as error:
+            told = _with_what_is_kept(error, job)
+            if told is None:
+                raise
+            raise told from None  # without the frames of the engine, which tell the user nothing
     if not totals.n:
         raise _without_rows(files[0])
     try:
@@ -254,26 +259,19 @@ def _limits_in_words(is_kept: bool) -> Iterator[None]:
         raise ClusterError(f"{limit.problem} Fewer workers need less.", remedies=[RESUME] if is_kept else []) from None
 
 
-@contextlib.contextmanager
-def _told_what_is_kept(job: Job) -> Iterator[None]:
-    """Say of what ends a run what is finished, and of a fault of the output folder which file has it."""
-    try:
-        yield
-    except OutputError as error:
-        raise _unwritable(error, job) from None
-    except ClusterError as error:
-        kept, resume = (f"\n{_kept(job)}", [RESUME]) if job.keep_rows else ("", [])
-        # A new one, since the frames of the engine tell the user nothing.
-        raise ClusterError(error.problem + kept, remedies=[*error.remedies, *resume], where=error.where) from None
-    except OSError as error:  # here, or in a worker
-        if not isinstance(error.filename, str) or job.out not in Path(error.filename).parents:
-            raise
-        problem = f"cannot be read, written or removed: {error.strerror}."
-        raise _unwritable(OutputError(error.filename, problem), job) from None
-    except KeyboardInterrupt:
-        if not job.keep_rows:
-            raise
-        raise InterruptedRunError(_kept(job), remedies=[RESUME]) from None
+def _with_what_is_kept(error: BaseException, job: Job) -> BaseException | None:
+    """Return the error of a run with what is finished, and which file of the output folder is at fault; or None."""
+    match error:
+        case OutputError():
+            return _unwritable(error, job)
+        case ClusterError():
+            kept, resume = (f"\n{_kept(job)}", [RESUME]) if job.keep_rows else ("", [])
+            return ClusterError(error.problem + kept, remedies=[*error.remedies, *resume], where=error.where)
+        case OSError(filename=str(name)) if job.out in Path(name).parents:  # here, or in a worker
+            return _unwritable(OutputError(name, f"cannot be read, written or removed: {error.strerror}."), job)
+        case KeyboardInterrupt() if job.keep_rows:
+            return InterruptedRunError(_kept(job), remedies=[RESUME])
+    return None
 
 
 def _check_working_folder() -> None:

@@ -185,8 +185,9 @@ def started_and_held(data: Path, folder: Path, out: Path) -> DatasetCommand:
     return run
 
 
-@pytest.mark.long
-def test_a_folder_that_becomes_read_only(data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
+@pytest.fixture
+def made_read_only(data: Path, tmp_path: Path) -> Iterator[DatasetCommand]:
+    """A run that is held, and whose output folder can no longer be written to."""
     out = tmp_path / "out"
     out.mkdir()
     with small_disk(out, "32m") as is_there:
@@ -194,37 +195,38 @@ def test_a_folder_that_becomes_read_only(data: Path, expected: SubmissionScore, 
             pytest.skip("no file system can be mounted here")
         run = started_and_held(data, tmp_path, out)
         make_read_only(out)
-        (tmp_path / "go on").touch()
-        status, printed, said = run.wait()
-        assert (status, printed) == (2, ""), said
-        [told] = said.splitlines()
-        assert told.startswith(f"error: {out}/")
-        kept = f"What is finished is in {out}. To continue once this is mended, pass --resume."
-        assert told.endswith(f": cannot be written: Read-only file system. {kept}")
-        assert not run.left()
-        status, printed, said = DatasetCommand(data, out, "--resume").wait()
-        assert (status, printed) == (2, "")
-        assert said.startswith(f"error: {out} cannot hold the results (Read-only file system); expected a writable")
-        make_writable(out)
-        status, printed, said = DatasetCommand(data, out, "--resume").wait()
-        assert (status, json.loads(printed)["anls_score"]) == (0, expected.score), said
-        assert "did not end by itself" in said
+        yield run
 
 
 @pytest.mark.long
-def test_ctrl_c_after_a_folder_became_read_only(data: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    with small_disk(out, "32m") as is_there:
-        if not is_there:
-            pytest.skip("no file system can be mounted here")
-        run = started_and_held(data, tmp_path, out)
-        make_read_only(out)
-        run.interrupt()
-        status, printed, said = run.wait()
-        assert (status, printed) == (130, ""), said
-        assert f"finished in {out}. To continue, pass --resume." in said
-        assert not run.left()
+def test_a_folder_that_becomes_read_only(
+    made_read_only: DatasetCommand, data: Path, expected: SubmissionScore, tmp_path: Path
+) -> None:
+    out = made_read_only.out
+    (tmp_path / "go on").touch()
+    status, printed, said = made_read_only.wait()
+    assert (status, printed) == (2, ""), said
+    [told] = said.splitlines()
+    assert told.startswith(f"error: {out}/")
+    kept = f"What is finished is in {out}. To continue once this is mended, pass --resume."
+    assert told.endswith(f": cannot be written: Read-only file system. {kept}")
+    assert not made_read_only.left()
+    status, printed, said = DatasetCommand(data, out, "--resume").wait()
+    assert (status, printed) == (2, "")
+    assert said.startswith(f"error: {out} cannot hold the results (Read-only file system); expected a writable")
+    make_writable(out)
+    status, printed, said = DatasetCommand(data, out, "--resume").wait()
+    assert (status, json.loads(printed)["anls_score"]) == (0, expected.score), said
+    assert "did not end by itself" in said
+
+
+@pytest.mark.long
+def test_ctrl_c_after_a_folder_became_read_only(made_read_only: DatasetCommand) -> None:
+    made_read_only.interrupt()
+    status, printed, said = made_read_only.wait()
+    assert (status, printed) == (130, ""), said
+    assert f"finished in {made_read_only.out}. To continue, pass --resume." in said
+    assert not made_read_only.left()
 
 
 def test_a_mark_that_cannot_be_removed_hides_no_error(tmp_path: Path) -> None:
