@@ -580,18 +580,26 @@ def extracted(prediction: Any, names: tuple[str, ...]) -> Any:
 # HTML of results: how notebooks show them, and the colours and marks that reports and the app share.
 # ---------------------------------------------------------------------------------------------------
 
-LIGHT = (
-    "--page: #f7f7f5; --surface: #fff; --text: #1b1d22; --muted: #5a5f6b; --line: #e3e3de; "
-    "--accent: #2f55c4; --accent-soft: #a9bbee; --track: #ebebe6; --zero: #b4b8c2; --code: #f0f0ec; "
-    "--changed: #fbe9b7; --changed-text: #553d00; --lost: #fbdcd8; --lost-text: #83180d; "
-    "--added: #d5f0dc; --added-text: #0d4d22;"
-)
-DARK = (
-    "--page: #121317; --surface: #1a1c21; --text: #e7e8ec; --muted: #a4a9b5; --line: #2d3038; "
-    "--accent: #8ba6ff; --accent-soft: #4a5ea6; --track: #282b32; --zero: #5c616e; --code: #22252b; "
-    "--changed: #4b3b0d; --changed-text: #ffe19b; --lost: #57221c; --lost-text: #ffccc5; "
-    "--added: #17401f; --added-text: #c0f2ca;"
-)
+# What has a colour, and that colour on a light and on a dark page.
+COLOURS = {
+    "page": ("#f7f7f5", "#121317"),
+    "surface": ("#fff", "#1a1c21"),
+    "text": ("#1b1d22", "#e7e8ec"),
+    "muted": ("#5a5f6b", "#a4a9b5"),
+    "line": ("#e3e3de", "#2d3038"),
+    "accent": ("#2f55c4", "#8ba6ff"),
+    "accent-soft": ("#a9bbee", "#4a5ea6"),
+    "track": ("#ebebe6", "#282b32"),
+    "zero": ("#b4b8c2", "#5c616e"),
+    "code": ("#f0f0ec", "#22252b"),
+    "changed": ("#fbe9b7", "#4b3b0d"),
+    "changed-text": ("#553d00", "#ffe19b"),
+    "lost": ("#fbdcd8", "#57221c"),
+    "lost-text": ("#83180d", "#ffccc5"),
+    "added": ("#d5f0dc", "#17401f"),
+    "added-text": ("#0d4d22", "#c0f2ca"),
+}
+LIGHT, DARK = (" ".join(f"--{name}: {own[side]};" for name, own in COLOURS.items()) for side in (0, 1))
 FONTS = (
     '--sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; '
     '--mono: ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace;'

@@ -10,6 +10,7 @@ from anls_eval.app import about, answer, compare, document, submission
 from anls_eval.app.examples import DOCVQA, DUDE
 from anls_eval.app.limits import MAX_UPLOAD_BYTES
 from anls_eval.app.page import style
+from anls_eval.markup import COLOURS
 
 _INTRODUCTION = """# ANLS and ANLS\\*
 The scores of DocVQA, ST-VQA, InfographicVQA and extracted JSON, as each leaderboard computes them, with the reason for
@@ -70,25 +71,25 @@ def _theme() -> gr.Theme:
         font="system-ui, sans-serif",
         font_mono="ui-monospace, Menlo, Consolas, monospace",
     )
+    own = {
+        "body_background_fill": "page",
+        "block_background_fill": "surface",
+        "block_border_color": "line",
+        "block_info_text_color": "muted",
+        "block_label_text_color": "muted",
+        "body_text_color_subdued": "muted",
+        "link_text_color": "accent",
+    }
+    light = {name: COLOURS[colour][0] for name, colour in own.items()}
+    dark = {f"{name}_dark": COLOURS[colour][1] for name, colour in own.items()}
+    accent = COLOURS["accent"][0]
     return theme.set(
-        body_background_fill="#f7f7f5",
-        body_background_fill_dark="#121317",
-        block_background_fill="#fff",
-        block_background_fill_dark="#1a1c21",
-        block_border_color="#e3e3de",
-        block_border_color_dark="#2d3038",
-        block_info_text_color="#5a5f6b",
-        block_info_text_color_dark="#a4a9b5",
-        block_label_text_color="#5a5f6b",
-        block_label_text_color_dark="#a4a9b5",
-        body_text_color_subdued="#5a5f6b",
-        body_text_color_subdued_dark="#a4a9b5",
-        color_accent="#2f55c4",
+        **light,
+        **dark,
+        color_accent=accent,
         input_placeholder_color="#6b7079",
         input_placeholder_color_dark="#9196a1",
-        link_text_color="#2f55c4",
-        link_text_color_dark="#8ba6ff",
-        button_primary_background_fill="#2f55c4",
+        button_primary_background_fill=accent,
         button_primary_background_fill_hover="#26469f",
         button_primary_background_fill_dark="#3d62d0",
         button_primary_background_fill_hover_dark="#4a6ee0",

@@ -144,7 +144,9 @@ def ranking_table(ranking: Ranking) -> Table:
     """Return a table of the systems, best first."""
     from rich.text import Text
 
-    table = plain_table("rank", "group", "system", "score", "95% interval")
+    from anls_eval.statistics.intervals import IN_PERCENT
+
+    table = plain_table("rank", "group", "system", "score", f"{IN_PERCENT} interval")
     names = shortened(own.name for own in ranking.systems)
     for own in ranking.systems:
         interval = f"{own.interval.low:.4f} to {own.interval.high:.4f}"
@@ -156,9 +158,9 @@ def comparison_table(ranking: Ranking) -> Table:
     """Return a table of the pairs of systems."""
     from rich.text import Text
 
-    from anls_eval.statistics.intervals import p_value_words
+    from anls_eval.statistics.intervals import IN_PERCENT, p_value_words
 
-    table = plain_table("", "difference", "95% interval", "p", "p (Holm)", "wins", "losses", "ties")
+    table = plain_table("", "difference", f"{IN_PERCENT} interval", "p", "p (Holm)", "wins", "losses", "ties")
     names = shortened(own.name for own in ranking.systems)
     for pair in ranking.comparisons:
         own = pair.comparison
@@ -177,10 +179,10 @@ def differences_table(title: str, what: str, differences: Sequence[GroupDifferen
     """Return a table of the differences between systems by group."""
     from rich.text import Text
 
-    from anls_eval.statistics.intervals import p_value_words
+    from anls_eval.statistics.intervals import IN_PERCENT, p_value_words
 
     [heading] = shortened([title]).values()
-    table = plain_table(heading, "", what, "difference", "95% interval", "p", "p (Holm)")
+    table = plain_table(heading, "", what, "difference", f"{IN_PERCENT} interval", "p", "p (Holm)")
     groups = shortened(own.group for own in differences)
     names = shortened(name for own in differences for name in (own.a, own.b))
     for own in differences:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from anls_eval.decisions.gate import Comparison, GateResult, Minimum
 from anls_eval.files.write import whole_file
+from anls_eval.statistics.intervals import IN_PERCENT
 from anls_eval.text.visible import one_line
 
-HEADER = ("", "questions", "changed", "old", "new", "difference", "95% bounds", "verdict")
+HEADER = ("", "questions", "changed", "old", "new", "difference", f"{IN_PERCENT} bounds", "verdict")
 
 
 def verdict_line(result: GateResult) -> str:
@@ -28,16 +29,16 @@ def sentence_of(check: Comparison | Minimum, max_drop: float) -> str:
     if isinstance(check, Minimum):
         below = "below" if check.verdict == "failed" else "not below"
         found = f"the score is {check.score:.4f}, {below} the minimum of {check.minimum:g}"
-        return f"{found}; with 95% confidence it is at least {check.low:.4f}."
+        return f"{found}; with {IN_PERCENT} confidence it is at least {check.low:.4f}."
     found = f"{check.name}: {_change(check)}" if check.column else _change(check)
     least, most = -check.high, -check.low
     if check.verdict == "failed":
-        return f"{found}; with 95% confidence, a drop of at least {least:.4f}, more than {max_drop:g}."
+        return f"{found}; with {IN_PERCENT} confidence, a drop of at least {least:.4f}, more than {max_drop:g}."
     if check.verdict == "passed":
         worst = (
             f"a drop of at most {most:.4f}, less than {max_drop:g}" if most > 0 else f"a rise of at least {-most:.4f}"
         )
-        return f"{found}; with 95% confidence, {worst}."
+        return f"{found}; with {IN_PERCENT} confidence, {worst}."
     return f"{found}; a drop of more than {max_drop:g} is neither proven nor ruled out: it is at most {most:.4f}."
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from anls_eval.decisions.agreement import Agreement, AgreementReport, CorrectedRate, ThresholdAgreement
 from anls_eval.decisions.audit import Audit
 from anls_eval.decisions.automation import Acceptance, Automation
+from anls_eval.statistics.intervals import IN_PERCENT
 
 ABOUT_AUDIT = (
     "The systems may be wrong together: only a person can say whether a reference is. The last column is an upper "
@@ -27,7 +28,8 @@ def automation_sentence(found: Automation) -> str:
         return f"not shown: there are too few documents, or too many errors, for an error of {most}; {few}."
     what = "documents" if found.by_field else "questions"
     at = f"{own.share:.1%} of the {what} can be accepted at a confidence of at least {own.threshold:.6g}"
-    seen = f"{own.errors:,} of {own.accepted:,} accepted documents err, with 95% confidence at most {own.bound:.2%}"
+    bound = f"with {IN_PERCENT} confidence at most {own.bound:.2%}"
+    seen = f"{own.errors:,} of {own.accepted:,} accepted documents err, {bound}"
     if own.is_shown:
         return f"{at}: {seen}."
     needed = (
@@ -40,8 +42,12 @@ def automation_sentence(found: Automation) -> str:
 
 def automation_cells(found: Automation) -> list[tuple[str, ...]]:
     """Return the rows of the table under `ACCEPTANCE_HEADER`."""
-    rows = [("all", found.whole), *found.by_field.items()]
-    return [(name, *acceptance_cells(own)) for name, own in rows]
+    return [(name, *acceptance_cells(own)) for name, own in automation_parts(found)]
+
+
+def automation_parts(found: Automation) -> list[tuple[str, Acceptance]]:
+    """Return what can be accepted as a whole, and by field, with names to show."""
+    return [("all", found.whole), *found.by_field.items()]
 
 
 def acceptance_cells(own: Acceptance) -> tuple[str, ...]:

@@ -74,12 +74,11 @@ def _without_formula(text: str) -> str:
 
 
 def _html(ranking: Ranking, skipped: Mapping[str, str], signature: str) -> str:
-    from anls_eval.report.render import environment  # loads Jinja and all of the report, which only HTML needs
+    from anls_eval.report.render import render_page  # loads Jinja and all of the report, which only HTML needs
 
-    template = environment().get_template("leaderboard.html")
     rows = _rows(ranking)
-    return template.render(
-        columns=_COLUMNS, rows=rows, about_groups=_ABOUT_GROUPS, skipped=skipped, signature=signature
+    return render_page(
+        "leaderboard.html", signature, columns=_COLUMNS, rows=rows, about_groups=_ABOUT_GROUPS, skipped=skipped
     )
 
 

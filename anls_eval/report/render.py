@@ -101,6 +101,12 @@ def _field_acceptances(report: Report) -> list[tuple[str, ...]]:
     return [(path, *(f"{own.share:.1%}" if own.is_shown else "-" for own in found)) for path, found in fields]
 
 
+def render_page(template: str, signature: str, **content: object) -> str:
+    """Return a page that extends page.html: one without the parts and the script of a report."""
+    style = Markup(page_style())  # noqa: S704 - our own file
+    return environment().get_template(template).render(style=style, signature=signature, **content)
+
+
 def page_style() -> str:
     """Return the style sheet of reports: the colours and marks that notebooks have too, and the file's."""
     own = _TEMPLATES.joinpath("style.css").read_text(encoding="utf-8")

@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from anls_eval.statistics.intervals import LEVEL
 from anls_eval.statistics.resampling import EQUAL_WITHIN, Floats, Integers, cluster_sums, exact_sum, pooled
 
 _STEP = 0.04  # of the trapezoidal rule: halving it changes p-values by less than 1e-9
@@ -74,11 +75,11 @@ class Sample:
         """Return the p-value of the test that the true mean is at least `mean`: small if it is lower."""
         return _probability_below(mean * self.sizes - self.sums, (mean - 1.0) * self.unseen_size)
 
-    def lower_bound(self, level: float = 0.95) -> float:
+    def lower_bound(self, level: float = LEVEL) -> float:
         """Return the one-sided lower bound of the true mean."""
         return _crossing(self.p_above, 1 - level, self.lowest, self.mean)
 
-    def upper_bound(self, level: float = 0.95) -> float:
+    def upper_bound(self, level: float = LEVEL) -> float:
         """Return the one-sided upper bound of the true mean."""
         return _crossing(self.p_below, 1 - level, 1.0, self.mean)
 
@@ -114,7 +115,7 @@ def _probability_below(values: Floats, unseen: float) -> float:
     return float(np.clip(0.5 - _WEIGHTS @ (np.sin(angles) * decays) / math.pi, 0.0, 1.0))
 
 
-def binomial_upper_bound(errors: int, n: int, level: float = 0.95) -> float:
+def binomial_upper_bound(errors: int, n: int, level: float = LEVEL) -> float:
     """Return the one-sided upper bound of a share of which `errors` of `n` were seen.
 
     Clopper and Pearson, The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial, 1934.
@@ -124,7 +125,7 @@ def binomial_upper_bound(errors: int, n: int, level: float = 0.95) -> float:
     return 1.0 if errors >= n else float(betaincinv(errors + 1, n - errors, level))
 
 
-def allowed_errors(n: Integers, most: float, level: float = 0.95) -> Floats:
+def allowed_errors(n: Integers, most: float, level: float = LEVEL) -> Floats:
     """Return how many errors among n keep `binomial_upper_bound` at most `most`; -1 where even none does."""
     from scipy.special import bdtr, bdtrik
 
@@ -140,7 +141,7 @@ def allowed_errors(n: Integers, most: float, level: float = 0.95) -> Floats:
 _MOST_ERRORS = 2_000
 
 
-def questions_for_bound(rate: float, most: float, level: float = 0.95) -> int | None:
+def questions_for_bound(rate: float, most: float, level: float = LEVEL) -> int | None:
     """Return for how many questions with this rate of errors `binomial_upper_bound` is at most `most`.
 
     None if the rate is too high, or for more than some hundred thousand questions.

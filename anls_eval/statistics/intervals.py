@@ -18,6 +18,7 @@ from anls_eval.statistics.sign_flips import sign_flip_p_value
 from anls_eval.statistics.tally import Tally, checked_columns, checked_scores
 
 LEVEL = 0.95
+IN_PERCENT = f"{LEVEL:.0%}"
 RESAMPLES = 10_000  # where all cannot be computed
 _MIN_RESAMPLES = 1_000
 _FEWEST_CLUSTERS = 5  # with fewer, even a bootstrap of clusters covers far less than its level

@@ -11,6 +11,7 @@ from typing import Any
 import docvqa_runs
 import pytest
 from browser_checks import LEAST_CONTRAST
+from in_process import run_command
 from places import DATA, ROOT
 from playwright.sync_api import Browser, Page
 from report_systems import docvqa, of_pairs, of_rows
@@ -159,6 +160,44 @@ def test_can_be_read_in_both_schemes_and_on_a_phone(
     SHOTS.mkdir(parents=True, exist_ok=True)
     opened.page.screenshot(path=SHOTS / f"{name}-{scheme}-{width}.png", full_page=True)
     assert opened.said == []
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("audit", ["second", "--out"]),
+        ("leaderboard", ["second", "--out"]),
+        ("automate", ["--confidence", "confidence", "--max-error", "0.2", "--report"]),
+    ],
+)
+def test_a_page_without_parts_uses_its_width(
+    browser: Browser,
+    pages: list[Page],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    arguments: list[str],
+) -> None:
+    """The pages of other commands have the style of reports, but nothing beside the text."""
+    monkeypatch.chdir(tmp_path)
+    for system, wrong in ("first", 0), ("second", 2):
+        texts = (f"answer {row}" if row % 7 > wrong else "other" for row in range(300))
+        rows = ({"id": row, "prediction": text, "confidence": row % 7 / 7} for row, text in enumerate(texts))
+        Path(system).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    gold = ({"id": row, "answers": [f"answer {row}"]} for row in range(300))
+    Path("gold").write_text("".join(f"{json.dumps(row)}\n" for row in gold))
+    ran = run_command(capsys, monkeypatch, (name, "first", "-r", "gold", *arguments, "page.html"))
+    assert ran.status == 0, ran.err
+    for width, scheme, least in (1400, "light", 800), (390, "dark", 350):
+        viewport = {"width": width, "height": 844}
+        opened = open_report(browser, pages, tmp_path / "page.html", color_scheme=scheme, viewport=viewport)
+        widths = opened.page.evaluate("Array.from(document.querySelectorAll('section'), (own) => own.offsetWidth)")
+        assert min(widths) >= least
+        assert opened.page.evaluate("document.documentElement.scrollWidth") == width
+        contrast, text = opened.page.evaluate(LEAST_CONTRAST, ".page")
+        assert contrast >= 4.5, text
+        assert opened.said == []
 
 
 def test_search_filters_the_questions(browser: Browser, pages: list[Page], folder: Path) -> None:
