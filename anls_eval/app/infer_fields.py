@@ -73,6 +73,8 @@ def _kind(value: Any) -> str:
     text = str(value).strip()
     if re.search(r"\d", text) and not text.isdigit() and _DATES.parse(text, "reference") is not None:
         return "date"
-    if parse_number_text(text) is not None and not (text.isdigit() and len(text) > 6):
+    if text.isdigit() and (len(text) > 6 or (len(text) > 1 and text.startswith("0"))):
+        return "exact"  # a code, such as 01067
+    if parse_number_text(text) is not None:
         return "number"
     return "exact" if _IDENTIFIER.fullmatch(text) else "text"

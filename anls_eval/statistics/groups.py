@@ -118,15 +118,17 @@ class GroupedScores:
             found = dataclasses.replace(intervals[0], mean=mean, low=low, high=high)
         else:
             found = interval_of_units(units, 0.0, self.codes is not None, LEVEL, RESAMPLES, seed)
-        notes = list(found.notes)
-        few = sum(int(own) < FEW_UNITS for own in units_of_groups)
-        if few:
-            what = "questions" if self.codes is None else "documents"
-            notes.append(
-                f"{few} of {len(means)} groups have fewer than {FEW_UNITS} {what}: the interval is not reliable"
-            )
+        notes = (*found.notes, *notes_on_small_groups(units_of_groups.tolist(), self.codes is not None))
         n = int(sum(count for count, names in zip(self.counts.tolist(), self.groups, strict=True) if names))
-        return dataclasses.replace(found, n=n, notes=tuple(notes))
+        return dataclasses.replace(found, n=n, notes=notes)
+
+
+def notes_on_small_groups(units: Sequence[int], has_documents: bool) -> tuple[str, ...]:
+    """Return whether the mean over groups of so many questions, or documents, can have an interval to rely on."""
+    few = sum(own < FEW_UNITS for own in units)
+    what = "documents" if has_documents else "questions"
+    note = f"{few} of {len(units)} groups have fewer than {FEW_UNITS} {what}: the interval is not reliable"
+    return (note,) if few else ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from anls_eval.statistics import Comparison, Interval
-from anls_eval.statistics.groups import rows_of_groups
-from anls_eval.statistics.intervals import LEVEL
+from anls_eval.statistics.groups import notes_on_small_groups, rows_of_groups
+from anls_eval.statistics.intervals import FEW_UNITS, LEVEL
 from anls_eval.statistics.ranking import ALPHA
 from anls_eval.submission.exchanges import MOST_CHANGES, Change, Key, sums_of_exchanges
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 Integers = npt.NDArray[np.int64]
 
 _DRAWS = 1_000  # each adds up a corpus again
-_FEW = 10
 _SLACK = 1e-12  # the effect of another order of summing on a difference
 
 _Item = TypeVar("_Item", bound=Any)
@@ -147,7 +146,7 @@ def _interval(value: float, resampled: Iterable[float], units: Units[Any], lowes
     tail = (1 - LEVEL) / 2
     scores = np.array(list(resampled))
     low, high = np.quantile(scores, [tail, 1 - tail]).tolist()
-    notes = (f"the interval rests on {units.number} documents, too few to trust it",) if units.number < _FEW else ()
+    few = f"the interval rests on {units.number} documents, too few to trust it"
     return Interval(
         mean=value,
         low=max(low, lowest),
@@ -157,7 +156,7 @@ def _interval(value: float, resampled: Iterable[float], units: Units[Any], lowes
         clusters=units.number if units.has_clusters else None,
         standard_error=float(scores.std(ddof=1)),
         method="percentile bootstrap",
-        notes=notes,
+        notes=(few,) if units.number < FEW_UNITS else (),
     )
 
 
@@ -294,7 +293,12 @@ class GroupedCounts:
         def mean(times: Integers) -> float:
             return math.fsum(self.table.headline(kinds[name], times[own]) for name, own in rows.items()) / len(rows)
 
-        return _interval(mean(units.times), map(mean, units.draws(seed)), units, 0.0)
+        found = _interval(mean(units.times), map(mean, units.draws(seed)), units, 0.0)
+        sizes = [
+            int(self.counts[own].sum()) if codes is None else len({codes[row] for row in own})
+            for own in self.rows.values()
+        ]
+        return dataclasses.replace(found, notes=(*found.notes, *notes_on_small_groups(sizes, codes is not None)))
 
 
 def grouped_counts(

@@ -31,6 +31,7 @@ def test_the_line_of_the_card() -> None:
     assert f"`pip install {package_name('ORG/anls')}`" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.long  # its lines are tested above, and the tab without a Space in the browser
 def test_the_tab_of_a_space() -> None:
     script = """
 import json

@@ -576,12 +576,13 @@ def test_a_broken_document_is_not_taken_for_text_around_a_part_of_it() -> None:
 def test_inferred_fields() -> None:
     reference = {
         "total": "1,299.00", "count": 3, "date": "2026-05-14", "number": "INV-0012", "paid": True, "name": "Acme Ltd",
-        "lines": [{"price": 2, "code": "A1-77"}, {"price": "3.50", "code": None}], "mixed": {"$one_of": ["3", "three"]},
+        "lines": [{"price": 2, "code": "A1-77"}, {"price": "3.50", "code": None}], "postcode": "01067", "digits": "0",
+        "mixed": {"$one_of": ["3", "three"]},
     }  # fmt: skip
     rules = json.loads(infer_fields.infer_rules(json.dumps(reference), lambda *_: None))
     assert {path: own["compare"] for path, own in rules.items()} == {
         "$.total": "number", "$.count": "number", "$.date": "date", "$.number": "exact", "$.paid": "boolean",
-        "$.lines[*].price": "number", "$.lines[*].code": "exact",
+        "$.lines[*].price": "number", "$.lines[*].code": "exact", "$.postcode": "exact", "$.digits": "number",
     }  # fmt: skip
     assert explain({**reference, "mixed": "3"}, reference, protocol="anls_star", fields=rules).score == 1
     with pytest.raises(ValueError, match="no value that looks like"):

@@ -121,6 +121,27 @@ def test_groups_have_the_score_of_their_documents(
     assert macro.score == pytest.approx(sum(group.score for group in found.by["kind"].values()) / 3, abs=1e-12)
     assert macro.interval is not None
     assert macro.interval.low <= macro.score <= macro.interval.high
+    what = "questions" if cluster_by is None else "documents"
+    units = [group.interval.clusters or group.n for group in found.by["kind"].values() if group.interval is not None]
+    few = sum(own < 10 for own in units)
+    note = f"{few} of 3 groups have fewer than 10 {what}: the interval is not reliable"
+    assert (note in macro.interval.notes) == bool(few)
+
+
+def test_small_groups_are_noted(documents: Rows, tmp_path: Path) -> None:
+    rows = [{**own, "kind": "usual" if row else "rare"} for row, own in enumerate(documents)]
+    one, _, references = written(rows, tmp_path)
+    macro = score_submission(one, references, protocol="donut_f1", by=["kind"]).macro["kind"]
+    assert macro.interval is not None
+    note = "1 of 2 groups have fewer than 10 questions: the interval is not reliable"
+    assert macro.interval.notes == (note,)
+
+
+def test_few_documents_are_noted(documents: Rows, tmp_path: Path) -> None:
+    one, _, references = written(documents[:9], tmp_path)
+    interval = score_submission(one, references, protocol="donut_f1").interval
+    assert interval is not None
+    assert interval.notes == ("the interval rests on 9 documents, too few to trust it",)
 
 
 def test_groups_in_parts_are_those_of_one_file(documents: Rows, tmp_path: Path) -> None:
