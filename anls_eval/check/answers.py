@@ -33,7 +33,7 @@ _PREFIX = re.compile(
 # UTF-8 that was read as Windows-1252: the first bytes of é, ß, × and of “, –, €, as that shows them.
 _MOJIBAKE = re.compile("[ÂÃ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€[\u0080-\u00bf‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â‚¬")
 # One search that nearly every answer passes, so that the single ones are made for few.
-_SUSPICIOUS = re.compile(rf"^\s|\s$|[<\\`]|{THOUGHT_MARKS}|\*\*|!\[|[ÂÃâ]|\banswer\b", re.IGNORECASE)
+_SUSPICIOUS = re.compile(rf"^\s|\s$|[<\\`]|{THOUGHT_MARKS}|\*\*|!\[|[ÂÃâ\ufffd]|\banswer\b", re.IGNORECASE)
 
 LONG = 200
 """Characters from which an answer is long where there are no accepted answers to compare it with."""
@@ -90,6 +90,8 @@ def text_faults(text: str, accepted: Sequence[str] | None) -> list[Fault]:
         repaired = _decoded_again(text)
         if repaired is not None and text.strip().lower() not in whole:
             faults.append(("answer-mojibake", f"{short_repr(text)} for {short_repr(repaired)}", True))
+        if "\ufffd" in text and "\ufffd" not in whole:
+            faults.append(("answer-undecoded", short_repr(text), False))
         extract = None  # said once, and looked for only where there is a fault to say it with
         for code, pattern in (("answer-markup", _MARKUP.search(text)), ("answer-prefix", _PREFIX.match(text))):
             part = "" if pattern is None else pattern[0].strip()
