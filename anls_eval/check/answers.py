@@ -1,5 +1,6 @@
 """What is wrong or suspicious in one answer, and the fixes that are certain."""
 
+import html
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -32,8 +33,9 @@ _PREFIX = re.compile(
 )
 # UTF-8 that was read as Windows-1252: the first bytes of é, ß, × and of “, –, €, as that shows them.
 _MOJIBAKE = re.compile("[ÂÃ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€[\u0080-\u00bf‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â‚¬")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]\w{1,30});", re.IGNORECASE)  # of HTML
 # One search that nearly every answer passes, so that the single ones are made for few.
-_SUSPICIOUS = re.compile(rf"^\s|\s$|[<\\`]|{THOUGHT_MARKS}|\*\*|!\[|[ÂÃâ\ufffd]|\banswer\b", re.IGNORECASE)
+_SUSPICIOUS = re.compile(rf"^\s|\s$|[<\\`]|{THOUGHT_MARKS}|\*\*|!\[|[&ÂÃâ\ufffd]|\banswer\b", re.IGNORECASE)
 
 LONG = 200
 """Characters from which an answer is long where there are no accepted answers to compare it with."""
@@ -92,6 +94,9 @@ def text_faults(text: str, accepted: Sequence[str] | None) -> list[Fault]:
             faults.append(("answer-mojibake", f"{short_repr(text)} for {short_repr(repaired)}", True))
         if "\ufffd" in text and "\ufffd" not in whole:
             faults.append(("answer-undecoded", short_repr(text), False))
+        decoded = without_entities(text)
+        if decoded != text and text.strip().lower() not in whole:
+            faults.append(("answer-entities", f"{short_repr(text)} for {short_repr(decoded)}", False))
         extract = None  # said once, and looked for only where there is a fault to say it with
         for code, pattern in (("answer-markup", _MARKUP.search(text)), ("answer-prefix", _PREFIX.match(text))):
             part = "" if pattern is None else pattern[0].strip()
@@ -114,6 +119,11 @@ def _extract_in_words(text: str) -> str:
     """Name the steps that would take the answer out of a text; empty without any."""
     names = steps_in(text)
     return f"; extract {','.join(names)} takes out {short_repr(extracted(text, names))}" if names else ""
+
+
+def without_entities(text: str) -> str:
+    """Return the text with entities of HTML, such as &amp;, as the characters that they stand for."""
+    return _ENTITY.sub(lambda found: html.unescape(found[0]), text)
 
 
 def fixed_text(text: str) -> str:

@@ -71,6 +71,7 @@ KINDS = {
     "answer-long": _scored("Give only the answer: one that is more than twice as long scores 0 at threshold 0.5."),
     "answer-refusal": _scored("Answer the question: none of its accepted answers is a refusal."),
     "answer-mojibake": _scored("Read the text as UTF-8; it was read as Windows-1252."),
+    "answer-entities": _scored("Decode the entities of HTML: they count as wrong characters."),
     "answer-undecoded": _scored("Write the text again with its encoding: U+FFFD stands for a character that was lost."),
     "no-answers": Kind(
         "note", "note", "Only ids and form were checked: a test split has no answers. Elsewhere, name their column."

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from anls_eval.check.answers import fixed_text, text_faults
+from anls_eval.check.answers import fixed_text, text_faults, without_entities
 from anls_eval.extract.hints import steps_in
 from anls_eval.extract.steps import extracted
 from anls_eval.structure import answers_in, looks_like_structure
@@ -34,6 +34,8 @@ def damage_in(text: str) -> Iterator[Damage]:
         yield Damage("is UTF-8 that was read as Windows-1252", (fixed_text(text),))
     elif _CONTROLS.search(text):
         yield Damage("has control characters", (_CONTROLS.sub("", text),))
+    if "answer-entities" in codes:
+        yield Damage("has entities of HTML", (without_entities(text),))
     if "answer-markup" in codes:
         steps = steps_in(text)
         yield Damage("has markup", (extracted(text, steps) if steps else _TAGS.sub("", text).strip(),))

@@ -70,10 +70,11 @@ def make_reward(
 
 
 def _text(completion: Any) -> str:
-    """Return the text of a completion: a text, or messages, of which the last one counts."""
+    """Return the text of a completion: a text, or messages, of which the model's last one counts."""
     if isinstance(completion, str):
         return completion
-    content = completion[-1].get("content") if completion else None
+    own = [message for message in completion if message.get("role", "assistant") == "assistant"]  # and not of a tool
+    content = own[-1].get("content") if own else None
     if isinstance(content, (list, tuple)):  # parts, some of them pictures
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
     return content or ""

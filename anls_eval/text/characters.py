@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
-from anls_eval.text.visible import visible
+from anls_eval.text.visible import terminal_width, visible
 
 
 class Span(NamedTuple):
@@ -34,11 +36,15 @@ _MARKS = {"equal": " ", "replace": "S", "insert": "I", "delete": "D"}
 
 def aligned_lines(answer: str, prediction: str) -> tuple[str, str, str]:
     """Return answer and prediction as aligned lines, and a line of marks: S substituted, I inserted, D deleted."""
-    spans = [Span(tag, visible(left), visible(right)) for tag, left, right in align_characters(answer, prediction)]
-    widths = [max(len(span.answer), len(span.prediction)) for span in spans]
-    pairs = list(zip(spans, widths, strict=True))
-    return (
-        "".join(span.answer.ljust(width, GAP) for span, width in pairs),
-        "".join(span.prediction.ljust(width, GAP) for span, width in pairs),
-        "".join(_MARKS[span.operation] * width for span, width in pairs).rstrip(),
-    )
+    columns = [column for span in align_characters(answer, prediction) for column in _columns(span)]
+    left, right, marks = ("".join(line) for line in zip(*columns, strict=True)) if columns else ("", "", "")
+    return left, right, marks.rstrip()
+
+
+def _columns(span: Span) -> Iterator[tuple[str, str, str]]:
+    """Yield each character of both sides with its mark, as wide as the terminal shows the wider one."""
+    least = int(span.operation != "equal")  # an accent that differs has no width of its own
+    for pair in itertools.zip_longest(visible(span.answer), visible(span.prediction), fillvalue=""):
+        width = max(least, *map(terminal_width, pair))
+        left, right = (own + " " * (width - terminal_width(own)) if own else GAP * width for own in pair)
+        yield left, right, _MARKS[span.operation] * width

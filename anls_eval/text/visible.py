@@ -31,6 +31,8 @@ def one_line(text: str) -> str:
 
 def terminal_width(text: str) -> int:
     """Return the number of columns that a text takes in a terminal."""
+    if text.isascii():
+        return len(text)
     return sum(1 + (unicodedata.east_asian_width(own) in "WF") - bool(unicodedata.combining(own)) for own in text)
 
 

@@ -167,6 +167,7 @@ PLANTED: dict[str, tuple[Callable[[Rows], None], list[tuple[str, str, str | None
     "ramble": (with_answer("It is not easy to say. " * 20 + "no"), [("answer-long", "scored", str(ID), False)]),
     "refusal": (with_answer("Not answerable."), [("answer-refusal", "scored", str(ID), False)]),
     "mojibake": (with_answer("FundaciÃ³n Welch"), [("answer-mojibake", "scored", str(ID), True)]),
+    "entities": (with_answer("AT&amp;T"), [("answer-entities", "scored", str(ID), False)]),
     "characters that were lost": (
         with_answer("Fundaci\ufffdn Welch"),
         [("answer-undecoded", "scored", str(ID), False)],

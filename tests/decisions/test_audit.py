@@ -73,6 +73,7 @@ def test_agreements_by_counting(rows: list[tuple[str | None, ...]], agree: int |
         ("CafÃ©", "is UTF-8 that was read as Windows-1252", ("Café",)),
         ("12\x0034", "has control characters", ("1234",)),
         ("a\ufffdb", "has control characters", ("ab",)),
+        ("AT&amp;T &#39;24", "has entities of HTML", ("AT&T '24",)),
         ("<b>12</b>", "has markup", ("12",)),
         ("<answer>12</answer>", "has markup", ("12",)),
     ],

@@ -80,15 +80,17 @@ def test_scores_are_those_of_anls_eval() -> None:
 
 
 def test_messages() -> None:
-    """The last message counts; a call of a tool has no text, and parts of text are joined."""
+    """The last message of the assistant counts; a call of a tool has no text, and parts of text are joined."""
     parts: list[Any] = [{"type": "text", "text": "Ro"}, {"type": "image"}, {"type": "text", "text": "me"}]
     completions: list[Any] = [
         [{"role": "assistant", "content": "Lima"}, {"role": "assistant", "content": "Rome"}],
         [{"role": "assistant", "content": None, "tool_calls": []}],
+        [{"role": "assistant", "content": "Oslo"}, {"role": "tool", "content": "Rome"}],
+        [{"role": "tool", "content": "Rome"}],
         [{"role": "assistant", "content": parts}],
         [],
     ]
-    assert make_reward()(completions=completions, answers=[["Rome"]] * 4) == [1, 0, 1, 0]
+    assert make_reward()(completions=completions, answers=[["Rome"]] * 6) == [1, 0, 0, 0, 1, 0]
 
 
 def test_rows_without_answers_are_skipped() -> None:

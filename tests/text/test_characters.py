@@ -26,6 +26,10 @@ def test_spans_join_to_both_texts_with_the_fewest_edits(answer: str, prediction:
         ("a\tb", "a\nb", ["a␉b", "a␊b", " S"]),
         ("", "x", ["∅", "x", "I"]),
         ("same", "same", ["same", "same", ""]),
+        ("東京タワー", "東京塔", ["東京タワー", "東京塔∅∅∅∅", "    SSDDDD"]),
+        ("東A", "aA", ["東A", "a A", "SS"]),
+        ("cafe\u0301", "cafe", ["cafe\u0301 ", "cafe∅", "    D"]),
+        ("", "", ["", "", ""]),
         ("\x80", "\x81", ["\ufffd", "\ufffd", "S"]),
     ],
 )
