@@ -7,13 +7,13 @@ import json
 import os
 import re
 import statistics
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import child_tasks
 import docvqa_runs
 import gradio
 import httpx
@@ -630,38 +630,20 @@ def test_matched_items_are_linked() -> None:
 # ---------------------------------------------------------------------------------------------------
 
 
-def _endless(report_progress: child.Progress) -> None:
-    time.sleep(10_000)
-
-
-def _broken(report_progress: child.Progress) -> None:
-    sys.exit(3)
-
-
-def _greedy(report_progress: child.Progress) -> int:
-    return len(bytearray(limits.MAX_MEMORY_BYTES))
-
-
-def _steps(report_progress: child.Progress) -> str:
-    for step in range(3):
-        report_progress(step / 3, f"step {step}")
-    return "done"
-
-
 def test_work_ends_at_its_time_limit() -> None:
     with pytest.raises(AnlsError, match=r"this takes more than 0.5 seconds, the limit here"):
-        child.run(_endless, seconds=0.5)
+        child.run(child_tasks.endless, seconds=0.5)
 
 
-@pytest.mark.parametrize("task", [_broken, pytest.param(_greedy, marks=pytest.mark.long)])
-def test_work_that_breaks_off_is_told(task: Any, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("task", [child_tasks.broken, child_tasks.greedy])
+def test_work_that_breaks_off_is_told(task: Any) -> None:
     with pytest.raises(AnlsError, match="the process crashed, perhaps for lack of memory"):
         child.run(task, seconds=10_000)
 
 
 def test_progress_of_work() -> None:
     told: list[tuple[float, str]] = []
-    assert child.run(_steps, seconds=10_000, on_progress=lambda *own: told.append(own)) == "done"
+    assert child.run(child_tasks.steps, seconds=10_000, on_progress=lambda *own: told.append(own)) == "done"
     assert told == [(0, "step 0"), (1 / 3, "step 1"), (2 / 3, "step 2")]
 
 
