@@ -11,6 +11,9 @@ from anls_eval.submission.passes import counted
 
 LOST = "the connection to the scheduler was lost."
 
+LIMITS = "the limits of memory (ulimit -v), threads (ulimit -u) or open files (ulimit -n)"
+OTHER_TMPDIR = "another folder for temporary files by the environment variable TMPDIR"
+
 RESUME = Remedy("resume", True, "continue")
 
 

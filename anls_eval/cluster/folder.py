@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 from dask.distributed import Client
 
+from anls_eval.cluster.errors import OTHER_TMPDIR
 from anls_eval.cluster.lock import NAME as LOCK
 from anls_eval.cluster.lock import check_free, locked
 from anls_eval.cluster.parts import PART, Job, Part, Piece
 from anls_eval.cluster.records import checksum
 from anls_eval.errors import AnlsError, Remedy
-from anls_eval.files.files import exists
+from anls_eval.files.files import exists, is_utf8
 from anls_eval.files.many import Paths
 from anls_eval.files.watch import State, check_unchanged, file_state
 from anls_eval.questions.stream import FINGERPRINTS
@@ -31,10 +32,18 @@ def results_folder(
 ) -> Path:
     """Return the output folder, or a temporary one: the current folder may be visible to workers on other machines."""
     if out is not None:
-        return Path(out).absolute()
-    where = None if client is None else Path.cwd()
-    folder = tempfile.TemporaryDirectory(prefix=".anls-", dir=where, ignore_cleanup_errors=True)
-    return Path(stack.enter_context(folder))
+        folder = Path(out).absolute()
+    else:
+        where = None if client is None else Path.cwd()
+        made = tempfile.TemporaryDirectory(prefix=".anls-", dir=where, ignore_cleanup_errors=True)
+        folder = Path(stack.enter_context(made))
+    if is_utf8(folder):
+        return folder
+    named = folder.parent if out is None else folder
+    problem = f"{named}: the name of the folder is not UTF-8, which workers need."
+    if out is None and client is None:
+        raise ValueError(f"{problem} Name {OTHER_TMPDIR}.")
+    raise AnlsError(problem, remedies=[Remedy("out", "FOLDER", "use another folder")])
 
 
 def check_outside(out: str | os.PathLike[str], given: tuple[Paths, Paths | None]) -> None:

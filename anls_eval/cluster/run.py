@@ -179,6 +179,8 @@ def score_dataset(
             "expected either workers, a number of processes to start on this machine, or client, a running "
             "cluster; got both"
         )
+    if isinstance(client, Client) and client.asynchronous:
+        raise ValueError("client is asynchronous; expected one that waits for results, as Dask's clients do by default")
     if resume and out is None:
         raise ValueError("resume=True needs out, the folder of the earlier run")
     if checksums and out is None:

@@ -11,10 +11,10 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from dask.distributed import Client
+from dask.distributed import Client, LocalCluster
 from distributed.client import FutureCancelledError
 
-from anls_eval.cluster.errors import LOST, ClusterError
+from anls_eval.cluster.errors import LIMITS, LOST, ClusterError
 from anls_eval.errors import Remedy
 from anls_eval.files.errors import listed
 from anls_eval.submission.passes import counted
@@ -127,6 +127,11 @@ class Watch:
         self._without_workers = self._without_workers + 1 if is_without else 0
         if self._without_workers == _MISSED:
             self._tell(f"there are no workers: waiting {self._seconds()} for one")
+        if self._without_workers > self._looks and isinstance(self.client.cluster, LocalCluster):
+            raise ClusterError(
+                f"no workers for {self._seconds()}. Workers that die as soon as they have started usually lack memory, "
+                f"or {LIMITS} are low. Start fewer workers."
+            )
         if self._without_workers > self._looks:
             wait_longer = Remedy("patience", math.ceil(10 * self._patience), "wait longer")
             raise ClusterError(f"no workers for {self._seconds()}{self._start_more}.", remedies=[wait_longer])

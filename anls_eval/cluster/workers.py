@@ -27,8 +27,9 @@ from distributed.comm import get_address_host_port
 from distributed.core import rpc
 from distributed.security import Security
 
-from anls_eval.cluster.errors import ClusterError
+from anls_eval.cluster.errors import LIMITS, OTHER_TMPDIR, ClusterError
 from anls_eval.cluster.watch import Watch
+from anls_eval.files.files import is_utf8
 from anls_eval.limits import raise_limit
 from anls_eval.submission.passes import counted
 
@@ -40,8 +41,9 @@ _ATTEMPTS = 3  # to start workers
 _PAUSE = 0.02  # seconds
 _TO_END = 1  # second that workers have to end by themselves, which a frozen one does not
 _SILENT = logging.CRITICAL + 1
-_LIMITS = "the limits of memory (ulimit -v), threads (ulimit -u) or open files (ulimit -n)"
-_STARTING = "ANLS_EVAL_STARTING"  # in the environment of processes that start: the folder of this start
+# In the environment of processes that start: the folder of this start, and that they take Python's own modules, not
+# files of the same names in the working folder.
+_STARTING, _SAFE_PATH = "ANLS_EVAL_STARTING", "PYTHONSAFEPATH"
 
 
 @contextlib.contextmanager
@@ -144,7 +146,7 @@ def _started(starting: Future[Client]) -> Client:
     if not concurrent.futures.wait([starting], timeout=_FOR_START).done:
         raise ClusterError(
             f"the workers could not start within {_FOR_START} s. If this machine is busy, start fewer workers, also if "
-            f"{_LIMITS} are low."
+            f"{LIMITS} are low."
         )
     return starting.result()
 
@@ -165,11 +167,18 @@ def _start_folder() -> Iterator[str]:
     except OSError as error:
         raise _not_started(error) from None
     with folder as name:
-        os.environ[_STARTING] = name
+        if not is_utf8(name):
+            problem = f"the name of the folder {Path(name).parent} is not UTF-8"
+            raise ClusterError(f"the workers could not start: {problem}. Name {OTHER_TMPDIR}.")
+        own = {_STARTING: name}
+        if _SAFE_PATH not in os.environ:
+            own[_SAFE_PATH] = "1"
+        os.environ |= own
         try:
             yield name
         finally:
-            os.environ.pop(_STARTING, None)
+            for variable in own:
+                os.environ.pop(variable, None)
 
 
 def _unguarded(folder: str) -> Path:
@@ -205,16 +214,15 @@ def _not_started(error: BaseException) -> ClusterError:
     """Return the error of workers that did not start, from its first cause."""
     if isinstance(error, OSError) and error.filename:
         return ClusterError(
-            f"the workers could not start: {error.strerror}: {error.filename}. Make room there, or name another folder "
-            "for temporary files by the environment variable TMPDIR."
+            f"the workers could not start: {error.strerror}: {error.filename}. Make room there, or name {OTHER_TMPDIR}."
         )
     if isinstance(error, OSError):
         return ClusterError(
-            f"the workers could not start: {error.strerror or error}. Raise {_LIMITS}, or start fewer workers."
+            f"the workers could not start: {error.strerror or error}. Raise {LIMITS}, or start fewer workers."
         )
     return ClusterError(
         f"the workers could not start ({error}), though it was tried {_ATTEMPTS} times. Their processes die as they "
-        f"start, usually for lack of memory, or because {_LIMITS} are low. Start fewer workers."
+        f"start, usually for lack of memory, or because {LIMITS} are low. Start fewer workers."
     )
 
 

@@ -94,8 +94,10 @@ def _container(file: File) -> str:
         kind = "neither text nor a known binary format"
     if kind is not None:
         raise FormatError(file.path, f"{kind}. It begins with {start[:8]!r}; supported: {', '.join(FORMATS)}.")
-    filled = (line.strip() for _, line in lines_of(file) if not line.isspace())
+    filled = filter(None, (line.strip() for _, line in lines_of(file)))
     first, second = [*islice(filled, 2), "", ""][:2]
+    if not first:  # but a byte order mark
+        raise NoRowsError(file.path, "the file is empty.")
     if first.startswith(("{", "[")):
         # Objects on two lines are rows, even where the first is malformed; in a list, a comma ends the second.
         if not second:

@@ -79,7 +79,7 @@ class File:
             with self.open() as stream:
                 return io.BytesIO(stream.read())
         self.check_size(Path(self.path).stat().st_size)
-        return Path(self.path).open("rb")
+        return _Plain(io.FileIO(self.path))
 
     def refuse_row(self, place: str, error: FormatError) -> None:
         """Raise the error of a row, or add it to `faults`."""
@@ -113,16 +113,23 @@ def exists(path: str | os.PathLike[str]) -> bool:
         return False
 
 
+def is_utf8(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path can be written as text, as Arrow and Dask do."""
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def find_file(
     path: str, max_bytes: int | None, faults: dict[str, FormatError] | None = None, how: How = DETECTED
 ) -> File:
     """Return the file at a path, whose first bytes tell its compression."""
     if exists(path) and not Path(path).is_file():
         raise FormatError(path, "not a regular file, which can be read twice. Save the data to a file first.")
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        raise FormatError(path, "the name of the file is not UTF-8. Rename it.") from None
+    if not is_utf8(path):
+        raise FormatError(path, "the name of the file is not UTF-8. Rename it.")
     try:
         with Path(path).open("rb") as stream:
             start = stream.read(4)
@@ -196,6 +203,15 @@ def _member(path: str) -> str:
 
 
 _ZIP_FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, lzma.LZMAError)
+
+
+class _Plain(io.BufferedReader):
+    """A file that makes no room for more bytes than it has: a damaged one says that it has far more."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size < 0:
+            return super().read()
+        return super().read(min(size, max(0, os.fstat(self.fileno()).st_size - self.tell())))
 
 
 class _Decompressed(io.RawIOBase):

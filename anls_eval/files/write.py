@@ -39,7 +39,8 @@ def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.Record
         schema, batches = first.schema, chain([first], batches)
     with (
         whole_file(path, keep_interrupted=True) as unfinished,
-        pa.output_stream(str(unfinished), compression=compression) as stream,
+        unfinished.open("wb") as file,  # by Arrow, only a name that is UTF-8
+        pa.output_stream(file, compression=compression) as stream,
     ):
         formulas = write(stream, schema, batches)
     if formulas:  # which stay, since an altered result could not be verified

@@ -87,12 +87,17 @@ class Run:
     """The command line in a process of its own."""
 
     def __init__(
-        self, data: Path, *options: str, program: Sequence[str] = ("-m", "anls_eval"), **environment: str
+        self,
+        data: Path,
+        *options: str,
+        program: Sequence[str] = ("-m", "anls_eval"),
+        folder: str = str(ROOT),
+        **environment: str,
     ) -> None:
         sides = [str(data / "predictions"), "-r", str(data / "references")]
         self.process = subprocess.Popen(
             [sys.executable, *program, "score", *sides, "--json", *options],
-            cwd=ROOT,
+            cwd=folder,
             env={**os.environ, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -708,6 +713,23 @@ def test_no_room_for_temporary_files(data: Path, tmp_path: Path) -> None:
     [line] = told
     assert line.startswith(f"error: the workers could not start: No space left on device: {tmp_path}/")
     assert line.endswith("name another folder for temporary files by the environment variable TMPDIR.")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no PYTHONSAFEPATH")
+def test_a_file_named_like_a_module_of_python(data: Path, expected: SubmissionScore, tmp_path: Path) -> None:
+    """In the working folder, which processes that Python starts would search first."""
+    (tmp_path / "here").mkdir()
+    for name in ("types", "signal", "struct", "socket", "select"):
+        (tmp_path / "here" / f"{name}.py").write_text("x = 1\n")
+    script = tmp_path / "anls"  # as pip installs it
+    script.write_text('from anls_eval.__main__ import main\nif __name__ == "__main__":\n    main()\n')
+    run = Run(
+        data, "--workers", "1", "--quiet", program=[str(script)], folder=str(tmp_path / "here"), PYTHONPATH=str(ROOT)
+    )
+    status, printed, told = run.wait()
+    assert status == 0, told
+    assert all(line.startswith("note: ") for line in told)
+    assert json.loads(printed)[expected.metric] == expected.score
 
 
 def test_ctrl_c_while_workers_start(data: Path, tmp_path: Path) -> None:

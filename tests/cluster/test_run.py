@@ -1,5 +1,6 @@
 """Data sets in many files on a real Dask cluster: the same score to the bit, and nothing lost when processes die."""
 
+import asyncio
 import contextlib
 import dataclasses
 import functools
@@ -520,6 +521,41 @@ class TestOptions:
             ),
         ):
             scored(data, tmp_path / "out", client=cluster.scheduler_address, patience=1)
+
+    def test_workers_of_this_machine_that_do_not_stay(self, data: Path, tmp_path: Path) -> None:
+        with (
+            LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
+            Client(cluster) as own,
+            pytest.warns(UserWarning, match="no workers: waiting 1 s for one"),
+            pytest.raises(ChildProcessError, match=r"^no workers for 1 s\. Workers that die as soon .* lack memory"),
+        ):
+            scored(data, tmp_path / "out", client=own, patience=1)
+
+    def test_a_client_that_is_asynchronous(self, data: Path, client: Client) -> None:
+        async def score() -> None:
+            async with Client(client.scheduler.address, asynchronous=True) as own:
+                score_dataset(data / "predictions", data / "references", client=own)
+
+        with pytest.raises(ValueError, match=r"^client is asynchronous; expected one that waits for results"):
+            asyncio.run(score())
+
+    def test_folders_whose_names_are_not_utf8(
+        self, data: Path, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        refused = r"\udcff: the name of the folder is not UTF-8, which workers need\."
+        sides = data / "predictions", data / "references"
+        with pytest.raises(ValueError, match=rf'{refused} To use another folder, pass out="FOLDER"\.$'):
+            score_dataset(*sides, client=client, out=tmp_path / "out\udcff")
+        folder = tmp_path / "made\udcff"
+        folder.mkdir()
+        monkeypatch.setattr("tempfile.tempdir", str(folder))
+        with pytest.raises(ValueError, match=rf"{refused} Name another folder .* TMPDIR\.$"):
+            score_dataset(*sides, workers=1)
+        with pytest.raises(ChildProcessError, match=r"the name of the folder .*\udcff is not UTF-8\. Name .* TMPDIR\."):
+            score_dataset(*sides, workers=1, out=tmp_path / "out")
+        monkeypatch.chdir(folder)
+        with pytest.raises(ValueError, match=rf'{refused} To use another folder, pass out="FOLDER"\.$'):
+            score_dataset(*sides, client=client)
 
     @pytest.mark.parametrize("workers", [0, -1, True, 1.5])
     def test_no_workers(self, workers: Any, data: Path) -> None:

@@ -599,6 +599,9 @@ def test_numbers_in_spreadsheets(tmp_path: Path) -> None:
     [
         (b"", "the file is empty"),
         (b" \n\n", "the file is empty"),
+        (b"\xef\xbb\xbf", "the file is empty"),
+        (b"\xef\xbb\xbf\r\n", "the file is empty"),
+        (b"\xff\xfe", "the file is empty"),
         (b"[]", "the list is empty"),
         (b"{}", "the object is empty"),
         (b'{"data": []}', "data: the list is empty"),
@@ -934,6 +937,28 @@ RESULTS = pa.table(
         "score": [1.0, 0.875, 0.1 + 0.2, 1 / 3, 0.0],
     }
 )
+
+
+def test_a_damaged_arrow_file_gets_no_more_room_than_it_has_bytes(tmp_path: Path) -> None:
+    table = pa.table({"id": ["1", "2"], "prediction": ["a", "b"]})
+    with pa.ipc.new_stream(tmp_path / "p.arrow", table.schema) as stream:
+        stream.write_table(table)
+    whole = (tmp_path / "p.arrow").read_bytes()
+    _, batch = pa.ipc.MessageReader.open_stream(whole)
+    size = batch.body.size
+    assert whole.count(size.to_bytes(8, "little")) >= 1
+    damaged = whole.replace(size.to_bytes(8, "little"), (1 << 40 - 1).to_bytes(8, "little"))
+    (tmp_path / "p.arrow").write_bytes(damaged)
+    with pytest.raises(FormatError, match=r"not a readable Arrow file: .*truncated or damaged"):
+        contents(open_predictions(tmp_path / "p.arrow"))
+
+
+@pytest.mark.parametrize("name", ["r\udcff.parquet", "r\udcff.csv", "r\udcff.jsonl.gz"])
+@pytest.mark.filterwarnings("ignore:.*1 texts begin like a formula")
+def test_names_that_are_not_utf8_can_be_written(tmp_path: Path, name: str) -> None:
+    write_rows(tmp_path / name, RESULTS)
+    (tmp_path / name).rename(tmp_path / name.replace("\udcff", ""))
+    assert contents(open_references(tmp_path / name.replace("\udcff", ""))) == (IDS, ANSWERS)
 
 
 @pytest.mark.parametrize(

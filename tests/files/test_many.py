@@ -305,6 +305,8 @@ class TestPartsWithoutRows:
         "part-3.csv": b"id,prediction\n",
         "part-4.jsonl": b"",
         "part-5.json": b"[]",
+        "part-8.jsonl": b"\xef\xbb\xbf",
+        "part-9.csv": b"\xef\xbb\xbf\n",
         "part-6.csv.gz": gzip.compress(b""),
         "part-7.parquet": None,
         "part-0.parquet": None,
@@ -323,14 +325,14 @@ class TestPartsWithoutRows:
         reader = open_predictions(folder)
         assert contents(reader) == contents(reader.holding({})) == EXPECTED
         assert len(reader.parts) == len(EXPECTED) + len(self.NO_ROWS)
-        empty = ("part-4.jsonl", "part-5.json", "part-6.csv.gz")
+        empty = ("part-4.jsonl", "part-5.json", "part-6.csv.gz", "part-8.jsonl", "part-9.csv")
         assert reader.detected.notes == tuple(
             f"{folder / name} is empty: read as a part without rows" for name in empty
         )
 
     def test_an_error_if_no_part_has_a_row(self, tmp_path: Path) -> None:
         self.write(tmp_path / "all")
-        with pytest.raises(FormatError, match=rf"^{tmp_path}/all: none of its 6 files has a row\.$"):
+        with pytest.raises(FormatError, match=rf"^{tmp_path}/all: none of its 8 files has a row\.$"):
             contents(open_predictions(tmp_path / "all"))
         for name in ("part-4.jsonl", "part-5.json"):
             with pytest.raises(FormatError, match=rf"^{tmp_path}/all/{name}.*: the (file|list) is empty"):
