@@ -510,7 +510,7 @@ def _document_tab(random: Random, folder: Path) -> str:
         return _shown(document.card(texts_of[0], texts_of[1], random.choice(_TREES))[:1])
     sides = [json.dumps(own) if isinstance(own, str) or random.random() < 0.3 else own for own in sides]
     if random.random() < 0.05:
-        sides[0] = json.loads("[" * (deep := random.randrange(990)) + "]" * deep or "1")
+        sides[0] = json.loads("[" * (deep := random.randrange(900)) + "]" * deep or "1")
     name = draws.json_value(random) if random.random() < 0.1 else random.choice(_TREES)
     return _endpoint(document.score_document, *sides, name)
 
