@@ -6482,6 +6482,11 @@ def terminal_width(text: str) -> int:
     return sum(1 + (unicodedata.east_asian_width(own) in "WF") - bool(unicodedata.combining(own)) for own in text)
 
 
+def padded(text: str, width: int) -> str:
+    """Return a text with spaces up to this number of columns of a terminal."""
+    return text + " " * (width - terminal_width(text))
+
+
 def escaped(text: str) -> str:
     """Escape the control characters of a text, which may come from a file, before it is printed."""
     return _TERMINAL_CONTROLS.sub(lambda found: _escape(found[0]), text)
@@ -6536,7 +6541,7 @@ def _columns(span: Span) -> Iterator[tuple[str, str, str]]:
     least = int(span.operation != "equal")  # an accent that differs has no width of its own
     for pair in itertools.zip_longest(visible(span.answer), visible(span.prediction), fillvalue=""):
         width = max(least, *map(terminal_width, pair))
-        left, right = (own + " " * (width - terminal_width(own)) if own else GAP * width for own in pair)
+        left, right = (padded(own, width) if own else GAP * width for own in pair)
         yield left, right, _MARKS[span.operation] * width
 
 
@@ -6825,11 +6830,7 @@ class Explanation:
             for match in sorted(self.matches, key=_gain)
         ]
         widths = [max(map(terminal_width, column)) for column in zip(*rows, strict=True)]
-        padded = [
-            [cell + " " * (width - terminal_width(cell)) for cell, width in zip(row, widths, strict=True)]
-            for row in rows
-        ]
-        lines = ["  ".join(row).rstrip() for row in padded]
+        lines = ["  ".join(map(padded, row, widths)).rstrip() for row in rows]
         raw = [] if self.raw_prediction is None else [f"taken out of: {one_line(self.raw_prediction)}"]
         return "\n".join([f"score {self.score:.6g} = {total:.6g} of {self.length}", *raw, *lines, self.signature])
 

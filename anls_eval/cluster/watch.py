@@ -127,14 +127,15 @@ class Watch:
         self._without_workers = self._without_workers + 1 if is_without else 0
         if self._without_workers == _MISSED:
             self._tell(f"there are no workers: waiting {self._seconds()} for one")
-        if self._without_workers > self._looks and isinstance(self.client.cluster, LocalCluster):
+        if self._without_workers <= self._looks:
+            return
+        if isinstance(self.client.cluster, LocalCluster):
             raise ClusterError(
                 f"no workers for {self._seconds()}. Workers that die as soon as they have started usually lack memory, "
                 f"or {LIMITS} are low. Start fewer workers."
             )
-        if self._without_workers > self._looks:
-            wait_longer = Remedy("patience", math.ceil(10 * self._patience), "wait longer")
-            raise ClusterError(f"no workers for {self._seconds()}{self._start_more}.", remedies=[wait_longer])
+        wait_longer = Remedy("patience", math.ceil(10 * self._patience), "wait longer")
+        raise ClusterError(f"no workers for {self._seconds()}{self._start_more}.", remedies=[wait_longer])
 
     def _silent(self, workers: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
         """Return the workers that have been silent for the patience, with the looks since they were last seen."""

@@ -13,7 +13,7 @@ from rapidfuzz.distance import Prefix
 from anls_eval.explanation.leaves import LeafRow, leaf_state, leaf_tree_html
 from anls_eval.markup import Html, element, headline, joined, notebook_page, notes_html, signature_html
 from anls_eval.text.marked import shown_text
-from anls_eval.text.visible import one_line, terminal_width
+from anls_eval.text.visible import one_line, padded, terminal_width
 from anls_eval.tree.as_json import tree_as_json
 from anls_eval.tree.recursion import Computation, run_computation
 from anls_eval.types import Tree
@@ -138,11 +138,7 @@ class Explanation:
             for match in sorted(self.matches, key=_gain)
         ]
         widths = [max(map(terminal_width, column)) for column in zip(*rows, strict=True)]
-        padded = [
-            [cell + " " * (width - terminal_width(cell)) for cell, width in zip(row, widths, strict=True)]
-            for row in rows
-        ]
-        lines = ["  ".join(row).rstrip() for row in padded]
+        lines = ["  ".join(map(padded, row, widths)).rstrip() for row in rows]
         raw = [] if self.raw_prediction is None else [f"taken out of: {one_line(self.raw_prediction)}"]
         return "\n".join([f"score {self.score:.6g} = {total:.6g} of {self.length}", *raw, *lines, self.signature])
 

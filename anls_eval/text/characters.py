@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
-from anls_eval.text.visible import terminal_width, visible
+from anls_eval.text.visible import padded, terminal_width, visible
 
 
 class Span(NamedTuple):
@@ -46,5 +46,5 @@ def _columns(span: Span) -> Iterator[tuple[str, str, str]]:
     least = int(span.operation != "equal")  # an accent that differs has no width of its own
     for pair in itertools.zip_longest(visible(span.answer), visible(span.prediction), fillvalue=""):
         width = max(least, *map(terminal_width, pair))
-        left, right = (own + " " * (width - terminal_width(own)) if own else GAP * width for own in pair)
+        left, right = (padded(own, width) if own else GAP * width for own in pair)
         yield left, right, _MARKS[span.operation] * width

@@ -36,6 +36,11 @@ def terminal_width(text: str) -> int:
     return sum(1 + (unicodedata.east_asian_width(own) in "WF") - bool(unicodedata.combining(own)) for own in text)
 
 
+def padded(text: str, width: int) -> str:
+    """Return a text with spaces up to this number of columns of a terminal."""
+    return text + " " * (width - terminal_width(text))
+
+
 def escaped(text: str) -> str:
     """Escape the control characters of a text, which may come from a file, before it is printed."""
     return _TERMINAL_CONTROLS.sub(lambda found: _escape(found[0]), text)

@@ -11,7 +11,6 @@ from typing import Any
 import docvqa_runs
 import pytest
 from browser_checks import LEAST_CONTRAST
-from in_process import run_command
 from places import DATA, ROOT
 from playwright.sync_api import Browser, Page
 from report_systems import docvqa, of_pairs, of_rows
@@ -174,8 +173,8 @@ def test_a_page_without_parts_uses_its_width(
     browser: Browser,
     pages: list[Page],
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
+    run: Any,
     name: str,
     arguments: list[str],
 ) -> None:
@@ -187,12 +186,12 @@ def test_a_page_without_parts_uses_its_width(
         Path(system).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     gold = ({"id": row, "answers": [f"answer {row}"]} for row in range(300))
     Path("gold").write_text("".join(f"{json.dumps(row)}\n" for row in gold))
-    ran = run_command(capsys, monkeypatch, (name, "first", "-r", "gold", *arguments, "page.html"))
+    ran = run(name, "first", "-r", "gold", *arguments, "page.html")
     assert ran.status == 0, ran.err
     for width, scheme, least in (1400, "light", 800), (390, "dark", 350):
         viewport = {"width": width, "height": 844}
         opened = open_report(browser, pages, tmp_path / "page.html", color_scheme=scheme, viewport=viewport)
-        widths = opened.page.evaluate("Array.from(document.querySelectorAll('section'), (own) => own.offsetWidth)")
+        widths = opened.page.evaluate("Array.from(document.querySelectorAll('main > *'), (own) => own.offsetWidth)")
         assert min(widths) >= least
         assert opened.page.evaluate("document.documentElement.scrollWidth") == width
         contrast, text = opened.page.evaluate(LEAST_CONTRAST, ".page")

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -536,8 +537,12 @@ class TestOptions:
             async with Client(client.scheduler.address, asynchronous=True) as own:
                 score_dataset(data / "predictions", data / "references", client=own)
 
-        with pytest.raises(ValueError, match=r"^client is asynchronous; expected one that waits for results"):
-            asyncio.run(score())
+        # In a thread, since the browser of other tests leaves an event loop running in this one.
+        with (
+            ThreadPoolExecutor(1) as thread,
+            pytest.raises(ValueError, match=r"^client is asynchronous; expected one that waits for results"),
+        ):
+            thread.submit(asyncio.run, score()).result()
 
     def test_folders_whose_names_are_not_utf8(
         self, data: Path, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -189,7 +189,7 @@ def test_command_line(run: Any, tmp_path: Path) -> None:
     assert rows == pq.read_table(tmp_path / "out.parquet").to_pylist()
     assert [row["b: answer"] for row in rows] == ["Ann", "Ann", "Ann", "<i>x</i>", "Ann", "Ann"]
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
-    assert (page.count("<h2>"), "<i>x" in page, "&lt;i&gt;x" in page) == (6, False, True)
+    assert (page.count("<article>"), "<i>x" in page, "&lt;i&gt;x" in page) == (6, False, True)
     assert not re.search("<script|https?://", page)
 
 
