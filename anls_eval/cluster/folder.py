@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from dask.distributed import Client
 
+from anls_eval.cluster.agreement import code_checksum
 from anls_eval.cluster.errors import OTHER_TMPDIR
 from anls_eval.cluster.lock import NAME as LOCK
 from anls_eval.cluster.lock import check_free, locked
@@ -24,7 +25,6 @@ from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.files import exists, is_utf8
 from anls_eval.files.many import Paths
 from anls_eval.files.watch import State, check_unchanged, file_state
-from anls_eval.questions.stream import FINGERPRINTS
 
 
 def results_folder(
@@ -126,10 +126,10 @@ def _content_state(path: str, state: State) -> State:
 
 
 def identity_of(job: Job, seen: Mapping[str, Seen], pieces: Sequence[Piece], buckets: int = 0) -> str:
-    """Return a hash of the options and of the files, which changes if either does."""
+    """Return a hash of the files, the options and the code, which changes if any of them does."""
     scorer = job.options.scorer()
     rules = [scorer.signature(0, "error"), *scorer.option_columns.items()]
-    choices = [FINGERPRINTS, rules, job.options.by, job.read_by, job.format, job.columns, buckets]
+    choices = [code_checksum(), rules, job.options.by, job.read_by, job.format, job.columns, buckets]
     choices += [dataclasses.astuple(job.how), job.options.parse]
     read = [(piece.rows, [(path, seen[path].content) for path in piece.paths]) for piece in pieces]
     return hash_of([choices, job.keep_rows, job.documents, job.by_content, read])

@@ -261,7 +261,7 @@ class Kept(NamedTuple):
     fault: str = ""
 
 
-CHANGED = "the files or the options have changed since"
+CHANGED = "the files, the options or the code have changed since"
 
 
 def kept_of(task: Part | ShuffledPiece, job: Job) -> Kept:

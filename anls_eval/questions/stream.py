@@ -26,9 +26,6 @@ _CHECKED_AT_ONCE = 1 << 20  # fingerprints, 8 MB
 _Fingerprints = npt.NDArray[np.uint64]
 _NO_FINGERPRINTS: _Fingerprints = np.zeros(0, dtype=np.uint64)
 
-FINGERPRINTS = 2
-"""The version of `fingerprints_of`: those of another version are not compared with these."""
-
 _WORD = 8  # bytes
 _FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(_WORD + 1)], np.uint64)  # masks
 _LONG = 1024  # bytes of an id, from which on each is hashed by itself

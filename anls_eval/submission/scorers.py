@@ -34,6 +34,7 @@ from anls_eval.files import Reader
 from anls_eval.inputs.columns import read_column
 from anls_eval.notes import (
     SENTENCES,
+    Noted,
     marked_rows,
     named_row,
     noted,
@@ -48,7 +49,7 @@ from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.table import PROTOCOLS
 from anls_eval.statistics import Interval, confidence_interval
 from anls_eval.submission.counted import CountTable, Units, counted_interval
-from anls_eval.submission.totals import Totals
+from anls_eval.submission.totals import FIRST, Totals
 from anls_eval.text.measure import Measured, closest_answers, score_columns
 from anls_eval.text.similarity import compute_similarity
 from anls_eval.tree.as_json import tree_as_json
@@ -161,7 +162,7 @@ class Scorer:
     def marks_note(self, totals: Totals) -> list[str]:
         """Return the note on the predictions that `note_marks` counted."""
         counts = {name: totals.counts[_MARKED_BY + name] for name in MARK_STEPS if totals.counts[_MARKED_BY + name]}
-        marked, names = noted(*totals.noted("marked"))
+        marked, names = _noted(totals, "marked")
         return extract_note(totals.counts["zeros"], marked, names, counts, self.rules.extract)
 
     def columns(self, questions: pa.Table, found: Any) -> dict[str, pa.Array]:
@@ -259,7 +260,7 @@ class TextScorer(Scorer):
 
     def notes(self, totals: Totals) -> list[str]:
         """Warn about predictions that are None, and about whitespace that raised the score."""
-        unanswered = noted(*totals.noted("unanswered"))
+        unanswered = _noted(totals, "unanswered")
         padded, gain = totals.counts["padded"], float(totals.at("padding gain").total)
         said = text_sentences(totals.n, unanswered, padded, totals.scores.mean, gain, self.rules)
         return [*said, *self.marks_note(totals)]
@@ -273,15 +274,32 @@ def _note_rows(totals: Totals, what: str, paths: Mapping[int, str], questions: p
     """Count these rows of a block that are not missing, and keep the ids of the first ones, with a path in the tree."""
     missing = _missing(questions)
     rows = [row for row in paths if not missing[row]]
-    if rows:
-        names = _named_rows(rows[:5], questions, totals)
-        totals.note(what, len(rows), list(map(named_row, names, map(paths.__getitem__, rows))))
+    if not rows:
+        return
+    ids = _ids_at(rows[:FIRST], questions)
+    if None in ids:
+        totals.note_rows(what, len(rows), [(totals.n + row, paths[row]) for row in rows[:FIRST]])
+    else:
+        names = map(named_row, map(repr, ids), map(paths.__getitem__, rows))
+        totals.note(what, len(rows), list(names))
 
 
-def _named_rows(rows: list[int], questions: pa.Table, totals: Totals) -> list[str]:
-    """Name rows of a block by their ids, or else by their numbers."""
-    ids = id_list(questions["question_id"].take(number_array(np.array(rows))).combine_chunks())
-    return [str(totals.n + row) if own is None else repr(own) for own, row in zip(ids, rows, strict=True)]
+def _ids_at(rows: list[int], questions: pa.Table) -> Sequence[str | None]:
+    """Return the ids of rows of a block; None where the files have no ids."""
+    return id_list(questions["question_id"].take(number_array(np.array(rows))).combine_chunks())
+
+
+def _named_row(row: int, questions: pa.Table, totals: Totals) -> str:
+    """Name a row of a block by its id, or else by its number."""
+    own = _ids_at([row], questions)[0]
+    return str(totals.n + row) if own is None else repr(own)
+
+
+def _noted(totals: Totals, what: str) -> Noted:
+    """Return how many questions a warning is about, and name the first of them."""
+    count, ids = totals.noted(what)
+    rows = totals.rows.get(what)
+    return noted(count, [named_row(str(row), path) for row, path in rows], "row") if rows else noted(count, ids)
 
 
 def text_column(values: Sequence[str | None] | pa.Array) -> pa.Array:
@@ -334,7 +352,7 @@ class TreeScorer(Scorer):
             try:
                 found = ExplainedTree(*pairs[row], self.rules, self.fields)
             except AnlsError as error:  # a reference that its field cannot read
-                raise located(f"question {_named_rows([row], questions, totals)[0]}", error) from None
+                raise located(f"question {_named_row(row, questions, totals)}", error) from None
             scores[row] = found.score
             for path, node in walk_keys(found.key_scores(), lambda node: node.children):
                 totals.count(("key", *path), {float(node.anls_score or 0.0): 1})
@@ -349,7 +367,7 @@ class TreeScorer(Scorer):
 
     def notes(self, totals: Totals) -> list[str]:
         """Warn about references read as alternatives, predictions that are JSON text, and fields that none has."""
-        notes = sentences(totals.n, {what: noted(*totals.noted(what)) for what in SENTENCES})
+        notes = sentences(totals.n, {what: _noted(totals, what) for what in SENTENCES})
         if self.fields is None:
             return notes
         fields = self.fields
@@ -357,7 +375,7 @@ class TreeScorer(Scorer):
         notes += unmatched_sentences(Unmatched(unmatched, list(totals.paths)))
         for path in fields:
             if totals.counts[_WITHOUT_KEY + path]:
-                found = noted(*totals.noted(_WITHOUT_KEY + path))
+                found = _noted(totals, _WITHOUT_KEY + path)
                 notes.append(without_key_sentence(totals.n, found, path, fields))
         return notes
 
@@ -503,7 +521,7 @@ class BenchmarkScorer(Scorer):
             for own in self.rules.count_all(predictions, references, types_of, options, missing):
                 counts.append(self.rules.as_counts(own))
         except ValueError as error:  # of the question after those that are counted
-            raise located(f"question {_named_rows([len(counts)], questions, totals)[0]}", error) from None
+            raise located(f"question {_named_row(len(counts), questions, totals)}", error) from None
         texts = [_json(list(own.items())) for own in counts]
         totals.count_texts(_ALL, texts)
         scores = np.array(list(map(self.rules.headline_of, counts)), dtype=np.float64)

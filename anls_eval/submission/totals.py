@@ -14,10 +14,15 @@ import numpy.typing as npt
 from anls_eval.errors import Note, Remedy
 from anls_eval.statistics.tally import Tally
 
-_FIRST = 5  # names that a message shows
+FIRST = 5
+"""The most questions that a message names."""
+
 _MOST_PATHS = 1_000
 
 Path = tuple[str, ...]
+
+Row = tuple[int, str]
+"""The number of a row without a question_id among all that were counted, and a path in its tree, or an empty one."""
 
 
 @dataclasses.dataclass
@@ -28,6 +33,7 @@ class Totals:
     tallies: dict[Path, Tally] = dataclasses.field(default_factory=dict)
     counts: Counter[str] = dataclasses.field(default_factory=Counter)  # how often each thing to warn of came up
     first: dict[str, list[str]] = dataclasses.field(default_factory=dict)  # the first questions in which it did
+    rows: dict[str, list[Row]] = dataclasses.field(default_factory=dict)  # the same where questions have no ids
     notes: dict[str, None] = dataclasses.field(default_factory=dict)  # warnings that came up while scoring, each once
     # Questions by the text of what a benchmark counts of them, at the same paths as their scores.
     counted: dict[Path, Counter[str]] = dataclasses.field(default_factory=dict)
@@ -63,7 +69,13 @@ class Totals:
         """Count something to warn about, and keep the names of the first questions."""
         self.counts[what] += number
         own = self.first.setdefault(what, [])
-        own += list(names)[: _FIRST - len(own)]
+        own += list(names)[: FIRST - len(own)]
+
+    def note_rows(self, what: str, number: int, rows: Iterable[Row]) -> None:
+        """Count something to warn about, and keep the first rows, which have no question_id."""
+        self.counts[what] += number
+        own = self.rows.setdefault(what, [])
+        own += itertools.islice(rows, FIRST - len(own))
 
     def note_paths(self, paths: Iterable[str]) -> None:
         """Keep paths of references, of which a warning names the nearest to a field that they lack."""
@@ -74,11 +86,14 @@ class Totals:
         return self.counts[what], self.first.get(what, [])
 
     def add(self, other: Totals) -> None:
-        """Add the totals of further questions."""
+        """Add the totals of further questions, whose rows come after all that were counted before."""
+        before = self.n
         for path, tally in other.tallies.items():
             self.count(path, tally.counts)
         for what, number in other.counts.items():
             self.note(what, number, other.first.get(what, []))
+        for what, rows in other.rows.items():
+            self.note_rows(what, 0, [(before + row, path) for row, path in rows])
         self.notes |= other.notes
         for path, texts in other.counted.items():
             self.count_texts(path, texts)
@@ -91,6 +106,7 @@ class Totals:
                 "tallies": [[path, list(tally.counts.items())] for path, tally in self.tallies.items()],
                 "counts": self.counts,
                 "first": self.first,
+                "rows": self.rows,
                 "notes": [_note_parts(note) for note in self.notes],
                 "counted": [[path, own] for path, own in self.counted.items()],
                 "paths": list(self.paths),
@@ -105,6 +121,7 @@ class Totals:
             tallies={tuple(path): Tally(Counter(dict(counts))) for path, counts in own["tallies"]},
             counts=Counter(own["counts"]),
             first=own["first"],
+            rows={what: [(row, path) for row, path in rows] for what, rows in own["rows"].items()},
             notes=dict.fromkeys(_note_of(*parts) for parts in own["notes"]),
             counted={tuple(path): Counter(counts) for path, counts in own["counted"]},
             paths=dict.fromkeys(own["paths"]),

@@ -37,6 +37,7 @@ from anls_eval.submission.score import SubmissionScore, score_submission
 from benchmarks.generate import write_dataset
 
 ROWS, FILES = 24_000, 6
+BECAUSE_OF_CHANGES = "scored again, because the files, the options or the code have changed since"
 
 
 @pytest.fixture(scope="module")
@@ -541,7 +542,7 @@ class TestFilesThatChange:
 
         with pytest.raises(ValueError, match=rf"^{path}: the file changed while it was read\. Run again"):
             scored(changing, tmp_path / "out", client=client, on_progress=change)
-        with pytest.warns(UserWarning, match="^1 part .* scored again, because the files or the options have changed"):
+        with pytest.warns(UserWarning, match=f"^1 part .* {BECAUSE_OF_CHANGES}"):
             found = scored(changing, tmp_path / "out", client=client, resume=True)
         assert found == DatasetScore(in_one_process(changing), FILES, FILES - 1, {}, "file")
 
@@ -583,7 +584,7 @@ class TestFilesThatChange:
         path.write_bytes(content.replace(b"qwen2", b"qwen3"))  # in the names of models, by which scores are grouped
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
         assert scored(changing, tmp_path / "0", client=client, resume=True).resumed == FILES
-        with pytest.warns(UserWarning, match="^1 part .* scored again, because the files or the options have changed"):
+        with pytest.warns(UserWarning, match=f"^1 part .* {BECAUSE_OF_CHANGES}"):
             found = scored(changing, tmp_path / "1", client=client, resume=True, checksums=True)
         assert found.submission == in_one_process(changing) != with_checksums.submission
         os.utime(path)

@@ -40,11 +40,11 @@ from anls_eval.cluster.watch import Watch
 from anls_eval.cluster.workers import local_client
 from anls_eval.errors import AnlsError
 from anls_eval.files import open_predictions, open_references
-from anls_eval.questions.stream import FINGERPRINTS
 from anls_eval.submission.score import SubmissionScore, score_submission
 from benchmarks.generate import write_dataset
 
 ROWS, FILES, MORE_FILES = 60_000, 6, 30
+BECAUSE_OF_CHANGES = "scored again, because the files, the options or the code have changed since"
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +198,7 @@ class TestIds:
         changed[-1]["prediction"] = "another"
         pq.write_table(pa.Table.from_pylist(changed), path)
         with (
-            pytest.warns(UserWarning, match="scored again, because the files or the options have changed since"),
+            pytest.warns(UserWarning, match=BECAUSE_OF_CHANGES),
             pytest.raises(ValueError, match=r"duplicate question_id 'q0\d+' in predictions with different content"),
         ):
             scored(twice, tmp_path / "out", client=client, resume=True, skip_bad=True)
@@ -264,6 +264,21 @@ class TestIds:
         again = score_dataset(*paths, client=client, by=["model"])
         assert again.submission == expected
         assert again.paired_by == ("file" if parts == 1 else "id")
+
+    def test_notes_name_rows_without_ids_as_one_process_does(self, client: Client, tmp_path: Path) -> None:
+        columns: dict[str, tuple[str, list[str | None]]] = {
+            "predictions": ("prediction", ["a", None, "c"]),
+            "references": ("answers", ["a", "b", "c"]),
+        }
+        for side, (name, rows) in columns.items():
+            (tmp_path / side).mkdir()
+            for number in range(3):
+                text = "".join(json.dumps({name: row}) + "\n" for row in rows)
+                (tmp_path / side / f"{number}.jsonl").write_text(text, encoding="utf-8")
+        sides = tmp_path / "predictions", tmp_path / "references"
+        found = score_dataset(*sides, client=client).submission
+        assert found == score_submission(*sides)
+        assert "3 of 9 predictions are None or NaN (row 1, 4, 7) and score 0 as unanswered" in found.notes
 
     def test_one_large_file_without_ids(self, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(pieces, "_LARGE_BYTES", 1)
@@ -441,11 +456,11 @@ class TestOptions:
         assert paper.resumed == 0
         assert paper.submission.score < standard.submission.score
 
-    def test_fingerprints_of_another_kind_are_not_compared(
+    def test_parts_of_other_code_are_scored_again(
         self, data: Path, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         first = scored(data, tmp_path, client=client)
-        monkeypatch.setattr("anls_eval.cluster.folder.FINGERPRINTS", FINGERPRINTS + 1)
+        monkeypatch.setattr("anls_eval.cluster.folder.code_checksum", lambda: "other")
         with pytest.warns(UserWarning, match=f"{FILES} parts that an earlier run finished are scored again"):
             again = scored(data, tmp_path, client=client, resume=True)
         assert (again.resumed, again.submission.score) == (0, first.submission.score)

@@ -1,5 +1,6 @@
 """Totals of scored questions add up to the same, however the questions are divided."""
 
+import itertools
 import random
 from collections import Counter
 from pathlib import Path
@@ -47,6 +48,19 @@ def test_the_first_names_are_kept(blocks: list[list[str]]) -> None:
     found = total(parts).noted("missing")
     names = [name for own in blocks for name in own]
     assert found == (len(names), names[:5])
+
+
+@given(st.lists(st.lists(st.booleans(), max_size=7), max_size=4))
+def test_rows_are_numbered_across_parts(blocks: list[list[bool]]) -> None:
+    parts = [Totals() for _ in blocks]
+    for part, own in zip(parts, blocks, strict=True):
+        rows = [(row, "$.a") for row, is_noted in enumerate(own) if is_noted]
+        part.tally(("score",), [0.0] * len(own))
+        part.note_rows("unanswered", len(rows), rows)
+    found = total([Totals.from_json(part.to_json()) for part in parts])
+    expected = [(row, "$.a") for row, is_noted in enumerate(itertools.chain(*blocks)) if is_noted]
+    assert found.noted("unanswered") == (len(expected), [])
+    assert found.rows.get("unanswered", []) == expected[:5]
 
 
 DOCUMENTS = DATA / "documents" / "invoices.jsonl"
