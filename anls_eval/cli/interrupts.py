@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from types import FrameType
 
@@ -14,7 +15,9 @@ STATUS = 130  # with which Typer ends a command after a KeyboardInterrupt, whate
 # What becomes of each signal as Python starts; else it is ignored, as in the background or by nohup, and stays so.
 _USUAL = {"SIGINT": signal.default_int_handler, "SIGTERM": signal.SIG_DFL, "SIGHUP": signal.SIG_DFL}
 _AGAIN = 0.1  # seconds after which an interrupt that was swallowed is raised again
+_TO_CLEAN_UP = 10  # seconds after the first signal, in which others are taken for the same: some press Ctrl-C twice
 _received = 0  # the number of the first signal
+_received_at = 0.0
 _is_over = False
 
 
@@ -52,10 +55,11 @@ def words() -> str:
 
 
 def _raise(number: int, _: FrameType | None) -> None:
-    global _received
-    if _received and number != signal.SIGINT:  # `timeout` sends it to the process and to its group: once is enough
-        return
-    _received = _received or number
+    global _received, _received_at
+    if not _received:
+        _received, _received_at = number, time.monotonic()
+    elif number != signal.SIGINT or time.monotonic() < _received_at + _TO_CLEAN_UP:
+        return  # `timeout` sends one to the process and to its group; a cleanup that hangs can be broken off by Ctrl-C
     if _is_over:  # Python only cleans up
         with contextlib.suppress(OSError):
             os.write(2, f"{words()}\n".encode())

@@ -101,6 +101,16 @@ SENT_TWICE = """
         ctrl_c()
         print("cleaned up")
 """
+SENT_WHILE_A_CLEANUP_HANGS = """
+    from anls_eval.cli import interrupts
+    interrupts._TO_CLEAN_UP = 0
+    try:
+        ctrl_c()
+    finally:
+        ctrl_c()
+        while True:
+            signal.pause()
+"""
 ENDINGS = {
     "SIGINT": (130, "interrupted"),
     "SIGTERM": (143, "interrupted by SIGTERM"),
@@ -144,11 +154,16 @@ def test_whatever_becomes_of_the_exception(body: str, printed: str, name: str) -
     assert ended(body, name) == (status, printed, words)
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("name", ENDINGS)
 def test_one_that_is_sent_twice(name: str) -> None:
-    """As by `timeout`, to the process and to its group: the second does not break off what the first began."""
+    """By an impatient user, or by `timeout`, to the process and to its group: it does not break off a cleanup."""
     status, words = ENDINGS[name]
     assert ended(SENT_TWICE, name) == (status, "cleaned up\n", words)
+
+
+def test_a_cleanup_that_hangs_can_be_broken_off() -> None:
+    status, words = ENDINGS["SIGINT"]
+    assert ended(SENT_WHILE_A_CLEANUP_HANGS, "SIGINT") == (status, "", words)
 
 
 def test_before_anything_is_imported() -> None:
@@ -194,8 +209,10 @@ def test_at_any_moment(options: tuple[str, ...], tmp_path: Path) -> None:
         with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as run:
             time.sleep(moments.uniform(0, LATEST))
             is_over = run.poll() is not None
-            if not is_over:
-                os.killpg(run.pid, signal.Signals[name])
+            with contextlib.suppress(ProcessLookupError):  # it ends between two of them
+                for _ in range(0 if is_over else moments.choice([1, 1, 3])):
+                    os.killpg(run.pid, signal.Signals[name])
+                    time.sleep(moments.uniform(0, 0.3))
             _, told = run.communicate()
         tries += not is_over
         what = f"try {tries}, {name}, status {run.returncode}: {told}"
