@@ -188,7 +188,7 @@ class TreeFindings(NamedTuple):
 
     keys: tuple[KeyScore, ...]
     keys_left_out: int
-    worst: tuple[Document, ...]
+    worst: tuple[Document, ...]  # lowest score first; those without a prediction last, at most `MOST_DOCUMENTS`
 
 
 class Confidences(NamedTuple):
@@ -472,7 +472,8 @@ def _tree_findings(system: System, leaves: CountedLeaves) -> TreeFindings:
         KeyScore(".".join(path), node["anls_score"], node["documents"])
         for path, node in walk_keys(nodes, lambda node: node["children"])
     ]
-    rows = [row for row in np.argsort(scored.scores, kind="stable").tolist() if scored.scores[row] < 1]
+    by_score = np.lexsort((scored.scores, scored.is_missing))  # what has no prediction has nothing to show
+    rows = [row for row in by_score.tolist() if scored.scores[row] < 1]
     assert scored.protocol is not None  # noqa: S101 - leaderboards have no keys
     fields_of = scored.fields or Fields({})
     accounting = report_of_leaves(

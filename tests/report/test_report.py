@@ -307,6 +307,14 @@ def test_wrong_confidence_is_told(tmp_path: Path, given: object) -> None:
         collect(system, date=DATE)
 
 
+def test_documents_without_a_prediction_come_last(tmp_path: Path) -> None:
+    wanted = [{"id": str(number), "answers": {"a": "same", "b": "wrong"}} for number in range(30)]
+    given = [{"id": str(number), "prediction": {"a": "same", "b": "other"}} for number in (17, 23)]
+    found = collect(of_rows(tmp_path, given, wanted, protocol="anls_star", missing="zero"), date=DATE)
+    assert found.trees is not None
+    assert [own.question_id for own in found.trees.worst] == ["17", "23", *map(str, range(8))]
+
+
 def test_trees_show_their_keys_and_lost_leaves(tmp_path: Path) -> None:
     lines = (DATA / "documents" / "invoices.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
