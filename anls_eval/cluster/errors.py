@@ -14,6 +14,9 @@ LOST = "the connection to the scheduler was lost."
 LIMITS = "the limits of memory (ulimit -v), threads (ulimit -u) or open files (ulimit -n)"
 OTHER_TMPDIR = "another folder for temporary files by the environment variable TMPDIR"
 
+MISCONFIGURED = (ValueError, TypeError, KeyError, AttributeError)
+"""What Dask raises, somewhere, for a value of its configuration that it cannot use: it checks none of them."""
+
 RESUME = Remedy("resume", True, "continue")
 
 
@@ -37,6 +40,13 @@ class BadPartsError(FilesError):
 
 class ClusterError(Explained, ChildProcessError):
     """The workers or the cluster failed, or cannot do this run; what they finished is kept."""
+
+
+def misconfigured(error: BaseException) -> ClusterError:
+    """Return the error of a value in Dask's configuration that Dask cannot use."""
+    reason = f"{type(error).__name__}: {error}"
+    where = "the files in ~/.config/dask and the environment variables that begin with DASK_"
+    return ClusterError(f"Dask cannot run with its configuration ({reason}). Check {where}.")
 
 
 class InterruptedRunError(Explained, KeyboardInterrupt):

@@ -20,6 +20,7 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
+import dask.config
 import psutil
 from dask.distributed import Client, LocalCluster
 from dask.system import CPU_COUNT
@@ -27,7 +28,7 @@ from distributed.comm import get_address_host_port
 from distributed.core import rpc
 from distributed.security import Security
 
-from anls_eval.cluster.errors import LIMITS, OTHER_TMPDIR, ClusterError
+from anls_eval.cluster.errors import LIMITS, MISCONFIGURED, OTHER_TMPDIR, ClusterError, misconfigured
 from anls_eval.cluster.watch import Watch
 from anls_eval.files.files import is_utf8
 from anls_eval.limits import raise_limit
@@ -116,7 +117,11 @@ def _can_start_threads(number: int) -> bool:
 
 
 def _check_start(workers: int) -> None:
-    """Refuse to start workers that could not import the script, or lack what would leave them hanging."""
+    """Refuse to start workers that could not load the script or Dask's configuration, or would be left hanging."""
+    try:
+        dask.config.collect()  # as they do
+    except MISCONFIGURED as error:
+        raise misconfigured(error) from None
     script = getattr(sys.modules["__main__"], "__file__", None)
     if script is not None and not Path(script).exists():
         raise ClusterError(
@@ -191,23 +196,28 @@ def _start_workers(options: Mapping[str, Any], folder: str, is_wanted: threading
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             return Client(LocalCluster(**options))
-        except (OSError, RuntimeError, AssertionError) as error:  # the last two, whatever went wrong in Dask
+        except (OSError, RuntimeError, AssertionError, *MISCONFIGURED) as error:
             if _unguarded(folder).exists():
                 raise ClusterError(
                     "The workers could not start. Each worker imports the script that called score_dataset: put the "
                     'call under if __name__ == "__main__":.'
                 ) from None
-            cause = _first_cause(error)
-            raise_limit(cause)
-            if attempt == _ATTEMPTS or isinstance(cause, OSError) or not is_wanted.is_set():
-                raise _not_started(cause) from None
+            causes = _causes(error)
+            raise_limit(causes[-1])
+            for cause in causes:
+                if isinstance(cause, (*MISCONFIGURED, ImportError)):  # the last, of a module that workers preload
+                    raise misconfigured(cause) from None
+            if attempt == _ATTEMPTS or isinstance(causes[-1], OSError) or not is_wanted.is_set():
+                raise _not_started(causes[-1]) from None
     raise AssertionError
 
 
-def _first_cause(error: BaseException) -> BaseException:
-    while (cause := error.__cause__ or error.__context__) is not None:
-        error = cause
-    return error
+def _causes(error: BaseException) -> list[BaseException]:
+    """Return an error and its causes, the first cause last."""
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+        causes.append(cause)
+    return causes
 
 
 def _not_started(error: BaseException) -> ClusterError:
@@ -284,6 +294,8 @@ def _client_at(address: str) -> Client:
                 return Client(address, timeout=_FOR_SCHEDULER)
         except (OSError, RuntimeError, asyncio.TimeoutError) as error:  # the last is an OSError since Python 3.11
             reason = str(error) or f"no answer within {_FOR_SCHEDULER} s"
+        except KeyError as error:  # of a timeout that is no time
+            raise misconfigured(error) from None
         except Exception:  # such as a MemoryError: Dask takes the first bytes of any program for sizes
             reason = "another program answers there"
         else:

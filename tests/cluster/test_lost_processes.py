@@ -509,6 +509,32 @@ def test_an_address_with_tls_and_no_certificates(
         score_dataset(data / "predictions", data / "references", out=tmp_path / "out", client="tls://127.0.0.1:1")
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "reason"),
+    [
+        ("COMM__TIMEOUTS__CONNECT", "x", "KeyError: 'Invalid time unit: x. Valid units"),  # as the workers start
+        ("CLIENT__HEARTBEAT", "x", "KeyError: 'Invalid time unit: x. Valid units"),  # as the client does
+        ("WORKER__PRELOAD", "unknown", "ModuleNotFoundError: No module named 'unknown'"),
+        ("COMM", "null", "AttributeError: 'NoneType'"),  # in a worker
+        ("COMM__OFFLOAD", "x", "ValueError: Could not interpret 'x' as a byte unit"),  # as Dask is imported
+    ],
+)
+def test_a_configuration_that_dask_cannot_use(variable: str, value: str, reason: str, data: Path) -> None:
+    run = Run(data, "--workers", "1", "--quiet", **{f"DASK_DISTRIBUTED__{variable}": value})
+    status, printed, told = run.wait()
+    assert (status, printed, len(told)) == (2, "", 1)
+    assert told[0].startswith(f"error: Dask cannot run with its configuration ({reason}")
+    assert told[0].endswith("). Check the files in ~/.config/dask and the environment variables that begin with DASK_.")
+
+
+def test_an_address_and_a_configuration_that_dask_cannot_use(cluster: Cluster, data: Path) -> None:
+    with (
+        dask.config.set({"distributed.client.heartbeat": "x"}),
+        pytest.raises(ChildProcessError, match=r"^Dask cannot run with its configuration \(KeyError: .*unit: x"),
+    ):
+        score_dataset(data / "predictions", data / "references", client=cluster.address)
+
+
 @pytest.mark.long
 def test_an_address_of_a_worker(cluster: Cluster, data: Path, tmp_path: Path) -> None:
     cluster.worker()
