@@ -287,19 +287,18 @@ def _client_at(address: str) -> Client:
     except ValueError:
         raise ValueError(f"{address!r} is not the address of a Dask scheduler; {expected}") from None
     connection = _connection_arguments(address)
-    with ThreadPoolExecutor(1) as thread:  # in which no event loop runs, unlike in a notebook
-        try:
-            kind = thread.submit(asyncio.run, _kind_of_server(address, connection)).result()
-            if kind == "Scheduler":
-                return Client(address, timeout=_FOR_SCHEDULER)
-        except (OSError, RuntimeError, asyncio.TimeoutError) as error:  # the last is an OSError since Python 3.11
-            reason = str(error) or f"no answer within {_FOR_SCHEDULER} s"
-        except KeyError as error:  # of a timeout that is no time
-            raise misconfigured(error) from None
-        except Exception:  # such as a MemoryError: Dask takes the first bytes of any program for sizes
-            reason = "another program answers there"
-        else:
-            raise ValueError(f"{address} is a {kind.lower()} of Dask, not its scheduler; {expected}")
+    try:
+        kind = _kind_of_server(address, connection).result()
+        if kind == "Scheduler":
+            return Client(address, timeout=_FOR_SCHEDULER)
+    except (OSError, RuntimeError, asyncio.TimeoutError) as error:  # the last is an OSError since Python 3.11
+        reason = str(error) or f"no answer within {_FOR_SCHEDULER} s"
+    except KeyError as error:  # of a timeout that is no time
+        raise misconfigured(error) from None
+    except Exception:  # such as a MemoryError: Dask takes the first bytes of any program for sizes
+        reason = "another program answers there"
+    else:
+        raise ValueError(f"{address} is a {kind.lower()} of Dask, not its scheduler; {expected}")
     raise ValueError(f"no Dask scheduler responds at {address} ({reason}); {expected}")
 
 
@@ -317,11 +316,25 @@ def _connection_arguments(address: str) -> Mapping[str, Any]:
     return arguments
 
 
-async def _kind_of_server(address: str, connection: Mapping[str, Any]) -> str:
-    """Ask a server of Dask what it is; any other server does not answer, or not in Dask's protocol."""
+def _kind_of_server(address: str, connection: Mapping[str, Any]) -> Future[str]:
+    """Ask a server of Dask what it is, in a thread: there, no event loop runs, and Ctrl-C does not wait for it."""
+    kind: Future[str] = Future()
+
+    def ask() -> None:
+        try:
+            kind.set_result(str(asyncio.run(_identity(address, connection))["type"]))
+        except BaseException as error:
+            kind.set_exception(error)
+
+    threading.Thread(target=ask, daemon=True).start()
+    return kind
+
+
+async def _identity(address: str, connection: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a server of Dask says it is; any other server does not answer, or not in Dask's protocol."""
     async with rpc(address, timeout=_FOR_SCHEDULER, connection_args=connection) as server:
-        answer = await asyncio.wait_for(server.identity(), _FOR_SCHEDULER)
-    return str(answer["type"])
+        answer: Mapping[str, Any] = await asyncio.wait_for(server.identity(), _FOR_SCHEDULER)
+    return answer
 
 
 class _Silence:

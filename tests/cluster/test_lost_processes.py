@@ -440,6 +440,20 @@ def test_an_address_of_another_server(
         score_dataset(data / "predictions", data / "references", out=tmp_path / "out", client=address)
 
 
+def test_ctrl_c_while_a_server_does_not_answer(data: Path, tmp_path: Path) -> None:
+    patient = tmp_path / "patient.py"
+    patient.write_text(
+        "from anls_eval.__main__ import main\nfrom anls_eval.cluster import workers\n"
+        "workers._FOR_SCHEDULER = 3600\nmain()\n"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        run = Run(data, "--scheduler", f"tcp://127.0.0.1:{server.getsockname()[1]}", program=[str(patient)])
+        connection, _ = server.accept()
+        with connection:
+            os.killpg(run.process.pid, signal.SIGINT)
+            assert run.wait() == (130, "", ["interrupted"])
+
+
 @contextlib.contextmanager
 def greeting(said: bytes) -> Iterator[str]:
     """A program that speaks first."""
