@@ -448,6 +448,7 @@ def test_ctrl_c_while_a_server_does_not_answer(data: Path, tmp_path: Path) -> No
     )
     with socket.create_server(("127.0.0.1", 0)) as server:
         run = Run(data, "--scheduler", f"tcp://127.0.0.1:{server.getsockname()[1]}", program=[str(patient)])
+        server.settimeout(120)
         connection, _ = server.accept()
         with connection:
             os.killpg(run.process.pid, signal.SIGINT)
