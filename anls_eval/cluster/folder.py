@@ -8,8 +8,10 @@ import fnmatch
 import hashlib
 import json
 import os
+import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +28,8 @@ from anls_eval.files.files import exists, is_utf8
 from anls_eval.files.many import Paths
 from anls_eval.files.watch import State, check_unchanged, file_state
 
+_REMOVALS, _PAUSE = 40, 0.05  # of a temporary folder, and seconds between them
+
 
 def results_folder(
     out: str | os.PathLike[str] | None, client: Client | str | None, stack: contextlib.ExitStack
@@ -35,8 +39,7 @@ def results_folder(
         folder = Path(out).absolute()
     else:
         where = None if client is None else Path.cwd()
-        made = tempfile.TemporaryDirectory(prefix=".anls-", dir=where, ignore_cleanup_errors=True)
-        folder = Path(stack.enter_context(made))
+        folder = stack.enter_context(temporary_folder(where))
     if is_utf8(folder):
         return folder
     named = folder.parent if out is None else folder
@@ -44,6 +47,20 @@ def results_folder(
     if out is None and client is None:
         raise ValueError(f"{problem} Name {OTHER_TMPDIR}.")
     raise AnlsError(problem, remedies=[Remedy("out", "FOLDER", "use another folder")])
+
+
+@contextlib.contextmanager
+def temporary_folder(where: Path | None) -> Iterator[Path]:
+    """Create a folder, and remove it at exit, also if workers that were not awaited still write to it."""
+    folder = Path(tempfile.mkdtemp(prefix=".anls-", dir=where))
+    try:
+        yield folder
+    finally:
+        for _ in range(_REMOVALS):
+            shutil.rmtree(folder, ignore_errors=True)  # fails if a file is created meanwhile
+            if not folder.exists():
+                break
+            time.sleep(_PAUSE)
 
 
 def check_outside(out: str | os.PathLike[str], given: tuple[Paths, Paths | None]) -> None:

@@ -28,6 +28,7 @@ from full_disk import enlarge, make_read_only, make_writable, small_disk
 from anls_eval.cluster import lock
 from anls_eval.cluster.agreement import agreed
 from anls_eval.cluster.buckets import BucketSide
+from anls_eval.cluster.folder import temporary_folder
 from anls_eval.cluster.parts import has_repeats
 from anls_eval.cluster.run import DatasetScore, score_dataset
 from anls_eval.cluster.workers import local_client
@@ -810,3 +811,22 @@ def test_numbers_in_names_that_do_not_agree(client: Client, tmp_path: Path) -> N
             (tmp_path / side / f"{number}.jsonl").write_text(json.dumps({column: "a"}))
     with pytest.raises(ValueError, match=r"predictions/1.jsonl would be paired with .*references/2.jsonl: without"):
         score_dataset(tmp_path / "predictions", tmp_path / "references", client=client)
+
+
+def test_a_temporary_folder_to_which_a_worker_still_writes(tmp_path: Path) -> None:
+    """As after Ctrl-C, on a cluster that somebody else started: a task that runs cannot be stopped."""
+    created = threading.Semaphore(0)
+
+    def write(folder: Path) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            for number in range(20_000):
+                (folder / str(number)).touch()
+                created.release()
+                time.sleep(0.0002)
+
+    with concurrent.futures.ThreadPoolExecutor(1) as worker:
+        with temporary_folder(tmp_path) as folder:
+            written = worker.submit(write, folder)
+            created.acquire()
+        assert not list(tmp_path.iterdir())
+        written.result()
