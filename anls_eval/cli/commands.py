@@ -40,12 +40,9 @@ from anls_eval.cli.common import (
     Threshold,
     Unknown,
     check_confidence,
-    check_html,
-    check_output,
     column_roles,
     fields_of,
     how_to_read,
-    is_same,
     one_or_list,
     open_both,
     opener,
@@ -62,6 +59,7 @@ from anls_eval.cli.common import (
 )
 from anls_eval.cli.decisions import agreement, audit, automate, gate
 from anls_eval.cli.fields import fields as fields_command
+from anls_eval.cli.outputs import check_html, check_outputs, is_same
 from anls_eval.cli.words import Command, Commands, in_options, whole_number
 from anls_eval.errors import AnlsError
 from anls_eval.limits import LimitError, limit_error
@@ -316,8 +314,7 @@ def score(
     """Score a submission: JSON, JSON Lines, CSV, Parquet and more, detected from their content."""
     from anls_eval.submission.score import score_submission
 
-    for path in (per_question, report):
-        check_output(path, *predictions, *(references or ()))
+    check_outputs([per_question, report], [*predictions, *(references or ()), fields, options])
     check_html(report)
     if eval_results is None and (dataset_id or task_id or dataset_revision or source_url or scale != 1):
         raise ValueError(
@@ -458,7 +455,7 @@ def compare(
 
     if len(systems) < 2:
         raise ValueError("expected at least two systems; to score one, use `anls score`")
-    check_output(report, *systems, *references)
+    check_outputs([report], [*systems, *references, fields, options])
     check_html(report)
     if report is not None and len(systems) > 2:
         raise ValueError(f"--report compares two systems, but {len(systems)} were given; pick two")
@@ -539,7 +536,7 @@ def leaderboard(
     from anls_eval.submission.systems import score_systems
 
     paths = _systems_in(systems[0], references) if len(systems) == 1 else systems
-    check_output(out_file, *paths, *references)
+    check_outputs([out_file], [*paths, *references, fields, options])
     if out_file is not None:
         leaderboard_format(out_file)
     opened = opener(format_name, columns, encoding, separator, filter_name, quiet=True)
@@ -647,7 +644,7 @@ def check(
     from anls_eval.files import FormatError
     from anls_eval.files.files import How
 
-    check_output(fix, predictions, references)
+    check_outputs([fix], [predictions, references])
     how = how_to_read(encoding, separator, filter_name)
     asked: dict[str, Any] = {
         "format": format_name,

@@ -205,36 +205,6 @@ def fields_of(result: Any) -> dict[str, Any]:
     return {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
 
 
-def is_same(path: Path, other: str) -> bool:
-    """Return whether two names refer to the same file; a broken link refers to none."""
-    try:
-        return path.samefile(other)
-    except (OSError, ValueError):
-        return False
-
-
-def check_output(path: Path | None, *inputs: str | None) -> None:
-    """Refuse, before any work is done, to overwrite an input file or to write to a folder that does not exist."""
-    from anls_eval.files.many import file_paths
-
-    if path is None:
-        return
-    read: list[str] = []
-    for own in filter(None, inputs):
-        with contextlib.suppress(ValueError):  # what cannot be read is reported where it is opened
-            read += file_paths(own)
-    if any(is_same(path, own) for own in read):
-        raise ValueError(f"{path} is one of the input files; write to another name")
-    if not path.parent.is_dir():
-        raise ValueError(f"{path}: the folder {path.parent} does not exist; create it first")
-
-
-def check_html(path: Path | None) -> None:
-    """Refuse a report whose name does not end in .html."""
-    if path is not None and path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"--report {path}: expected a file name ending in .html")
-
-
 def check_confidence(confidence: str | None, report: Path | None) -> None:
     """Refuse confidences without a report, which is all that shows them."""
     if confidence is not None and report is None:

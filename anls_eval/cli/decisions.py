@@ -31,8 +31,6 @@ from anls_eval.cli.common import (
     Separator,
     Threshold,
     Unknown,
-    check_html,
-    check_output,
     opener,
     print_json,
     print_table,
@@ -41,6 +39,7 @@ from anls_eval.cli.common import (
     show_notes,
     warn,
 )
+from anls_eval.cli.outputs import check_html, check_outputs
 from anls_eval.cli.words import whole_number
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def gate(
 ) -> None:
     """Decide whether a new system may replace an old one; exit status 1 if a drop is proven."""
     from anls_eval.decisions import gate_words
-    from anls_eval.decisions.baseline import Baseline, load_baseline
+    from anls_eval.decisions.baseline import Baseline, is_baseline, load_baseline
     from anls_eval.decisions.gate import check_gate_options, run_gate
     from anls_eval.submission.score import score_questions
 
@@ -108,8 +107,9 @@ def gate(
             "nothing to compare with: pass --baseline FILE or --min-score X; the first time, --save-baseline FILE "
             "writes the file for --baseline"
         )
-    for path in (save_baseline, markdown, junit):
-        check_output(path, *predictions, *references)
+    check_outputs([save_baseline, markdown, junit], [*predictions, *references, fields, options])
+    is_replaced = baseline is not None and is_baseline(baseline)  # what --save-baseline wrote, not predictions
+    check_outputs([None if is_replaced else save_baseline, markdown, junit], [baseline])
     opened = opener(format_name, columns, encoding, separator, filter_name, quiet or as_json)
     asked = scoring(protocol, threshold, extract, missing, unknown, parse, fields, options)
     of_references = opened("references", references)
@@ -228,7 +228,7 @@ def automate(
 
     check_max_error(max_error)
     least = read_threshold(match_at, "match_at")
-    check_output(report, *predictions, *references)
+    check_outputs([report], [*predictions, *references, fields])
     check_html(report)
     opened = opener(format_name, columns, encoding, separator, filter_name, quiet or as_json)
     asked = scoring(protocol, threshold, extract, missing, unknown, parse, fields)
@@ -311,7 +311,7 @@ def agreement(
     from anls_eval.decisions.agreement import agreement as find_agreement
     from anls_eval.submission.score import score_questions
 
-    check_output(out_file, predictions, *references)
+    check_outputs([out_file], [predictions, *references, fields])
     opened = opener(format_name, columns, encoding, separator, filter_name, quiet or as_json)
     asked = scoring(protocol, threshold, extract, missing, unknown, parse, fields)
     scored = score_questions(
@@ -459,7 +459,7 @@ def audit(
     from anls_eval.decisions.audit import audit_systems
     from anls_eval.submission.systems import score_systems
 
-    check_output(out_file, *systems, *references)
+    check_outputs([out_file], [*systems, *references, fields])
     opened = opener(format_name, columns, encoding, separator, filter_name, quiet or as_json)
     of_references = opened("references", references)
     document = of_references.detected.columns.get("document")

@@ -27,8 +27,6 @@ from anls_eval.cli.common import (
     Threshold,
     Unknown,
     check_confidence,
-    check_html,
-    check_output,
     how_to_read,
     open_both,
     parsed,
@@ -38,6 +36,7 @@ from anls_eval.cli.common import (
     say,
     show_notes,
 )
+from anls_eval.cli.outputs import check_html, check_outputs
 
 
 def fields(
@@ -73,7 +72,7 @@ def fields(
     rules = resolve_rules(protocol, threshold, of_trees=True, extract=extract)
     resolved = read_fields_option(fields_file) or Fields({})
     least = read_threshold(match_at, "match_at")
-    check_output(report_file, *predictions, *(references or ()))
+    check_outputs([report_file], [*predictions, *(references or ()), fields_file])
     check_html(report_file)
     check_confidence(confidence, report_file)
     asked: dict[str, Any] = {"protocol": rules, "missing": missing, "unknown": unknown, "parse": parsed(parse)}

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from anls_eval.analysis.field_credits import Credits, field_credits
 from anls_eval.arrow import as_list
 from anls_eval.errors import AnlsError
-from anls_eval.files.write import whole_file
+from anls_eval.files.write import check_replaceable, whole_file
 from anls_eval.submission.score import ScoredQuestions
 from anls_eval.tree.as_json import tree_as_json
 
@@ -63,6 +63,7 @@ class Baseline:
 
     def write(self, path: Path) -> None:
         """Write a file that `read_baseline` reads."""
+        check_replaceable(path)
         questions = [[id_, self.fingerprints[id_], score] for id_, score in self.scores.items()]
         lines = ",\n".join(map(json.dumps, questions))
         head = f'{{"{_FORMAT}": {_VERSION}, "signature": {json.dumps(self.signature)},\n'
@@ -128,7 +129,7 @@ _SAVE_AGAIN = "To compare, score the old predictions again: pass their file as t
 
 def load_baseline(path: str, score: Callable[[str], ScoredQuestions], *, by_field: bool = False) -> Baseline:
     """Read a file that `Baseline.write` wrote, told by its content, or score a predictions file."""
-    if _is_baseline(path):
+    if is_baseline(path):
         return read_baseline(path)
     if not Path(path).exists() and not glob.has_magic(path):
         raise AnlsError(
@@ -139,7 +140,8 @@ def load_baseline(path: str, score: Callable[[str], ScoredQuestions], *, by_fiel
     return Baseline.of(score(path), by_field=by_field)
 
 
-def _is_baseline(path: str) -> bool:
+def is_baseline(path: str) -> bool:
+    """Return whether a file is one that `Baseline.write` wrote."""
     try:
         with Path(path).open("rb") as stream:
             return stream.read(len(_FORMAT) + 3) == f'{{"{_FORMAT}"'.encode()

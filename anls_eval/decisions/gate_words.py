@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from anls_eval.decisions.gate import Comparison, GateResult, Minimum
-from anls_eval.files.write import whole_file
+from anls_eval.files.write import check_replaceable, whole_file
 from anls_eval.statistics.intervals import IN_PERCENT
 from anls_eval.text.visible import one_line
 
@@ -125,5 +125,6 @@ def as_junit(result: GateResult) -> bytes:
 
 def write_text(path: Path, text: str | bytes) -> None:
     """Write a file completely, or not at all."""
+    check_replaceable(path)
     with whole_file(path) as unfinished:
         unfinished.write_bytes(text.encode() if isinstance(text, str) else text)

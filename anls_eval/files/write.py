@@ -4,6 +4,7 @@ import contextlib
 import errno
 import json
 import os
+import stat
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 from anls_eval.arrow import is_text, text_array
 from anls_eval.files.errors import FormatError, OutputError
 
+_NAME = 200  # bytes of the name of a file that are in its temporary name
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
@@ -58,10 +60,29 @@ def keeps_lists(path: str | os.PathLike[str]) -> bool:
     return (path.with_suffix("") if path.suffix in _COMPRESSIONS else path).suffix != ".csv"
 
 
+def check_replaceable(path: Path) -> None:
+    """Refuse a name that is none of a file to write: a folder, or a device or pipe, which a file would replace."""
+    if not path.name:
+        raise OutputError(str(path), "expected the name of a file to write.")
+    try:
+        mode = path.stat().st_mode
+    except OSError:  # nothing is there, or a broken link, which is replaced
+        return
+    if not stat.S_ISREG(mode):
+        raise OutputError(str(path), f"is a {_kind(mode)}; expected the name of a file to write.")
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "device" if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) else "pipe or socket"
+
+
 @contextlib.contextmanager
 def whole_file(path: Path, keep_interrupted: bool = False, is_synced: bool = False) -> Iterator[Path]:
     """Yield a temporary name to write a file under; it is renamed at the end, or removed after an error."""
-    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    short = os.fsdecode(os.fsencode(path.name)[:_NAME])  # most file systems take 255 bytes
+    unfinished = path.with_name(f".{short}.{uuid.uuid4().hex}")
     try:
         yield unfinished
         if is_synced:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from anls_eval.files.write import whole_file
+from anls_eval.files.write import check_replaceable, whole_file
 from anls_eval.statistics import Ranking
 from anls_eval.submission.systems import ranking_as_json
 
@@ -20,6 +20,7 @@ _ABOUT_GROUPS = "The group of a system is 1 plus the number of systems that are 
 
 def write_leaderboard(path: Path, ranking: Ranking, skipped: Mapping[str, str], signature: str) -> None:
     """Write a ranking, with the files that were skipped and why, in the format of the file extension."""
+    check_replaceable(path)
     text = leaderboard_format(path)(ranking, skipped, signature)
     with whole_file(path) as unfinished:
         # File names need not be UTF-8.

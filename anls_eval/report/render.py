@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from anls_eval.analysis.losses import LOSS_CLASSES
 from anls_eval.decisions.words import ACCEPTANCE_HEADER, acceptance_cells
-from anls_eval.files.write import whole_file
+from anls_eval.files.write import check_replaceable, whole_file
 from anls_eval.markup import DARK, FONTS, LIGHT, MARKS
 from anls_eval.report import figures
 from anls_eval.report.content import MAX_ERRORS, Report, collect
@@ -52,6 +52,7 @@ def write_report(
         True
     """
     path = Path(path)
+    check_replaceable(path)
     html = render_report(system, other, date=date)
     with whole_file(path) as unfinished:
         unfinished.write_text(html, encoding="utf-8", newline="\n")

@@ -820,6 +820,46 @@ class TestOutputs:
         assert gold.read_bytes() == GOLD.read_bytes()
         assert (own / "a.json").read_bytes() == RUN.read_bytes()
 
+    @pytest.mark.parametrize(
+        ("kind", "said"), [("device", "is a device"), ("pipe", "is a pipe or socket"), ("folder", "is a folder")]
+    )
+    @pytest.mark.parametrize(
+        ("command", "option"), [("score", "--report"), ("score", "--per-question"), ("gate", "--markdown")]
+    )
+    def test_what_is_no_file_is_not_replaced(
+        self, kind: str, said: str, command: str, option: str, run: Any, tmp_path: Path
+    ) -> None:
+        path = tmp_path / ("out.csv" if option == "--per-question" else "out.html")
+        if kind == "device":
+            path.symlink_to("/dev/null")
+        elif kind == "pipe":
+            os.mkfifo(path)
+        else:
+            path.mkdir()
+        before = path.lstat()
+        asked = ["--min-score", "0"] if command == "gate" else []
+        assert f"{path}: {said}; expected the name of a file to write" in refused(
+            run(command, RUN, "-r", GOLD, option, path, *asked)
+        )
+        assert path.lstat() == before
+
+    def test_a_long_name(self, run: Any, tmp_path: Path) -> None:
+        path = tmp_path / f"{'ü' * 125}.csv"
+        assert run("score", RUN, "-r", GOLD, "--per-question", path).status == 0
+        assert [own.name for own in tmp_path.iterdir()] == [path.name]
+
+    def test_a_file_of_options(self, run: Any, tmp_path: Path) -> None:
+        fields = tmp_path / "fields.html"
+        fields.write_text("{}")
+        documents = tmp_path / "documents.jsonl"
+        documents.write_text('{"id": 1, "prediction": {"a": 1}, "answers": {"a": 1}}\n')
+        read = "is one of the input files"
+        asked = ["-p", "anls_star", "--fields", fields]
+        assert read in refused(run("score", documents, *asked, "--report", fields))
+        assert read in refused(run("gate", documents, "-r", documents, *asked, "--save-baseline", fields))
+        assert read in refused(run("audit", documents, documents, "-r", documents, *asked, "--out", fields))
+        assert fields.read_text() == "{}"
+
 
 class TestFolderOfSystems:
     def test_names_that_clash_and_links_to_nowhere(self, run: Any, tmp_path: Path) -> None:

@@ -168,6 +168,10 @@ def test_a_failed_gate_saves_no_baseline(run: Any, tmp_path: Path) -> None:
         (["--baseline", OLD, "--power"], "--max-drop 0.0: expected the drop to be shown, above 0"),
         (["--baseline", OLD, "--by", "kind"], "has the column 'kind'"),
         (["--baseline", OLD, "--junit", GOLD], "is one of the input files"),
+        (["--baseline", OLD, "--markdown", OLD], "is one of the input files"),
+        (["--baseline", OLD, "--save-baseline", OLD], "is one of the input files"),
+        (["--baseline", OLD, "--markdown", "x", "--junit", "./x"], "x would be written twice"),
+        (["--save-baseline", ""], "expected the name of a file to write"),
     ],
 )
 def test_refused(options: list[Any], message: str, run: Any) -> None:

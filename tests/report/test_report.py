@@ -415,7 +415,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, system: System) -
     with pytest.raises(ValueError, match="different rules"):
         write_report(path, system, docvqa(OTHER, protocol="rrc"))
     (tmp_path / "folder").mkdir()
-    with pytest.raises(FormatError, match="cannot be written: Is a directory"):
+    with pytest.raises(FormatError, match="is a folder; expected the name of a file to write"):
         write_report(tmp_path / "folder", system)
     (tmp_path / "folder").rmdir()
     with pytest.raises(FormatError, match="cannot be written: No such file or directory"):

@@ -1,0 +1,44 @@
+"""The files that a command is to write, looked at before any work is done."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -> None:
+    """Refuse outputs that are no names of files, lose an input or one another, or are in a folder that is not there."""
+    from anls_eval.files.many import file_paths
+    from anls_eval.files.write import check_replaceable
+
+    read: list[str] = []
+    for own in filter(None, inputs):
+        with contextlib.suppress(ValueError):  # what cannot be read is reported where it is opened
+            read += file_paths(own)
+    written = [path for path in outputs if path is not None]
+    for path in written:
+        if any(is_same(path, own) for own in read):
+            raise ValueError(f"{path} is one of the input files; write to another name")
+        if not path.parent.is_dir():
+            raise ValueError(f"{path}: the folder {path.parent} does not exist; create it first")
+        check_replaceable(path)
+    for path, other in itertools.combinations(written, 2):
+        if os.path.realpath(path) == os.path.realpath(other) or is_same(path, str(other)):
+            raise ValueError(f"{other} would be written twice; write each output to a file of its own")
+
+
+def is_same(path: Path, other: str) -> bool:
+    """Return whether two names refer to the same file; a broken link refers to none."""
+    try:
+        return path.samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
+def check_html(path: Path | None) -> None:
+    """Refuse a report whose name does not end in .html."""
+    if path is not None and path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"--report {path}: expected a file name ending in .html")
