@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 import warnings
@@ -9,17 +10,19 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from dask.distributed import Future, Worker, as_completed, get_worker
-from distributed.client import FutureCancelledError
+from distributed.client import ClosedClientError, FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from anls_eval.cluster.agreement import Agreement, check_agreement
-from anls_eval.cluster.errors import LOST, ClusterError, are
+from anls_eval.cluster.errors import CANCELLED, LOST, ClusterError, are
 from anls_eval.cluster.parts import CHANGED, Job, Part, UnpairedError, kept_of, score_part
 from anls_eval.cluster.watch import Watch
 from anls_eval.files.errors import SHOWN, OutputError
 from anls_eval.limits import limit_error
 from anls_eval.submission.passes import counted
+
+_NO_SCHEDULER = "scheduler-connection-lost"  # for which Dask cancels tasks
 
 _Item = TypeVar("_Item")
 _Value = TypeVar("_Value")
@@ -97,8 +100,11 @@ class Engine:
                 "workers that join during the run need anls_eval, too.",
                 where=where,
             ) from None
-        except (FutureCancelledError, CommClosedError):
-            raise ClusterError(LOST) from None
+        except (FutureCancelledError, CommClosedError) as error:
+            is_lost = getattr(error, "reason", _NO_SCHEDULER) == _NO_SCHEDULER
+            raise ClusterError(LOST if is_lost else CANCELLED) from None
+        except ClosedClientError:
+            raise ClusterError(CANCELLED) from None
         except ImportError as error:  # of what only some tasks load
             raise ClusterError(f"a worker lacks a module: {error}. Install anls_eval[eval,dask] on it.") from None
         except UnpairedError:
@@ -108,7 +114,8 @@ class Engine:
                 time.sleep(0.05)  # a task that runs cannot be stopped, and must not write into what comes next
             raise
         finally:
-            client.cancel(tasks)  # those of an interrupted run
+            with contextlib.suppress(ClosedClientError):
+                client.cancel(tasks)  # those of an interrupted run
         return {item: errors[item] for item in items if item in errors}
 
     def _advance(self, n: int) -> None:
@@ -137,8 +144,8 @@ def _error_of(future: Future, result: Any) -> BaseException | None:
     """Return the error of a completed future, whose result is then the error, perhaps with its type and traceback."""
     if future.status == "finished":
         return None
-    error: BaseException = result[1] if isinstance(result, tuple) else result
-    return error
+    error = result[1] if isinstance(result, tuple) else result
+    return error if isinstance(error, BaseException) else FutureCancelledError(future.key, None)
 
 
 def warn_of_faults(noun: str, done: str, faults: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from anls_eval.files.errors import FilesError
 from anls_eval.submission.passes import counted
 
 LOST = "the connection to the scheduler was lost."
+CANCELLED = "the tasks were cancelled: the client or the cluster was closed, or the cluster was restarted."
 
 LIMITS = "the limits of memory (ulimit -v), threads (ulimit -u) or open files (ulimit -n)"
 OTHER_TMPDIR = "another folder for temporary files by the environment variable TMPDIR"

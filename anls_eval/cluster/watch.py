@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from dask.distributed import Client, LocalCluster
-from distributed.client import FutureCancelledError
+from distributed.client import ClosedClientError, FutureCancelledError
 
 from anls_eval.cluster.errors import LIMITS, LOST, ClusterError
 from anls_eval.errors import Remedy
@@ -81,7 +81,7 @@ class Watch:
         returned: list[_Value] = []
 
         def keep() -> None:
-            with contextlib.suppress(OSError, FutureCancelledError):
+            with contextlib.suppress(OSError, FutureCancelledError, ClosedClientError):
                 returned.append(call())
 
         thread = threading.Thread(target=keep, daemon=True)  # which a frozen process would hold for ever

@@ -20,7 +20,7 @@ from pathlib import Path
 import dask
 import psutil
 import pytest
-from dask.distributed import Client
+from dask.distributed import Client, LocalCluster
 from places import ROOT
 
 from anls_eval.cluster import workers as workers_module
@@ -502,6 +502,37 @@ def test_an_address_of_a_program_that_speaks_first(said: bytes, data: Path, tmp_
     message = r"^no Dask scheduler responds at tcp://.* \(another program answers there\); expected .*tcp://HOST:8786$"
     with greeting(said) as address, pytest.raises(ValueError, match=message):
         score_dataset(data / "predictions", data / "references", out=tmp_path / "out", client=address)
+
+
+def close_client(client: Client) -> None:
+    client.close()
+
+
+def close_cluster(client: Client) -> None:
+    client.cluster.close()
+
+
+def restart_from_elsewhere(client: Client) -> None:
+    with Client(client.cluster.scheduler_address, set_as_default=False) as other:
+        other.restart(wait_for_workers=False)
+
+
+@pytest.mark.parametrize("fault", [close_client, close_cluster, restart_from_elsewhere])
+def test_tasks_that_are_cancelled(fault: Callable[[Client], None], data: Path, tmp_path: Path) -> None:
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as own,
+        Client(own, set_as_default=False) as client,
+        pytest.raises(
+            ChildProcessError, match=r"^(the tasks were cancelled: |the connection to the scheduler was lost)"
+        ),
+    ):
+        score_dataset(
+            data / "predictions",
+            data / "references",
+            out=tmp_path / "out",
+            client=client,
+            on_progress=lambda n: fault(client) if n else None,
+        )
 
 
 @pytest.mark.parametrize(
