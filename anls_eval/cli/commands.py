@@ -275,7 +275,8 @@ def score(
         typer.Option(metavar="ADDRESS", help="Score on the Dask cluster with this scheduler, such as tcp://HOST:8786."),
     ] = None,
     out_folder: Annotated[
-        Path | None, typer.Option("--out", help="With Dask: write the score of each question to this folder, in parts.")
+        str | None,
+        typer.Option("--out", metavar="FOLDER", help="With Dask: write the score of each question there, in parts."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="With --out: keep what an earlier run finished.")] = False,
     checksums: Annotated[
@@ -331,7 +332,7 @@ def score(
         raise ValueError("--workers starts processes and --scheduler uses a running cluster; pass only one of them")
     if not with_dask and (patience is not None or verbose):
         raise ValueError("--patience and --verbose need --workers or --scheduler, which score with Dask")
-    if not with_dask and (out_folder or resume or skip_bad):
+    if not with_dask and (out_folder is not None or resume or skip_bad):
         raise ValueError(
             "--out, --resume and --skip-bad need --workers or --scheduler, which score with Dask; in one process, "
             "--per-question FILE writes the score of each question"
@@ -368,7 +369,7 @@ def score(
         asked |= {} if patience is None else {"patience": patience}
         found = _score_dataset(predictions, references, quiet, asked)
         result = found.submission
-        dataset = {**found.to_dict(), "out": None if out_folder is None else str(out_folder)}
+        dataset = {**found.to_dict(), "out": out_folder}
     show_notes(result.notes)
     if report is not None:
         from anls_eval.report import write_report

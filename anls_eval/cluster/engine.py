@@ -59,7 +59,6 @@ class Engine:
                 finished[part] = kept.totals.n
             elif kept.fault:
                 faults.append(kept.fault)
-        self.scored = 0
         self._advance(sum(finished.values()))
         warn_of_faults("part", "scored", faults)
         errors = self.each(score_part, [part for part in parts if part not in finished], self._advance)

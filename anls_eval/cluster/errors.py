@@ -24,14 +24,14 @@ RESUME = Remedy("resume", True, "continue")
 class BadPartsError(FilesError):
     """Some parts cannot be read or scored; the others are finished, and are kept in `out` if it was given."""
 
-    def __init__(self, errors: Mapping[str, AnlsError], out: Path | None) -> None:
-        resume = [Remedy("resume", True, "continue once these are fixed")]
-        super().__init__(
-            f"{counted(len(errors), 'part')} cannot be scored",
-            errors,
-            "" if out is None else f"The others are finished in {out}.",
-            [*([] if out is None else resume), Remedy("skip_bad", True, "leave them out")],
-        )
+    def __init__(self, errors: Mapping[str, AnlsError], out: Path | None, are_all: bool = False) -> None:
+        remedies = [] if out is None else [Remedy("resume", True, "continue once these are fixed")]
+        if are_all:
+            ending = "Nothing would be left to score."
+        else:
+            ending = "" if out is None else f"The others are finished in {out}."
+            remedies.append(Remedy("skip_bad", True, "leave them out"))
+        super().__init__(f"{counted(len(errors), 'part')} cannot be scored", errors, ending, remedies)
 
     @property
     def bad(self) -> dict[str, str]:

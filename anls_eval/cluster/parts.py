@@ -110,6 +110,11 @@ class Piece:
             return f"{self.paths[0]}, rows {self.rows[0]} to {self.rows[1] - 1}"
         return self.paths[0] + (f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else "")
 
+    @property
+    def documents(self) -> list[Piece]:
+        """Its files of one document each, as pieces of their own."""
+        return [Piece((path,), states=(state,)) for path, state in zip(self.paths, self.states, strict=True)]
+
     def check_unchanged(self) -> None:
         """Raise a FormatError if a file is another than when the run began, even if it is put back later."""
         for path, state in zip(self.paths, self.states, strict=False):

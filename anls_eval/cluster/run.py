@@ -39,6 +39,7 @@ from anls_eval.cluster.parts import (
     BucketPart,
     FilePart,
     Job,
+    Kept,
     Part,
     Piece,
     ShuffledPiece,
@@ -179,8 +180,12 @@ def score_dataset(
             "expected either workers, a number of processes to start on this machine, or client, a running "
             "cluster; got both"
         )
+    if not isinstance(client, (Client, str, type(None))):
+        raise TypeError(f"client is {client!r}; expected a Client of dask.distributed or the address of a scheduler")
     if isinstance(client, Client) and client.asynchronous:
         raise ValueError("client is asynchronous; expected one that waits for results, as Dask's clients do by default")
+    if out is not None and not os.fspath(out):
+        raise AnlsError("expected the name of a folder.", option="out", value=out)
     if resume and out is None:
         raise ValueError("resume=True needs out, the folder of the earlier run")
     if checksums and out is None:
@@ -350,20 +355,40 @@ def _paired(
 ) -> _Found | None:
     """Score each piece of predictions with its piece of references; None if their ids do not match one to one."""
     is_only = len(pairs) == 1
-    parts = []
+    parts: list[FilePart] = []
     for number, pair in enumerate(pairs):
         predictions, references = (_watched(piece, seen) for piece in pair)
         identity, alone = identity_of(engine.job, seen, pair), not has_ids or is_only
         parts.append(FilePart(number, identity, predictions, references, alone, is_only))
     try:
         resumed, errors = engine.score(parts)
+        several = [part for part in parts if part in errors and len(part.predictions.paths) > 1]
+        if skip_bad and several:  # of which the damaged ones are left out alone
+            apart = _each_document(several, len(parts), engine.job, seen)
+            resumed_apart, errors_apart = engine.score(apart)
+            parts = [*(part for part in parts if part not in several), *apart]
+            resumed, errors = resumed + resumed_apart, {**errors, **errors_apart}
     except UnpairedError:
         return None
-    bad = _left_out(errors, engine.job, skip_bad and len(errors) < len(parts))
+    errors = {part: errors[part] for part in parts if part in errors}
+    may_be_one_left = len(errors) < len(parts) or (bool(several) and not skip_bad)
+    bad = _left_out(errors, engine.job, skip_bad, may_be_one_left)
     good = [part for part in parts if part not in errors]
     if has_ids and len(good) > 1 and _have_repeats(engine, good):
         return None
-    return _Found(good, resumed, bad, _bad_notes(bad, len(parts)))
+    return _Found(good, resumed, bad, _bad_notes(bad, sum(len(part.predictions.paths) for part in parts)))
+
+
+def _each_document(several: Sequence[FilePart], first: int, job: Job, seen: Mapping[str, Seen]) -> list[FilePart]:
+    """Return parts of one document each, numbered from `first`, in place of parts of several."""
+    pairs: list[Pair] = []
+    for part in several:
+        if len(part.predictions.paths) != len(part.references.paths):
+            raise UnpairedError(part.label)
+        pairs += zip(part.predictions.documents, part.references.documents, strict=True)
+    return [
+        FilePart(number, identity_of(job, seen, pair), *pair, alone=False) for number, pair in enumerate(pairs, first)
+    ]
 
 
 def _watched(piece: Piece, seen: Mapping[str, Seen]) -> Piece:
@@ -398,6 +423,7 @@ def _shuffled(
 ) -> _Found:
     """Match the rows of all files by id, and score them."""
     job = engine.job
+    engine.scored = 0  # what was scored of files that were paired by mistake is scored again
     if not job.rows.is_dir():
         job.rows.unlink(missing_ok=True)
         for path in job.work.glob(f"{PART}*"):  # of files that were paired by mistake
@@ -414,13 +440,21 @@ def _shuffled(
         for side, own in zip(SIDES, pieces, strict=True)
         for number, piece in enumerate(own)
     ]
-    before = {file: kept_of(file, job) for file in all_files}
-    warn_of_faults("file", "read", [kept.fault for kept in before.values() if kept.fault not in ("", CHANGED)])
-    errors = engine.each(shuffle_piece, [file for file, kept in before.items() if kept.totals is None])
-    for file in errors:
-        rows_path(job, file.side, file.number).unlink(missing_ok=True)  # of an earlier run, before it was damaged
+    before, errors = _shuffle(engine, all_files)
+    several = [file for file in all_files if file in errors and len(file.piece.paths) > 1]
+    if skip_bad and several:  # of which the damaged ones are left out alone
+        documents = [(file, piece) for file in several for piece in file.piece.documents]
+        apart = [
+            dataclasses.replace(file, number=number, piece=piece, identity=identity_of(job, seen, [piece], buckets))
+            for number, (file, piece) in enumerate(documents, len(all_files))
+        ]
+        all_files = [*(file for file in all_files if file not in several), *apart]
+        before_apart, errors_apart = _shuffle(engine, apart)
+        before, errors = {**before, **before_apart}, {**errors, **errors_apart}
     good = [file for file in all_files if file not in errors]
-    bad = _left_out(errors, job, skip_bad and {file.side for file in good} == set(SIDES))
+    errors = {file: errors[file] for file in all_files if file in errors}
+    may_be_one_left = {file.side for file in good} == set(SIDES) or (bool(several) and not skip_bad)
+    bad = _left_out(errors, job, skip_bad, may_be_one_left)
     identity = hash_of([file.identity for file in good])
     with_rows = [file for file in good if has_rows(file, job)]
     numbers = [tuple(file.number for file in with_rows if file.side == side) for side in SIDES]
@@ -433,7 +467,7 @@ def _shuffled(
         faults = {file: lost_rows(file, job) for file in with_rows if before[file].totals is not None}
         warn_of_faults("file", "read", [fault for fault in faults.values() if fault.endswith(DAMAGED)])
         lost = [file for file, fault in faults.items() if fault]
-        _left_out(engine.each(shuffle_piece, lost), job, skip_bad=False)
+        _left_out(engine.each(shuffle_piece, lost), job, skip_bad=False, may_be_one_left=True)
     resumed, unscored = engine.score(parts)
     if unscored:
         raise next(iter(unscored.values()))  # an error of the ids, not of a part
@@ -443,7 +477,20 @@ def _shuffled(
     for path in job.rows.iterdir():
         if path.suffix != ".json":
             path.unlink()
-    return _Found(parts, resumed, bad, [*read.notes, *_bad_notes(bad, len(all_files))], read)
+    notes = [*read.notes, *_bad_notes(bad, sum(len(file.piece.paths) for file in all_files))]
+    return _Found(parts, resumed, bad, notes, read)
+
+
+def _shuffle(
+    engine: Engine, files: Sequence[ShuffledPiece]
+) -> tuple[dict[ShuffledPiece, Kept], dict[ShuffledPiece, Exception]]:
+    """Put the rows of files into buckets; return what an earlier run left of each, and the errors of bad ones."""
+    before = {file: kept_of(file, engine.job) for file in files}
+    warn_of_faults("file", "read", [kept.fault for kept in before.values() if kept.fault not in ("", CHANGED)])
+    errors = engine.each(shuffle_piece, [file for file, kept in before.items() if kept.totals is None])
+    for file in errors:
+        rows_path(engine.job, file.side, file.number).unlink(missing_ok=True)  # from before it was damaged
+    return before, errors
 
 
 def _written(task: Part | ShuffledPiece, job: Job) -> Totals:
@@ -469,12 +516,11 @@ def _unwritable(error: OutputError, job: Job) -> OutputError:
     return OutputError(error.path, f"{error.problem} {kept}", remedies=[remedy])
 
 
-def _left_out(errors: Mapping[Any, Exception], job: Job, skip_bad: bool) -> dict[str, str]:
+def _left_out(errors: Mapping[Any, Exception], job: Job, skip_bad: bool, may_be_one_left: bool) -> dict[str, str]:
     """Return the reason for each item that is left out, or raise them."""
-    if errors and not skip_bad:
-        raise BadPartsError(
-            {item.label: located("", error) for item, error in errors.items()}, job.out if job.keep_rows else None
-        )
+    if errors and not (skip_bad and may_be_one_left):
+        told = {item.label: located("", error) for item, error in errors.items()}
+        raise BadPartsError(told, job.out if job.keep_rows else None, not may_be_one_left)
     return {item.label: str(error) for item, error in errors.items()}
 
 

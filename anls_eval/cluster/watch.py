@@ -52,6 +52,14 @@ class Watch:
                 self._look()
             time.sleep(_PAUSE)
 
+    def until_workers(self) -> None:
+        """Wait for a worker; adaptive clusters start one only once there is a task."""
+        self._look()
+        if not self.workers:
+            task = self.client.submit(int, pure=False)
+            self.until(lambda: bool(self.workers))
+            task.release()
+
     def progress(self) -> None:
         """Take note that a task is finished."""
         self._without_progress = self._unanswered = 0

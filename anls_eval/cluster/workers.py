@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import errno
 import logging
 import multiprocessing
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -34,6 +36,7 @@ from anls_eval.files.files import is_utf8
 from anls_eval.limits import raise_limit
 from anls_eval.submission.passes import counted
 
+_HOST = "127.0.0.1"  # of workers that are started, for this machine only
 _FOR_SCHEDULER = 10  # seconds that the scheduler at an address has to answer
 _FILES, _FILES_OF_WORKER = 32, 10  # that this process has open, and more for each worker, with some to spare
 _THREADS, _THREADS_OF_WORKER = 4, 9  # that a run starts, processes among them, and more for each worker; none to spare
@@ -59,7 +62,7 @@ def local_client(
         "n_workers": workers,
         "threads_per_worker": 1,
         "memory_limit": memory_limit,
-        "dashboard_address": "127.0.0.1:0",  # for this machine only, at a port that is free
+        "dashboard_address": f"{_HOST}:0",  # for this machine only, at a port that is free
         # A worker that dies is replaced, and what matters is in our errors.
         "silence_logs": logging.WARNING if verbose else logging.CRITICAL,
         "config": settings,
@@ -122,6 +125,12 @@ def _check_start(workers: int) -> None:
         dask.config.collect()  # as they do
     except MISCONFIGURED as error:
         raise misconfigured(error) from None
+    if multiprocessing.current_process().daemon:
+        raise ClusterError(
+            "the workers could not start: this process is itself one of a multiprocessing.Pool or the like, which may "
+            "start no others. Use concurrent.futures.ProcessPoolExecutor in place of the pool."
+        )
+    _check_loopback()
     script = getattr(sys.modules["__main__"], "__file__", None)
     if script is not None and not Path(script).exists():
         raise ClusterError(
@@ -144,6 +153,16 @@ def _check_start(workers: int) -> None:
                 f"the workers could not start: {counted(workers, 'worker')} need {threads} processes and threads, and "
                 "fewer may be started. Raise the limit (ulimit -u, or that of the container), or start fewer workers."
             )
+
+
+def _check_loopback() -> None:
+    """Refuse to start workers that could not be reached, for which Dask would wait a minute."""
+    try:
+        with socket.create_server((_HOST, 0)) as server:
+            socket.create_connection(server.getsockname(), _FOR_SCHEDULER).close()
+    except OSError as error:
+        problem = f"they are reached at {_HOST}, and this process cannot connect to it ({error.strerror or error})"
+        raise ClusterError(f"the workers could not start: {problem}.") from None
 
 
 def _started(starting: Future[Client]) -> Client:
@@ -196,7 +215,7 @@ def _start_workers(options: Mapping[str, Any], folder: str, is_wanted: threading
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             return Client(LocalCluster(**options))
-        except (OSError, RuntimeError, AssertionError, *MISCONFIGURED) as error:
+        except (OSError, RuntimeError, AssertionError, ImportError, *MISCONFIGURED) as error:
             if _unguarded(folder).exists():
                 raise ClusterError(
                     "The workers could not start. Each worker imports the script that called score_dataset: put the "
@@ -226,12 +245,13 @@ def _not_started(error: BaseException) -> ClusterError:
         return ClusterError(
             f"the workers could not start: {error.strerror}: {error.filename}. Make room there, or name {OTHER_TMPDIR}."
         )
-    if isinstance(error, OSError):
-        return ClusterError(
-            f"the workers could not start: {error.strerror or error}. Raise {LIMITS}, or start fewer workers."
-        )
+    if isinstance(error, OSError) and error.errno == errno.EAGAIN:
+        return ClusterError(f"the workers could not start: {error.strerror}. Raise {LIMITS}, or start fewer workers.")
+    if isinstance(error, OSError) and error.errno is not None:
+        return ClusterError(f"the workers could not start: {error.strerror}. On Linux, they need a writable /dev/shm.")
+    reason = str(error) or type(error).__name__
     return ClusterError(
-        f"the workers could not start ({error}), though it was tried {_ATTEMPTS} times. Their processes die as they "
+        f"the workers could not start ({reason}), though it was tried {_ATTEMPTS} times. Their processes die as they "
         f"start, usually for lack of memory, or because {LIMITS} are low. Start fewer workers."
     )
 
@@ -276,7 +296,7 @@ def connect(
     else:
         client = cluster
     watch = Watch(client, patience, start_more)
-    watch.until(lambda: bool(watch.workers))
+    watch.until_workers()
     return watch
 
 

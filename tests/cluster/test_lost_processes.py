@@ -520,7 +520,7 @@ def restart_from_elsewhere(client: Client) -> None:
 @pytest.mark.parametrize("fault", [close_client, close_cluster, restart_from_elsewhere])
 def test_tasks_that_are_cancelled(fault: Callable[[Client], None], data: Path, tmp_path: Path) -> None:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as own,
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as own,
         Client(own, set_as_default=False) as client,
         pytest.raises(
             ChildProcessError, match=r"^(the tasks were cancelled: |the connection to the scheduler was lost)"
@@ -654,6 +654,59 @@ def test_a_worker_that_freezes_as_it_starts(data: Path, tmp_path: Path, monkeypa
         score_dataset(data / "predictions", data / "references", workers=2)
     [start] = tmp_path.glob("start-*")
     assert not psutil.pid_exists(int(start.name.partition("-")[2]))
+
+
+@pytest.mark.parametrize(
+    ("before", "message"),
+    [
+        (
+            ["--net", "sh", "-c", 'exec "$@"'],
+            "error: the workers could not start: they are reached at 127.0.0.1, and this process cannot connect to it "
+            "(Network is unreachable).",
+        ),
+        (
+            ["--mount", "sh", "-c", 'mount -o ro -t tmpfs none /dev/shm && exec "$@"'],
+            "error: the workers could not start: Read-only file system. On Linux, they need a writable /dev/shm.",
+        ),
+        (
+            ["--mount", "sh", "-c", 'umount -l /proc && exec "$@"'],
+            "error: Dask cannot look up this process. On Linux, /proc must be mounted.",
+        ),
+    ],
+    ids=["network", "semaphores", "processes"],
+)
+def test_what_the_system_lacks(before: list[str], message: str, data: Path) -> None:
+    without = ["unshare", *before, "sh"]
+    if subprocess.run([*without, "true"], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("no namespace can be made here")
+    sides = [str(data / "predictions"), "-r", str(data / "references")]
+    command = [*without, sys.executable, "-m", "anls_eval", "score", *sides, "--workers", "2", "--quiet"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{message}\n")
+
+
+def test_in_a_pool(data: Path, tmp_path: Path) -> None:
+    script = tmp_path / "pool.py"
+    script.write_text(
+        "import multiprocessing\nfrom anls_eval import score_dataset\n"
+        "if __name__ == '__main__':\n"
+        "    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
+        f"        pool.apply(score_dataset, [{str(data / 'predictions')!r}, {str(data / 'references')!r}])\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (
+        "the workers could not start: this process is itself one of a multiprocessing.Pool or the like" in done.stderr
+    )
+
+
+def test_an_adaptive_cluster(data: Path, expected: SubmissionScore) -> None:
+    """It has no worker before there is a task."""
+    with (
+        LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address="127.0.0.1:0") as own,
+        Client(own, set_as_default=False) as client,
+    ):
+        own.adapt(minimum=0, maximum=1)
+        assert score_dataset(data / "predictions", data / "references", client=client).submission == expected
 
 
 def test_few_open_files(data: Path, tmp_path: Path) -> None:

@@ -304,6 +304,44 @@ class TestIds:
             assert (found.submission, found.paired_by) == (one, paired_by)
             (sides[0] / "b.json").unlink(missing_ok=True)
 
+    @pytest.mark.parametrize("paired_by", ["file", "id"])
+    def test_documents_that_are_damaged(
+        self, paired_by: str, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each is left out alone, not with those that a task reads beside it."""
+        monkeypatch.setattr(pieces, "_DOCUMENTS", 4)
+        sides = tmp_path / "predictions", tmp_path / "references"
+        for side, total in zip(sides, ("17.9", "17.99"), strict=True):
+            side.mkdir()
+            for name in "abcdefghij":
+                (side / f"{name}.json").write_text(json.dumps({"total": total, "name": name}))
+        (sides[0] / "b.json").write_text('{"total": ')
+        (sides[1] / "i.json").write_text('{"total": ')
+        if paired_by == "id":
+            (sides[1] / "k.json").write_text('{"total": "1"}')
+        asked: dict[str, Any] = {"client": client, "protocol": "anls_star", "missing": "zero", "unknown": "ignore"}
+        with pytest.raises(BadPartsError, match=r"b\.json, line 1(?s:.*) skip_bad=True\.$"):
+            score_dataset(*sides, **asked)
+        found = score_dataset(*sides, **asked, skip_bad=True, out=tmp_path / "out")
+        assert found.paired_by == paired_by
+        named = [sides[0] / "b.json", sides[0 if paired_by == "file" else 1] / "i.json"]
+        assert list(found.bad) == list(map(str, named))
+        assert found.submission.notes[0].startswith(f"2 of {21 if paired_by == 'id' else 10} files cannot be read")
+        again = score_dataset(*sides, **asked, skip_bad=True, out=tmp_path / "out", resume=True)
+        assert again == dataclasses.replace(found, resumed=found.parts)
+        for path in (sides[0] / "b.json", sides[1] / "i.json"):
+            path.unlink()
+            if paired_by == "file":
+                (sides[path.parent == sides[0]] / path.name).unlink()
+        del asked["client"]
+        assert found.submission.score == score_submission(*sides, **asked).score
+
+    def test_nothing_is_left(self, client: Client, tmp_path: Path) -> None:
+        for number in range(2):
+            (tmp_path / f"{number}.jsonl").write_text('{"prediction": ["a"], "answers": ["a"]}\n')
+        with pytest.raises(BadPartsError, match=r"^2 parts cannot be scored(?s:.*)\nNothing would be left to score\.$"):
+            score_dataset(tmp_path, client=client, skip_bad=True)
+
     @pytest.mark.parametrize("apart", [False, True])
     def test_an_id_that_comes_twice(self, apart: bool, client: Client, tmp_path: Path) -> None:
         write_dataset(tmp_path / "data", 6_000, 3, apart=apart)
@@ -515,6 +553,13 @@ class TestOptions:
             scored(data, tmp_path / "out", client=address)
         with pytest.raises(ValueError, match=message):  # and not that the folder is not empty
             scored(data, tmp_path / "out", client=address)
+
+    def test_what_is_no_client_and_no_folder(self, data: Path) -> None:
+        sides = data / "predictions", data / "references"
+        with pytest.raises(TypeError, match=r"^client is 5; expected a Client of dask.distributed or the address of"):
+            score_dataset(*sides, client=5)
+        with pytest.raises(AnlsError, match=r"^out='': expected the name of a folder\.$"):
+            score_dataset(*sides, out="")
 
     @pytest.mark.parametrize("client", [None, "tcp://127.0.0.1:1"])
     def test_a_working_folder_that_no_longer_exists(
