@@ -17,6 +17,7 @@ import pyarrow as pa
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.errors import FormatError, listed
 from anls_eval.limits import raise_limit
+from anls_eval.opening import open_regular, opening_fault
 
 _ZIP = b"PK\x03\x04"
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -78,8 +79,13 @@ class File:
         if self.compression:
             with self.open() as stream:
                 return io.BytesIO(stream.read())
-        self.check_size(Path(self.path).stat().st_size)
-        return _Plain(io.FileIO(self.path))
+        stream = _Plain(opened(self.path))
+        try:
+            self.check_size(os.fstat(stream.fileno()).st_size)
+        except FormatError:
+            stream.close()
+            raise
+        return stream
 
     def refuse_row(self, place: str, error: FormatError) -> None:
         """Raise the error of a row, or add it to `faults`."""
@@ -113,6 +119,14 @@ def exists(path: str | os.PathLike[str]) -> bool:
         return False
 
 
+def opened(path: str) -> io.FileIO:
+    """Open a regular file; every error is a FormatError."""
+    try:
+        return open_regular(path)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise FormatError(path, opening_fault(error)) from None
+
+
 def is_utf8(path: str | os.PathLike[str]) -> bool:
     """Return whether a path can be written as text, as Arrow and Dask do."""
     try:
@@ -126,17 +140,10 @@ def find_file(
     path: str, max_bytes: int | None, faults: dict[str, FormatError] | None = None, how: How = DETECTED
 ) -> File:
     """Return the file at a path, whose first bytes tell its compression."""
-    if exists(path) and not Path(path).is_file():
-        raise FormatError(path, "not a regular file, which can be read twice. Save the data to a file first.")
     if not is_utf8(path):
         raise FormatError(path, "the name of the file is not UTF-8. Rename it.")
-    try:
-        with Path(path).open("rb") as stream:
-            start = stream.read(4)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise_limit(error)
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise FormatError(path, f"cannot be opened: {reason}. Check the path.") from None
+    with opened(path) as stream:
+        start = stream.read(4)
     compression = next((name for magic, name in _COMPRESSIONS.items() if start.startswith(magic)), None)
     member = _member(path) if start == _ZIP else ""
     file = File(path, "zip" if member else compression, max_bytes, faults, how, member)
@@ -183,8 +190,10 @@ def _member(path: str) -> str:
     if Path(path).suffix.lower() in _SPREADSHEETS:
         return ""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with io.BufferedReader(opened(path)) as stream, zipfile.ZipFile(stream) as archive:
             parts = archive.infolist()
+    except FormatError:
+        raise
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise_limit(error)
         reason = str(error) or type(error).__name__
@@ -221,13 +230,15 @@ class _Decompressed(io.RawIOBase):
         self._file, self._size = file, 0
         self._archive: zipfile.ZipFile | None = None
         self._stream: Any
+        self._stored = stored = opened(file.path)
         try:
             if file.member:
-                self._archive = zipfile.ZipFile(file.path)
+                self._archive = zipfile.ZipFile(io.BufferedReader(stored))
                 self._stream = self._archive.open(file.member)
             else:
-                self._stream = pa.input_stream(file.path, compression=file.compression)
+                self._stream = pa.input_stream(stored, file.compression) if file.compression else stored
         except (OSError, ValueError, pa.ArrowException, *_ZIP_FAULTS) as error:
+            stored.close()
             raise self._fault(error) from None
 
     def readable(self) -> bool:
@@ -261,6 +272,7 @@ class _Decompressed(io.RawIOBase):
             self._stream.close()
             if self._archive is not None:
                 self._archive.close()
+        self._stored.close()
         super().close()
 
 

@@ -273,6 +273,10 @@ def test_round_trip_of_datasets(tmp_path: Path) -> None:
         open_references(tmp_path)
     with pytest.raises(FormatError, match="not a dataset on disk"):
         open_references(tmp_path, format="dataset")
+    (tmp_path / "one" / "state.json").unlink()
+    os.mkfifo(tmp_path / "one" / "state.json")
+    with pytest.raises(FormatError, match=r"/one: state.json is not a regular file\. Save the dataset again\."):
+        open_references(tmp_path / "one")
 
 
 def test_round_trip_of_the_hub(tmp_path: Path) -> None:
