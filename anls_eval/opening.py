@@ -7,6 +7,7 @@ import io
 import os
 import stat
 import time
+from pathlib import Path
 
 from anls_eval.limits import raise_limit
 
@@ -20,7 +21,9 @@ class NotRegularError(OSError):
 
 def check_regular(path: str | os.PathLike[str]) -> None:
     """Raise an OSError unless there is a regular file."""
-    _check_mode(os.stat(path).st_mode, path)  # noqa: PTH116 # `Path` takes an empty path for the current folder
+    if not os.fspath(path):  # which `Path` takes for the current folder
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    _check_mode(Path(path).stat().st_mode, path)
 
 
 def open_regular(path: str | os.PathLike[str]) -> io.FileIO:

@@ -62,7 +62,7 @@ from anls_eval.cli.common import (
 )
 from anls_eval.cli.decisions import agreement, audit, automate, gate
 from anls_eval.cli.fields import fields as fields_command
-from anls_eval.cli.words import Command, Commands, in_options, whole_number
+from anls_eval.cli.words import Command, Commands, forget_command, in_options, whole_number
 from anls_eval.errors import AnlsError
 from anls_eval.limits import LimitError, limit_error
 from anls_eval.version import __version__
@@ -105,6 +105,8 @@ def main() -> None:
             raise
         warn(f"error: {in_options(told)}")
         raise SystemExit(2) from None
+    finally:
+        forget_command()
 
 
 def _app_with(first: list[str]) -> typer.Typer:

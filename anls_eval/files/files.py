@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
+from anls_eval.decoding import BOM, is_cut, marked_encoding, utf8_fault
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.errors import FormatError, listed
 from anls_eval.limits import raise_limit
@@ -154,7 +155,7 @@ def _in_its_encoding(file: File, named: str) -> File:
     """Return a file that is read in the named encoding, unless its bytes show that it is in another one."""
     name = codecs.lookup(named).name
     with file.open() as stream:
-        mark = _marked_encoding(cast(io.BufferedReader, stream).peek(4)[:4])
+        mark = marked_encoding(cast(io.BufferedReader, stream).peek(4)[:4])
         if mark is None and not _is_utf8(stream, unless_ascii=not name.startswith(("utf-16", "utf-32"))):
             return dataclasses.replace(file, encoding=named)
     if mark is None or not name.startswith(mark):
@@ -276,22 +277,9 @@ class _Decompressed(io.RawIOBase):
         super().close()
 
 
-_BOM = b"\xef\xbb\xbf"
-_MARKS = {  # the longer ones first
-    b"\xff\xfe\0\0": "utf-32",
-    b"\0\0\xfe\xff": "utf-32",
-    b"\xff\xfe": "utf-16",
-    b"\xfe\xff": "utf-16",
-}
-
-
 def encoding_of(file: File, start: bytes) -> str | None:
     """Return the encoding that the byte order mark at the start names, else that of the file; None for UTF-8."""
-    return _marked_encoding(start) or file.encoding
-
-
-def _marked_encoding(start: bytes) -> str | None:
-    return next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
+    return marked_encoding(start) or file.encoding
 
 
 def text_of(file: File) -> str:
@@ -309,8 +297,9 @@ def text_of(file: File) -> str:
 
 def _wrong_encoding(file: File, encoding: str, error: UnicodeError) -> FormatError:
     reason = error.reason if isinstance(error, UnicodeDecodeError) else error
-    found = f"not {encoding}: {reason}. Name the encoding that the file was written in, or save it as UTF-8."
-    return FormatError(file.path, found)
+    is_named = file.encoding == encoding  # else the file itself says so, which no name changes
+    remedy = "Name the encoding that the file was written in, or save it as UTF-8." if is_named else "Save it as UTF-8."
+    return FormatError(file.path, f"not {encoding}: {reason}. {remedy}")
 
 
 def lines_of(file: File) -> Iterator[tuple[int, str]]:
@@ -328,9 +317,8 @@ def lines_of(file: File) -> Iterator[tuple[int, str]]:
             try:
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
-                first = error.start + len(_BOM) * (number == 1 and line.startswith(_BOM))
-                is_cut = error.reason == "unexpected end of data"
-                raise _encoding_error(file, line, first, number, is_cut, offset) from None
+                first = error.start + len(BOM) * (number == 1 and line.startswith(BOM))
+                raise _encoding_error(file, line, error, first, f"line {number}, byte {offset + first:,}") from None
             offset += len(line)
 
 
@@ -357,20 +345,7 @@ def _lines_by_return(stream: BinaryIO) -> Iterator[bytes]:
         yield held
 
 
-def _encoding_error(file: File, data: bytes, start: int, line: int, is_cut: bool, offset: int) -> FormatError:
-    """Return the error for a line, at `offset` in the file, that is not UTF-8 from `start` on, with a likely cause."""
-    around = data[max(0, start - 10) : start + 10]
-    remedies = []
-    if is_cut:
-        guess, remedy = "the end of a file that was truncated inside a character", "Download it again"
-    else:
-        shown = around.decode("cp1252", "replace")
-        guess = f"Windows-1252 or Latin-1, in which the text around it is {shown!r}"
-        remedy = "Save it as UTF-8"
-        remedies = [Remedy("encoding", "cp1252", "read it so")]
-    return FormatError(
-        file.path,
-        f"not UTF-8: the byte 0x{data[start]:02x} is not allowed here. It looks like {guess}. {remedy}.",
-        f"line {line}, byte {offset + start:,}",
-        remedies,
-    )
+def _encoding_error(file: File, data: bytes, error: UnicodeDecodeError, start: int, place: str) -> FormatError:
+    """Return the error for a line that is not UTF-8 from `start` on."""
+    remedies = [] if is_cut(error) else [Remedy("encoding", "cp1252", "read it so")]
+    return FormatError(file.path, utf8_fault(data, error, start), place, remedies)
