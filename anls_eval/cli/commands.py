@@ -670,6 +670,7 @@ def check(
             if not as_json:
                 raise
             shown["problems"] = [dataclasses.replace(report.problems[0], found=in_options(error))]
+            warn(f"error: {in_options(error)}")
     if not as_json:
         say(tables.check_text(report))
     if fix is not None and report.is_readable:
