@@ -609,7 +609,7 @@ def test_numbers_in_spreadsheets(tmp_path: Path) -> None:
         (b"[]", "the list is empty"),
         (b"{}", "the object is empty"),
         (b'{"data": []}', "data: the list is empty"),
-        (b"\xff\xfe" + '[{"id": 1}]'.encode("utf-16-le") + b"\0", "not utf-16: truncated data"),
+        (b"\xff\xfe" + '[{"id": 1}]'.encode("utf-16-le") + b"\0", r"not utf-16: truncated data\. Save it as UTF-8\.$"),
         (b"id,pred\n1,caf\xe9\n", r"line 2, byte 13: not UTF-8: the byte 0xe9 .* Latin-1, .*'1,café.*cp1252"),
         (b'[{"id": 1,\n "pred": "caf\xe9"}]', "line 2, byte 24: not UTF-8: the byte 0xe9"),
         (b'{"id":1,"pred":"x"}\n{"id":2,"pred":"\xc3', "line 2, byte 36: not UTF-8: .*truncated inside a character"),
