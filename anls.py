@@ -15,10 +15,12 @@ import contextlib
 import dataclasses
 import datetime
 import enum
+import errno
 import functools
 import importlib
 import importlib.util
 import inspect
+import io
 import itertools
 import json
 import math
@@ -28,8 +30,10 @@ import operator
 import os
 import re
 import reprlib
+import stat
 import string
 import sys
+import time
 import types
 import unicodedata
 import urllib.parse
@@ -39,6 +43,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain, islice, repeat
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, cast
 
@@ -1380,6 +1385,262 @@ def nearest_path(path: str, seen: Sequence[str]) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------
+# anls_eval/json_faults.py
+# The words for texts that are not JSON, or JSON that cannot be read here, each with a remedy.
+# ---------------------------------------------------------------------------------------------------
+
+CONTROL = "Invalid control character"
+"""What a text has that only a tolerant reader takes, in the words of Python's parser, to which it adds "at"."""
+
+
+class RepeatedKeyError(ValueError):
+    """An object has a key twice."""
+
+
+def object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, or raise a RepeatedKeyError: Python would drop all values of a key but one."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise RepeatedKeyError(Counter(key for key, _ in pairs).most_common(1)[0][0])
+    return found
+
+
+def json_fault(text: str, error: ValueError | RecursionError, line: int | None = None) -> tuple[str, str]:
+    """Return what is wrong with a text that Python's parser refused, with a remedy, and where; `line` is its own."""
+    place = "" if line is None else f"line {line}"
+    if isinstance(error, json.JSONDecodeError):
+        found, remedy = _fault(text, error)
+        return f"not JSON: {found}. {remedy}", f"line {error.lineno if line is None else line}, column {error.colno}"
+    if isinstance(error, RepeatedKeyError):
+        return repeated_key(str(error)), place
+    if isinstance(error, RecursionError):
+        return "nested too deeply to be read here.", place
+    # Python refuses to read integers of thousands of digits.
+    return "an integer has too many digits to read. Write it as text, in quotes.", place
+
+
+def repeated_key(key: str) -> str:
+    """Return what is wrong with an object that has a key twice."""
+    return f"an object has the key {key!r} twice, so one value would be lost. Remove one of them."
+
+
+def _fault(text: str, error: json.JSONDecodeError) -> tuple[str, str]:
+    """Return what is wrong with a text that is not JSON, and how to mend it."""
+    found, rest = error.msg.removesuffix(" at"), text[error.pos :].lstrip()
+    if found == CONTROL:
+        return "a line break or other control character in a string", "Write it as an escape such as \\n."
+    if not rest or found.startswith("Unterminated string"):
+        return found, "Fix it there; if the text ends too early, it was truncated."
+    before = text[: error.pos].rstrip()
+    if rest.startswith(("//", "/*", "#")):
+        return "a comment", "JSON has none: remove all comments."
+    if found == "Extra data" and rest.startswith(","):
+        return "a comma after the value", "Remove it from each line, or put the values in one list: [..., ...]."
+    if found == "Extra data" and rest.startswith(("{", "[")):
+        return (
+            "a second value after the first",
+            "Write each on a line of its own, as jq -c does, or put them in a list.",
+        )
+    if (before.endswith(",") and rest.startswith(("]", "}"))) or (rest.startswith(",") and _closes(rest[1:])):
+        return "a comma before the closing bracket", "Remove it."
+    if rest.startswith(("'", "None", "True", "False")):
+        return "a value as Python prints it", "Write the file with json.dump instead of print or str."
+    return found, "Fix it there."
+
+
+def _closes(text: str) -> bool:
+    return text.lstrip().startswith(("]", "}"))
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/decoding.py
+# Texts in bytes: UTF-8, or what a byte order mark says, and the words for bytes that are neither.
+# ---------------------------------------------------------------------------------------------------
+
+BOM = b"\xef\xbb\xbf"
+"""The byte order mark of UTF-8."""
+
+_ORDER_MARKS = {  # the longer ones first
+    b"\xff\xfe\0\0": "utf-32",
+    b"\0\0\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+
+
+def marked_encoding(start: bytes) -> str | None:
+    """Return the encoding that the byte order mark at the start names; None without one, and for UTF-8."""
+    return next((name for mark, name in _ORDER_MARKS.items() if start.startswith(mark)), None)
+
+
+def utf8_fault(data: bytes, error: UnicodeDecodeError, start: int) -> str:
+    """Return what is wrong with bytes that are not UTF-8 from `start` on, its likely cause and a remedy."""
+    if is_cut(error):
+        guess, remedy = "the end of a file that was truncated inside a character", "Download it again"
+    else:
+        shown = data[max(0, start - 10) : start + 10].decode("cp1252", "replace")
+        guess, remedy = f"Windows-1252 or Latin-1, in which the text around it is {shown!r}", "Save it as UTF-8"
+    return f"not UTF-8: the byte 0x{data[start]:02x} is not allowed here. It looks like {guess}. {remedy}."
+
+
+def is_cut(error: UnicodeDecodeError) -> bool:
+    """Return whether bytes end inside a character."""
+    return error.reason == "unexpected end of data"
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/limits.py
+# What this process ran out of, in words: it is no fault of the file that was read.
+# ---------------------------------------------------------------------------------------------------
+
+_FILES = errno.EMFILE, errno.ENFILE
+# What Python and Arrow say of a thread, and the system of a library that does not fit, unless it adds a reason.
+_LACKS = re.compile(
+    f"can't start new thread|{os.strerror(errno.EAGAIN)}|failed to map segment from shared object(?!: )"
+    f"|{os.strerror(errno.ENOMEM)}"
+)
+
+
+class LimitError(Explained, MemoryError):
+    """This process ran out of memory, threads or open files."""
+
+
+def limit_error(error: BaseException) -> LimitError | None:
+    """Return an error in words if this process ran out of memory, threads or open files; None for other errors."""
+    if isinstance(error, LimitError):
+        return error
+    if isinstance(error, OSError) and error.errno in _FILES:
+        return LimitError("this process has too many files open. Raise the limit (ulimit -n).")
+    if isinstance(error, OSError):
+        is_lack = error.errno == errno.ENOMEM
+    elif isinstance(error, ValueError):  # whose words may quote a file
+        is_lack = False
+    else:
+        is_lack = isinstance(error, MemoryError) or _LACKS.search(str(error)) is not None
+    if not is_lack:
+        return None
+    return LimitError(
+        "this process ran out of memory or threads. Give it more memory, or raise its limits (ulimit -v, ulimit -u)."
+    )
+
+
+def raise_limit(error: BaseException) -> None:
+    """Raise a LimitError if this process ran out of memory, threads or open files."""
+    found = limit_error(error)
+    if found is not None:
+        raise found from None
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/opening.py
+# Open a file to read it: at once, and only a regular one, whatever took its place since someone looked at it.
+# ---------------------------------------------------------------------------------------------------
+
+_WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0)  # Windows has no FIFO among its files
+_LEASE = 0.05  # seconds between two attempts while another process gives up its lease on a file
+
+
+class NotRegularError(OSError):
+    """A FIFO, a socket or a device, whose data can be read once, if it ever comes."""
+
+
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """Raise an OSError unless there is a regular file."""
+    if not os.fspath(path):  # which `Path` takes for the current folder
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    _check_mode(Path(path).stat().st_mode, path)
+
+
+def open_regular(path: str | os.PathLike[str]) -> io.FileIO:
+    """Open a regular file, or raise an OSError: to open a FIFO waits for its writer, in Arrow deaf to any signal."""
+    check_regular(path)  # before: to open a device can change its state
+    while True:
+        try:
+            stream = io.FileIO(path, opener=_open)
+        except BlockingIOError:  # Linux asks the holder of a lease, such as a Samba server, to give it up
+            check_regular(path)
+            time.sleep(_LEASE)
+        else:
+            break
+    try:
+        _check_mode(os.fstat(stream.fileno()).st_mode, path)
+    except BaseException:
+        stream.close()
+        raise
+    return stream
+
+
+def opening_fault(error: OSError | ValueError) -> str:
+    """Return why a file cannot be opened, with a remedy; raise LimitError where this process lacks something."""
+    raise_limit(error)
+    if isinstance(error, NotRegularError):
+        return "not a regular file, which can be read twice. Save the data to a file first."
+    if isinstance(error, IsADirectoryError):
+        return "a folder; expected a file. Check the path."
+    reason = error.strerror if isinstance(error, OSError) else error  # ValueError: a NUL in the path
+    return f"cannot be opened: {reason}. Check the path."
+
+
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | _WITHOUT_WAITING)
+
+
+def _check_mode(mode: int, path: str | os.PathLike[str]) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if not stat.S_ISREG(mode):
+        raise NotRegularError(errno.EINVAL, "Not a regular file", os.fspath(path))
+
+
+# ---------------------------------------------------------------------------------------------------
+# anls_eval/settings.py
+# Small files that people write to say how something is done: fields, and the options of a benchmark.
+# ---------------------------------------------------------------------------------------------------
+
+_MOST = 1 << 26  # bytes, far more than anybody writes
+_PACKED = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
+
+
+def read_settings(path: str | os.PathLike[str], option: str) -> str:
+    """Return the text of a file that an option names: UTF-8, or UTF-16 or UTF-32 with a byte order mark."""
+    name = os.fspath(path)
+    if not name:
+        raise AnlsError("an empty path; expected a file", option=option, value=name)
+    try:
+        with io.BufferedReader(open_regular(name)) as stream:
+            data = stream.read(_MOST + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise AnlsError(opening_fault(error), where=name) from None
+    if len(data) > _MOST:
+        problem = f"over {_MOST:,} bytes, so it holds data rather than {option}. Check the path."
+        raise AnlsError(problem, where=name)
+    if data.startswith(_PACKED):
+        raise AnlsError("compressed. Unpack it, and pass the file in it.", where=name)
+    return _decoded(data, name)
+
+
+def parse_settings(text: str, name: str, parse_float: Callable[[str], Any] = float) -> Any:
+    """Return the value of a text of JSON with this name, in which no object has a key twice."""
+    try:
+        return json.loads(text, object_pairs_hook=object_once, parse_float=parse_float)
+    except (ValueError, RecursionError) as error:
+        problem, place = json_fault(text, error)
+        raise AnlsError(problem, where=", ".join(filter(None, (name, place)))) from None
+
+
+def _decoded(data: bytes, name: str) -> str:
+    encoding = marked_encoding(data[:4])
+    try:
+        return data.decode(encoding or "utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        if encoding is not None:
+            raise AnlsError(f"not {encoding}: {error.reason}. Save it as UTF-8.", where=name) from None
+        line = data.count(b"\n", 0, error.start) + 1
+        place = f"line {line}, byte {error.start:,}"
+        raise AnlsError(utf8_fault(data, error, error.start), where=f"{name}, {place}") from None
+
+
+# ---------------------------------------------------------------------------------------------------
 # anls_eval/fields/load.py
 # Fields as people keep them: files of JSON or YAML, and pydantic models in modules.
 # ---------------------------------------------------------------------------------------------------
@@ -1391,19 +1652,13 @@ _KEYWORDS = frozenset({*_SHAPES, "$schema", "$id", "$ref", "$defs", "definitions
 
 def read_fields_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the fields, or the schema, in a file of JSON or YAML."""
-    from pathlib import Path
-
-    name = str(path)
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise AnlsError(f"cannot read the fields: {error}", where=name) from None
-    return parse_fields_text(text, name, is_yaml=name.lower().endswith((".yaml", ".yml")))
+    name = os.fspath(path)
+    return parse_fields_text(read_settings(path, "fields"), name, is_yaml=name.lower().endswith((".yaml", ".yml")))
 
 
 def parse_fields_text(text: str, name: str, *, is_yaml: bool = False) -> dict[str, Any]:
     """Return the fields, or the schema, in a text of JSON or YAML with this name."""
-    content = _read_yaml(text, name) if is_yaml else _read_json(text, name)
+    content = _read_yaml(text, name) if is_yaml else parse_settings(text, name, parse_float=str)
     if not isinstance(content, dict):
         raise AnlsError("expected a dict: fields by their paths, or a JSON Schema", where=name)
     return content
@@ -1418,20 +1673,6 @@ def is_fields_dict(content: Mapping[str, Any]) -> bool:
     return not others
 
 
-def _read_json(text: str, name: str) -> Any:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for key, value in pairs:
-            _refuse_twice(key, found, name)
-            found[key] = value
-        return found
-
-    try:
-        return json.loads(text, object_pairs_hook=once, parse_float=str)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise AnlsError(f"is not JSON: {error}", where=name) from None
-
-
 def _read_yaml(text: str, name: str) -> Any:
     try:
         import yaml
@@ -1441,8 +1682,15 @@ def _read_yaml(text: str, name: str) -> Any:
     try:
         _refuse_yaml_twice(yaml.compose(text, Loader=yaml.SafeLoader), name)
         return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise AnlsError(f"is not YAML: {error}", where=name) from None
+    except AnlsError:
+        raise
+    except yaml.YAMLError as error:
+        problem = f"not YAML: {error}. Fix it there."
+    except RecursionError:
+        problem = "nested too deeply to be read here."
+    except ValueError:
+        problem = "a number has too many digits to read, or there is no such date. Write it as text, in quotes."
+    raise AnlsError(problem, where=name)
 
 
 def _refuse_yaml_twice(root: Any, name: str) -> None:
@@ -1465,7 +1713,7 @@ def _refuse_yaml_twice(root: Any, name: str) -> None:
 
 def _refuse_twice(key: str, found: Mapping[str, Any], name: str) -> None:
     if key in found:
-        raise AnlsError(f"has the key {key!r} twice; keep one", where=name)
+        raise AnlsError(repeated_key(key), where=name)
 
 
 def names_a_model(text: str) -> bool:

@@ -14,9 +14,8 @@ from anls_eval.arrow import as_list
 from anls_eval.check.known import Accepted, KnownIds, joined, stored
 from anls_eval.files import FormatError, open_references
 from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, NoColumnError
-from anls_eval.files.detection import open_source
 from anls_eval.files.files import DETECTED, How, find_file, lines_of
-from anls_eval.files.many import is_several
+from anls_eval.files.many import is_several, open_watched
 from anls_eval.files.nested import with_nested
 from anls_eval.files.printed import Holds, Printed
 from anls_eval.files.reading import VALUES, columns_of
@@ -204,7 +203,7 @@ def open_rows(path: str, format_name: str | None, columns: Mapping[str, str], ho
         what = "a folder" if Path(path).is_dir() else "a pattern"
         raise FormatError(path, f"this is {what}; expected one file. Check each file on its own.")
     faults: dict[str, FormatError] = {}
-    opened, compression = open_source(path, format_name, None, faults, how)
+    opened, compression = open_watched(path, format_name, None, faults, how)
     source = with_nested(opened, columns.values(), path)
     layout = source.layout or (format_name if format_name in LAYOUTS else None)
     given = {role: name for role, name in columns.items() if role != "answers"}

@@ -60,7 +60,7 @@ from anls_eval.cli.common import (
 from anls_eval.cli.decisions import agreement, audit, automate, gate
 from anls_eval.cli.fields import fields as fields_command
 from anls_eval.cli.outputs import check_html, check_outputs, is_same
-from anls_eval.cli.words import Command, Commands, in_options, whole_number
+from anls_eval.cli.words import Command, Commands, forget_command, in_options, whole_number
 from anls_eval.errors import AnlsError
 from anls_eval.limits import LimitError, limit_error
 from anls_eval.version import __version__
@@ -103,6 +103,8 @@ def main() -> None:
             raise
         warn(f"error: {in_options(told)}")
         raise SystemExit(2) from None
+    finally:
+        forget_command()
 
 
 def _app_with(first: list[str]) -> typer.Typer:
@@ -666,6 +668,7 @@ def check(
             if not as_json:
                 raise
             shown["problems"] = [dataclasses.replace(report.problems[0], found=in_options(error))]
+            warn(f"error: {in_options(error)}")
     if not as_json:
         say(tables.check_text(report))
     if fix is not None and report.is_readable:

@@ -140,9 +140,13 @@ def read_options(path: str | None) -> dict[str, Any] | None:
     """Return the options of a benchmark in the file that --options names."""
     if path is None:
         return None
-    from anls_eval.files.json_files import read_object
+    from anls_eval.inputs.values import type_with_article
+    from anls_eval.settings import parse_settings, read_settings
 
-    return read_object(path)
+    found = parse_settings(read_settings(path, "options"), path)
+    if not isinstance(found, dict):
+        raise AnlsError(f"found {type_with_article(found)}; expected one JSON object.", where=path)
+    return found
 
 
 def scoring(

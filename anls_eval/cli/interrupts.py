@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
@@ -22,12 +23,17 @@ _is_over = False
 
 
 def run(command: Callable[[], None]) -> None:
-    """Run a command; after a signal, exit with a message and its status, whatever became of the KeyboardInterrupt."""
+    """Run a command; after a signal, exit with a message and its status, whatever became of the KeyboardInterrupt.
+
+    What is registered to run at exit still runs, and can be interrupted. Then Python handles no signals, and one
+    would kill it without a word, although all is written: for these last milliseconds, they are ignored.
+    """
     global _is_over
     for name, usual in _USUAL.items():
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is usual:
             signal.signal(number, _raise)
+            atexit.register(signal.signal, number, signal.SIG_IGN)  # after all else that runs at exit
     sys.unraisablehook = _show_unless_interrupted
     is_told = False
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import shlex
 from typing import Any
@@ -15,6 +16,16 @@ from anls_eval.errors import Explained, Note
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of click, or of a Typer that has click inside
 
 
+# The options of the command that runs; None before that, for advice about all commands.
+_offered: frozenset[str] | None = None
+
+
+def forget_command() -> None:
+    """Say of no option any more that a command lacks it."""
+    global _offered
+    _offered = None
+
+
 def in_options(message: BaseException | str | None) -> str:
     """Return the message of an error, note or warning with its options as the command line takes them."""
     told = message.args[0] if isinstance(message, Warning) and message.args else message
@@ -25,6 +36,8 @@ def _words(option: str, value: object) -> str | None:
     if not option.isidentifier():
         return None
     flag = "--" + option.replace("_", "-")
+    if _offered is not None and flag not in _offered:
+        return None
     if option == "options":  # those of a benchmark are in a file
         return f"{flag} FILE.json, a file with {json.dumps(value)}" if isinstance(value, dict) else flag
     if value is None or value is True:
@@ -61,7 +74,13 @@ def _value(param: Any, ctx: Any, value: Any) -> Any:
 
 
 class Command(_Light, TyperCommand):
-    """A command."""
+    """A command, whose errors advise only options that it has."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        global _offered
+        _offered = frozenset(itertools.chain.from_iterable(own.opts for own in self.params))
+        return super().invoke(ctx)
 
 
 class Commands(_Light, TyperGroup):

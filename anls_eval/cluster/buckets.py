@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from anls_eval.arrow import number_array
-from anls_eval.cluster.records import regular, unreadable
+from anls_eval.cluster.records import unreadable
 from anls_eval.files import FormatError, Reader
 from anls_eval.files.write import whole_file
+from anls_eval.opening import open_regular
 from anls_eval.questions.stream import fingerprints_of
 from anls_eval.submission.passes import Side, stored_rows
 from anls_eval.submission.scorers import Scorer
@@ -76,7 +77,7 @@ class BucketSide(Side):
         self.rows.clear()
         for path in self._paths:
             try:
-                with pa.OSFile(str(regular(path))) as file, pa.ipc.open_file(file) as reader:
+                with open_regular(path) as file, pa.ipc.open_file(file) as reader:
                     # A file too large to be ordered at once has the batches of all buckets several times over.
                     numbers = range(self._bucket, reader.num_record_batches, self._buckets)
                     own = [reader.get_batch(number) for number in numbers]

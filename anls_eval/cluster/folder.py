@@ -132,11 +132,11 @@ def files_seen(paths: Iterable[str], by_content: bool) -> dict[str, Seen]:
 
 
 def _content_state(path: str, state: State) -> State:
-    if state is None or not Path(path).is_file():  # such as a folder of datasets, or a pipe
+    if state is None:
         return state
     try:
         found = state[0], checksum(path)
-    except OSError:
+    except OSError:  # such as of a folder of datasets, or a pipe
         return state
     check_unchanged(path, state)
     return found

@@ -22,6 +22,7 @@ import psutil
 
 from anls_eval.errors import AnlsError
 from anls_eval.files.errors import OutputError
+from anls_eval.opening import open_regular
 
 NAME = "lock"
 _BEAT = 15  # seconds after which a run says again that it holds the lock
@@ -219,7 +220,8 @@ def _content(path: Path) -> str | None:
     try:
         if not stat.S_ISREG(path.lstat().st_mode):  # to open a FIFO would wait for whoever writes to it
             raise OutputError(str(path), "is not a regular file, so it is not the lock of a run. Remove it.")
-        return path.read_text(encoding="utf-8", errors="replace")
+        with open_regular(path) as stream:
+            return stream.read().decode(errors="replace")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

@@ -16,13 +16,14 @@ import pyarrow as pa
 from anls_eval.arrow import TEXTS
 from anls_eval.cluster.buckets import BucketSide, write_buckets
 from anls_eval.cluster.lock import check_held
-from anls_eval.cluster.records import DamagedRecordError, read_record, regular, unreadable, write_record
+from anls_eval.cluster.records import DamagedRecordError, read_record, unreadable, write_record
 from anls_eval.files import Detected, Reader, open_predictions, open_references, write_rows
 from anls_eval.files.errors import FormatError, NoRowsError, OutputError
 from anls_eval.files.files import DETECTED, How
 from anls_eval.files.many import check_roles, open_documents
 from anls_eval.files.watch import State, file_state
 from anls_eval.files.write import whole_file
+from anls_eval.opening import check_regular
 from anls_eval.questions.stream import come_twice
 from anls_eval.submission.passes import BY, SIDES, Options, Pass, Sides, read_totals, sides_of
 from anls_eval.submission.score import in_a_stream_or_whole
@@ -328,7 +329,8 @@ def has_repeats(names: Sequence[str], share: tuple[int, int], job: Job) -> bool:
 
 def _fingerprints(path: Path) -> npt.NDArray[np.uint64]:
     try:
-        found: npt.NDArray[np.uint64] = np.load(regular(path), mmap_mode="r")
+        check_regular(path)  # else it would wait
+        found: npt.NDArray[np.uint64] = np.load(path, mmap_mode="r")
     except (OSError, ValueError, EOFError) as error:
         raise unreadable(path, error) from None
     return found

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from anls_eval.cluster.parts import Job, Piece
 from anls_eval.files.many import document_id
+from anls_eval.opening import open_regular
 from anls_eval.submission.passes import SIDES
 
 Files = tuple[list[str], list[str]]
@@ -56,10 +57,8 @@ def pieces_of(job: Job, side: str, paths: Sequence[str]) -> list[Piece]:
 
 def _cuts(job: Job, side: str, path: str) -> tuple[int, ...]:
     """Return the rows at which a Parquet file can be divided; empty if it cannot be divided or read."""
-    if not Path(path).is_file():  # such as a pipe, whose opening would wait for a writer
-        return ()
     try:
-        with Path(path).open("rb") as stream:
+        with open_regular(path) as stream:
             is_parquet = stream.read(len(_PARQUET)) == _PARQUET
         return job.open(side, Piece((path,))).cuts if is_parquet else ()
     except (OSError, ValueError):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import errno
 import json
-import stat
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +11,7 @@ from pathlib import Path
 from anls_eval.files.errors import OutputError
 from anls_eval.files.write import whole_file
 from anls_eval.limits import raise_limit
+from anls_eval.opening import open_regular
 
 _BLOCK = 1 << 20
 
@@ -42,7 +41,7 @@ class Record:
         """Return what is wrong with the files in the output folder; empty if they are as they were written."""
         for name, state in self.files.items():
             try:
-                path = regular(folder / name)
+                path = folder / name
                 is_whole = path.stat().st_size == state[0] and checksum(path) == state[1]
             except FileNotFoundError:
                 return f"{name} is missing"
@@ -51,13 +50,6 @@ class Record:
             if not is_whole:
                 return f"{name} {DAMAGED}"
         return ""
-
-
-def regular(path: Path) -> Path:
-    """Return the path of a regular file; raise OSError for anything else: to open a FIFO waits for who writes to it."""
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise OSError(errno.EINVAL, "Not a regular file", str(path))
-    return path
 
 
 def unreadable(path: Path, error: Exception) -> OutputError:
@@ -77,7 +69,8 @@ def write_record(path: Path, identity: str, totals: str, folder: Path, files: Se
 def read_record(path: Path) -> Record | None:
     """Return a record, or None if there is none; raise DamagedRecordError if it is damaged."""
     try:
-        own = json.loads(regular(path).read_text(encoding="utf-8"))
+        with open_regular(path) as stream:
+            own = json.loads(stream.read().decode())
         if zlib.crc32(own["record"].encode()) == own["checksum"]:
             return Record(**json.loads(own["record"]))
     except FileNotFoundError:
@@ -90,7 +83,7 @@ def read_record(path: Path) -> Record | None:
 def checksum(path: str | Path) -> int:
     """Return the CRC-32 of a file, which tells damage and other contents apart, but not a forgery."""
     found = 0
-    with Path(path).open("rb") as stream:
+    with open_regular(path) as stream:
         while block := stream.read(_BLOCK):
             found = zlib.crc32(block, found)
     return found

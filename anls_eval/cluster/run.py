@@ -53,7 +53,7 @@ from anls_eval.cluster.parts import (
     totals_of,
 )
 from anls_eval.cluster.pieces import Files, Pair, paired_pieces, pieces_of
-from anls_eval.cluster.records import DAMAGED, regular
+from anls_eval.cluster.records import DAMAGED
 from anls_eval.cluster.watch import Watch
 from anls_eval.cluster.workers import connect, end_unguarded
 from anls_eval.errors import AnlsError, Remedy, located
@@ -64,6 +64,7 @@ from anls_eval.files.many import Paths, are_documents, file_paths, paths_label
 from anls_eval.files.watch import check_unchanged, file_state
 from anls_eval.files.write import whole_file
 from anls_eval.limits import limit_error
+from anls_eval.opening import open_regular
 from anls_eval.submission.passes import ANSWERED, SIDES, Options, OptionWords, blank_error, check_pairs, counted
 from anls_eval.submission.score import SubmissionScore, sides_with, sum_up, with_option_columns
 from anls_eval.submission.totals import Totals
@@ -400,8 +401,8 @@ def _have_repeats(engine: Engine, parts: Sequence[Part]) -> bool:
     """Return whether an id seems to be in two parts, checked in shares of all fingerprints that fit in memory."""
     identity = hash_of([part.identity for part in parts])
     checked = engine.job.work / "without_repeats"
-    with contextlib.suppress(OSError):  # it is missing or damaged
-        if regular(checked).read_bytes() == identity.encode():  # by an earlier run
+    with contextlib.suppress(OSError), open_regular(checked) as stream:  # unless it is missing or damaged
+        if stream.read() == identity.encode():  # by an earlier run
             return False
     workers = max(1, engine.workers)
     shares = workers * (1 + engine.scored // (workers * _CHECKED_AT_ONCE))  # as many for each

@@ -19,6 +19,7 @@ from anls_eval.analysis.field_credits import Credits, field_credits
 from anls_eval.arrow import as_list
 from anls_eval.errors import AnlsError
 from anls_eval.files.write import check_replaceable, whole_file
+from anls_eval.opening import open_regular, opening_fault
 from anls_eval.submission.score import ScoredQuestions
 from anls_eval.tree.as_json import tree_as_json
 
@@ -143,16 +144,21 @@ def load_baseline(path: str, score: Callable[[str], ScoredQuestions], *, by_fiel
 def is_baseline(path: str) -> bool:
     """Return whether a file is one that `Baseline.write` wrote."""
     try:
-        with Path(path).open("rb") as stream:
+        with open_regular(path) as stream:
             return stream.read(len(_FORMAT) + 3) == f'{{"{_FORMAT}"'.encode()
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a NUL in the path
         return False
 
 
 def read_baseline(path: str) -> Baseline:
     """Read a file that `Baseline.write` wrote, or raise an AnlsError."""
     try:
-        content: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+        with open_regular(path) as stream:
+            stored = stream.read()
+    except OSError as error:
+        raise AnlsError(opening_fault(error), where=path) from None
+    try:
+        content: dict[str, Any] = json.loads(stored.decode())
         ids, fingerprints, scores = zip(*content["questions"], strict=True)
         found = Baseline(
             str(content["signature"]),

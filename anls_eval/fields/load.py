@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -11,6 +10,8 @@ from typing import Any
 
 from anls_eval.errors import AnlsError
 from anls_eval.fields.paths import is_path
+from anls_eval.json_faults import repeated_key
+from anls_eval.settings import parse_settings, read_settings
 
 # One of them is in every JSON Schema that says anything.
 _SHAPES = ("type", "properties", "additionalProperties", "items", "prefixItems", "enum", "const", "x-anls")
@@ -19,19 +20,13 @@ _KEYWORDS = frozenset({*_SHAPES, "$schema", "$id", "$ref", "$defs", "definitions
 
 def read_fields_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the fields, or the schema, in a file of JSON or YAML."""
-    from pathlib import Path
-
-    name = str(path)
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise AnlsError(f"cannot read the fields: {error}", where=name) from None
-    return parse_fields_text(text, name, is_yaml=name.lower().endswith((".yaml", ".yml")))
+    name = os.fspath(path)
+    return parse_fields_text(read_settings(path, "fields"), name, is_yaml=name.lower().endswith((".yaml", ".yml")))
 
 
 def parse_fields_text(text: str, name: str, *, is_yaml: bool = False) -> dict[str, Any]:
     """Return the fields, or the schema, in a text of JSON or YAML with this name."""
-    content = _read_yaml(text, name) if is_yaml else _read_json(text, name)
+    content = _read_yaml(text, name) if is_yaml else parse_settings(text, name, parse_float=str)
     if not isinstance(content, dict):
         raise AnlsError("expected a dict: fields by their paths, or a JSON Schema", where=name)
     return content
@@ -46,20 +41,6 @@ def is_fields_dict(content: Mapping[str, Any]) -> bool:
     return not others
 
 
-def _read_json(text: str, name: str) -> Any:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for key, value in pairs:
-            _refuse_twice(key, found, name)
-            found[key] = value
-        return found
-
-    try:
-        return json.loads(text, object_pairs_hook=once, parse_float=str)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise AnlsError(f"is not JSON: {error}", where=name) from None
-
-
 def _read_yaml(text: str, name: str) -> Any:
     try:
         import yaml
@@ -69,8 +50,15 @@ def _read_yaml(text: str, name: str) -> Any:
     try:
         _refuse_yaml_twice(yaml.compose(text, Loader=yaml.SafeLoader), name)
         return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise AnlsError(f"is not YAML: {error}", where=name) from None
+    except AnlsError:
+        raise
+    except yaml.YAMLError as error:
+        problem = f"not YAML: {error}. Fix it there."
+    except RecursionError:
+        problem = "nested too deeply to be read here."
+    except ValueError:
+        problem = "a number has too many digits to read, or there is no such date. Write it as text, in quotes."
+    raise AnlsError(problem, where=name)
 
 
 def _refuse_yaml_twice(root: Any, name: str) -> None:
@@ -93,7 +81,7 @@ def _refuse_yaml_twice(root: Any, name: str) -> None:
 
 def _refuse_twice(key: str, found: Mapping[str, Any], name: str) -> None:
     if key in found:
-        raise AnlsError(f"has the key {key!r} twice; keep one", where=name)
+        raise AnlsError(repeated_key(key), where=name)
 
 
 def names_a_model(text: str) -> bool:

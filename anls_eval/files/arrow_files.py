@@ -184,6 +184,9 @@ def open_dataset(path: str) -> Source:
     import datasets
 
     folder, split = (path, None) if Path(path).exists() else tuple(path.rsplit(":", 1))
+    for own in Path(folder).rglob("*"):
+        if own.exists() and not own.is_dir() and not own.is_file():  # to open a FIFO would wait for its writer
+            raise FormatError(path, f"{own.name} is not a regular file. Save the dataset again.")
     try:
         loaded = datasets.load_from_disk(folder)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:

@@ -14,9 +14,11 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
+from anls_eval.decoding import BOM, is_cut, marked_encoding, utf8_fault
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.errors import FormatError, listed
 from anls_eval.limits import raise_limit
+from anls_eval.opening import open_regular, opening_fault
 
 _ZIP = b"PK\x03\x04"
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -78,8 +80,13 @@ class File:
         if self.compression:
             with self.open() as stream:
                 return io.BytesIO(stream.read())
-        self.check_size(Path(self.path).stat().st_size)
-        return _Plain(io.FileIO(self.path))
+        stream = _Plain(opened(self.path))
+        try:
+            self.check_size(os.fstat(stream.fileno()).st_size)
+        except FormatError:
+            stream.close()
+            raise
+        return stream
 
     def refuse_row(self, place: str, error: FormatError) -> None:
         """Raise the error of a row, or add it to `faults`."""
@@ -113,6 +120,14 @@ def exists(path: str | os.PathLike[str]) -> bool:
         return False
 
 
+def opened(path: str) -> io.FileIO:
+    """Open a regular file; every error is a FormatError."""
+    try:
+        return open_regular(path)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise FormatError(path, opening_fault(error)) from None
+
+
 def is_utf8(path: str | os.PathLike[str]) -> bool:
     """Return whether a path can be written as text, as Arrow and Dask do."""
     try:
@@ -126,17 +141,10 @@ def find_file(
     path: str, max_bytes: int | None, faults: dict[str, FormatError] | None = None, how: How = DETECTED
 ) -> File:
     """Return the file at a path, whose first bytes tell its compression."""
-    if exists(path) and not Path(path).is_file():
-        raise FormatError(path, "not a regular file, which can be read twice. Save the data to a file first.")
     if not is_utf8(path):
         raise FormatError(path, "the name of the file is not UTF-8. Rename it.")
-    try:
-        with Path(path).open("rb") as stream:
-            start = stream.read(4)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise_limit(error)
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise FormatError(path, f"cannot be opened: {reason}. Check the path.") from None
+    with opened(path) as stream:
+        start = stream.read(4)
     compression = next((name for magic, name in _COMPRESSIONS.items() if start.startswith(magic)), None)
     member = _member(path) if start == _ZIP else ""
     file = File(path, "zip" if member else compression, max_bytes, faults, how, member)
@@ -147,7 +155,7 @@ def _in_its_encoding(file: File, named: str) -> File:
     """Return a file that is read in the named encoding, unless its bytes show that it is in another one."""
     name = codecs.lookup(named).name
     with file.open() as stream:
-        mark = _marked_encoding(cast(io.BufferedReader, stream).peek(4)[:4])
+        mark = marked_encoding(cast(io.BufferedReader, stream).peek(4)[:4])
         if mark is None and not _is_utf8(stream, unless_ascii=not name.startswith(("utf-16", "utf-32"))):
             return dataclasses.replace(file, encoding=named)
     if mark is None or not name.startswith(mark):
@@ -183,8 +191,10 @@ def _member(path: str) -> str:
     if Path(path).suffix.lower() in _SPREADSHEETS:
         return ""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with io.BufferedReader(opened(path)) as stream, zipfile.ZipFile(stream) as archive:
             parts = archive.infolist()
+    except FormatError:
+        raise
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise_limit(error)
         reason = str(error) or type(error).__name__
@@ -221,13 +231,15 @@ class _Decompressed(io.RawIOBase):
         self._file, self._size = file, 0
         self._archive: zipfile.ZipFile | None = None
         self._stream: Any
+        self._stored = stored = opened(file.path)
         try:
             if file.member:
-                self._archive = zipfile.ZipFile(file.path)
+                self._archive = zipfile.ZipFile(io.BufferedReader(stored))
                 self._stream = self._archive.open(file.member)
             else:
-                self._stream = pa.input_stream(file.path, compression=file.compression)
+                self._stream = pa.input_stream(stored, file.compression) if file.compression else stored
         except (OSError, ValueError, pa.ArrowException, *_ZIP_FAULTS) as error:
+            stored.close()
             raise self._fault(error) from None
 
     def readable(self) -> bool:
@@ -261,25 +273,13 @@ class _Decompressed(io.RawIOBase):
             self._stream.close()
             if self._archive is not None:
                 self._archive.close()
+        self._stored.close()
         super().close()
-
-
-_BOM = b"\xef\xbb\xbf"
-_MARKS = {  # the longer ones first
-    b"\xff\xfe\0\0": "utf-32",
-    b"\0\0\xfe\xff": "utf-32",
-    b"\xff\xfe": "utf-16",
-    b"\xfe\xff": "utf-16",
-}
 
 
 def encoding_of(file: File, start: bytes) -> str | None:
     """Return the encoding that the byte order mark at the start names, else that of the file; None for UTF-8."""
-    return _marked_encoding(start) or file.encoding
-
-
-def _marked_encoding(start: bytes) -> str | None:
-    return next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
+    return marked_encoding(start) or file.encoding
 
 
 def text_of(file: File) -> str:
@@ -297,8 +297,9 @@ def text_of(file: File) -> str:
 
 def _wrong_encoding(file: File, encoding: str, error: UnicodeError) -> FormatError:
     reason = error.reason if isinstance(error, UnicodeDecodeError) else error
-    found = f"not {encoding}: {reason}. Name the encoding that the file was written in, or save it as UTF-8."
-    return FormatError(file.path, found)
+    is_named = file.encoding == encoding  # else the file itself says so, which no name changes
+    remedy = "Name the encoding that the file was written in, or save it as UTF-8." if is_named else "Save it as UTF-8."
+    return FormatError(file.path, f"not {encoding}: {reason}. {remedy}")
 
 
 def lines_of(file: File) -> Iterator[tuple[int, str]]:
@@ -316,9 +317,8 @@ def lines_of(file: File) -> Iterator[tuple[int, str]]:
             try:
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
-                first = error.start + len(_BOM) * (number == 1 and line.startswith(_BOM))
-                is_cut = error.reason == "unexpected end of data"
-                raise _encoding_error(file, line, first, number, is_cut, offset) from None
+                first = error.start + len(BOM) * (number == 1 and line.startswith(BOM))
+                raise _encoding_error(file, line, error, first, f"line {number}, byte {offset + first:,}") from None
             offset += len(line)
 
 
@@ -345,20 +345,7 @@ def _lines_by_return(stream: BinaryIO) -> Iterator[bytes]:
         yield held
 
 
-def _encoding_error(file: File, data: bytes, start: int, line: int, is_cut: bool, offset: int) -> FormatError:
-    """Return the error for a line, at `offset` in the file, that is not UTF-8 from `start` on, with a likely cause."""
-    around = data[max(0, start - 10) : start + 10]
-    remedies = []
-    if is_cut:
-        guess, remedy = "the end of a file that was truncated inside a character", "Download it again"
-    else:
-        shown = around.decode("cp1252", "replace")
-        guess = f"Windows-1252 or Latin-1, in which the text around it is {shown!r}"
-        remedy = "Save it as UTF-8"
-        remedies = [Remedy("encoding", "cp1252", "read it so")]
-    return FormatError(
-        file.path,
-        f"not UTF-8: the byte 0x{data[start]:02x} is not allowed here. It looks like {guess}. {remedy}.",
-        f"line {line}, byte {offset + start:,}",
-        remedies,
-    )
+def _encoding_error(file: File, data: bytes, error: UnicodeDecodeError, start: int, place: str) -> FormatError:
+    """Return the error for a line that is not UTF-8 from `start` on."""
+    remedies = [] if is_cut(error) else [Remedy("encoding", "cp1252", "read it so")]
+    return FormatError(file.path, utf8_fault(data, error, start), place, remedies)

@@ -226,15 +226,6 @@ def _from(start: int, place: Callable[[int], str]) -> Callable[[int], str]:
     return lambda row: place(start + row)
 
 
-def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read one JSON object from a file."""
-    name = os.fspath(path)
-    found = parse(text_of(find_file(name, None)), name)
-    if not isinstance(found, dict):
-        raise FormatError(name, f"found {type_with_article(found)}; expected one JSON object.")
-    return found
-
-
 def read_document(path: str | os.PathLike[str]) -> tuple[Any, Any, tuple[str, ...]]:
     """Read ``{"prediction": ..., "reference": ...}``, both trees or texts, from a JSON file; return notes with them."""
     name = os.fspath(path)

@@ -6,27 +6,17 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from anls_eval.errors import Remedy
-from anls_eval.files.errors import FormatError, listed, repeated
+from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.files import File
-
-
-class _RepeatedKeyError(ValueError):
-    pass
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise _RepeatedKeyError(repeated(key for key, _ in pairs))
-    return found
+from anls_eval.json_faults import CONTROL, json_fault, object_once
 
 
 def _constant(name: str) -> float | None:
     return None if name == "NaN" else float(name)
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
-_tolerant_decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, strict=False)
+_decoder = json.JSONDecoder(object_pairs_hook=object_once, parse_constant=_constant)
+_tolerant_decoder = json.JSONDecoder(object_pairs_hook=object_once, parse_constant=_constant, strict=False)
 
 CONTROL_CHARACTERS = (
     "line breaks or other control characters in strings, where JSON wants escapes such as \\n, were read as they are"
@@ -41,55 +31,18 @@ def parse(text: str, path: str, line: int | None = None, notes: dict[str, None] 
     """
     try:
         return _decoded(text, notes)
-    except json.JSONDecodeError as error:
-        number = error.lineno if line is None else line
-        found, remedy = _fault(text, error)
-        raise FormatError(path, f"not JSON: {found}. {remedy}", f"line {number}, column {error.colno}") from None
-    except _RepeatedKeyError as error:
-        problem = f"an object has the key {str(error)!r} twice, so one value would be lost. Remove one of them."
-    except RecursionError:
-        problem = "nested too deeply to be read here. Score such a tree with anls_eval.anls_star_score."
-    except ValueError:  # Python refuses to read integers of thousands of digits
-        problem = "an integer has too many digits to read. Write it as text, in quotes."
-    raise FormatError(path, problem, "" if line is None else f"line {line}")
-
-
-def _fault(text: str, error: json.JSONDecodeError) -> tuple[str, str]:
-    """Return what is wrong with a text that is not JSON, and how to mend it."""
-    found, rest = error.msg.removesuffix(" at"), text[error.pos :].lstrip()
-    if found == _CONTROL:
-        return "a line break or other control character in a string", "Write it as an escape such as \\n."
-    if not rest or found.startswith("Unterminated string"):
-        return found, "Fix it there; if the text ends too early, it was truncated."
-    before = text[: error.pos].rstrip()
-    if rest.startswith(("//", "/*", "#")):
-        return "a comment", "JSON has none: remove all comments."
-    if found == "Extra data" and rest.startswith(","):
-        return "a comma after the value", "Remove it from each line, or put the values in one list: [..., ...]."
-    if found == "Extra data" and rest.startswith(("{", "[")):
-        return (
-            "a second value after the first",
-            "Write each on a line of its own, as jq -c does, or put them in a list.",
-        )
-    if (before.endswith(",") and rest.startswith(("]", "}"))) or (rest.startswith(",") and _closes(rest[1:])):
-        return "a comma before the closing bracket", "Remove it."
-    if rest.startswith(("'", "None", "True", "False")):
-        return "a value as Python prints it", "Write the file with json.dump instead of print or str."
-    return found, "Fix it there."
-
-
-def _closes(text: str) -> bool:
-    return text.lstrip().startswith(("]", "}"))
-
-
-_CONTROL = "Invalid control character"  # in the words of Python's parser, to which it adds "at"
+    except (ValueError, RecursionError) as error:
+        problem, place = json_fault(text, error, line)
+        if isinstance(error, RecursionError):
+            problem += " Score such a tree with anls_eval.anls_star_score."
+        raise FormatError(path, problem, place) from None
 
 
 def _decoded(text: str, notes: dict[str, None] | None) -> Any:
     try:
         return _decoder.decode(text)
     except json.JSONDecodeError as error:
-        if notes is None or not error.msg.startswith(_CONTROL):
+        if notes is None or not error.msg.startswith(CONTROL):
             raise
     found = _tolerant_decoder.decode(text)
     notes[CONTROL_CHARACTERS] = None

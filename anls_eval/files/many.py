@@ -19,7 +19,7 @@ from anls_eval.files.json_text import parse
 from anls_eval.files.printed import Holds
 from anls_eval.files.reading import Batch, Detected, Reader, reader_of
 from anls_eval.files.source import KEY, VALUE, Block, Source, in_blocks
-from anls_eval.files.watch import file_state, watched
+from anls_eval.files.watch import changes_told, file_state, watched
 from anls_eval.inputs.values import type_with_article
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -147,17 +147,33 @@ def _open(
         return open_documents(paths, side, columns=columns, by=by, max_bytes=max_bytes, label=os.fspath(label), how=how)
 
     def opened(path: str) -> Reader:
-        state = file_state(path)
-        source, compression = open_source(path, format_name, max_bytes, how=how)
-        if len(paths) > 1 and source.container == "json":  # which holds all of its rows
-            source = _reopened(source, path, format_name, max_bytes, how)
-        if Path(path).is_file():
-            source = watched(source, path, state)
+        is_held = len(paths) == 1
+        source, compression = open_watched(path, format_name, max_bytes, how=how, is_held=is_held)
         return reader_of(source, path, side, format_name, columns, by, compression)
 
     if len(paths) == 1:
         return opened(paths[0])
     return PartsReader(os.fspath(label), list(_opened_parts(paths, opened)))
+
+
+def open_watched(
+    path: str,
+    format_name: str | None,
+    max_bytes: int | None,
+    faults: dict[str, FormatError] | None = None,
+    how: How = DETECTED,
+    *,
+    is_held: bool = True,
+) -> tuple[Source, str | None]:
+    """Open a source, as `open_source` does, that tells if its file changes; rows of JSON are held, or read again."""
+    if not (exists(path) and Path(path).is_file()):
+        return open_source(path, format_name, max_bytes, faults, how)
+    state = file_state(path)
+    with changes_told(path, state):
+        source, compression = open_source(path, format_name, max_bytes, faults, how)
+    if not is_held and source.container == "json":
+        source = _reopened(source, path, format_name, max_bytes, how)
+    return watched(source, path, state), compression
 
 
 def _opened_parts(paths: Sequence[str], opened: Callable[[str], Reader]) -> Iterator[Reader]:

@@ -1,5 +1,6 @@
 """Notice a file that changes while it is read: its rows would be neither those of before nor those of after."""
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -21,19 +22,26 @@ def file_state(path: str) -> State:
     return own.st_size, own.st_mtime_ns
 
 
+@contextlib.contextmanager
+def changes_told(path: str, state: State) -> Iterator[None]:
+    """Tell that a file is not in this state any more, where that is why it cannot be read."""
+    try:
+        yield
+    except FormatError:
+        check_unchanged(path, state)
+        raise
+    except OSError as error:
+        raise_limit(error)
+        check_unchanged(path, state)
+        raise FormatError(path, f"cannot be read further: {error.strerror or error}.") from None
+
+
 def watched(source: Source, path: str, state: State) -> Source:
     """Return a source of a file that must still be in this state each time it has been read."""
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
-        try:
+        with changes_told(path, state):
             yield from source.read(wanted, size)
-        except FormatError:
-            check_unchanged(path, state)  # which would be the reason
-            raise
-        except OSError as error:
-            raise_limit(error)
-            check_unchanged(path, state)
-            raise FormatError(path, f"cannot be read further: {error.strerror or error}.") from None
         check_unchanged(path, state)
 
     divided: Callable[[int, int], Source] | None = None

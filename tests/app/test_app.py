@@ -499,7 +499,7 @@ def test_an_answer_by_every_benchmark(protocol: str) -> None:
     ("fields", "message"),
     [
         ('{"$.a": {"compare": "nmber"}}', "the field rules: $.a: compare='nmber': expected one of"),
-        ('{"$.a": ', "the field rules: is not JSON"),
+        ('{"$.a": ', "the field rules, line 1, column 9: not JSON: Expecting value. Fix it there"),
         ("[]", "the field rules: expected a dict"),
         ('{"$.a": {}, "$.a": {}}', "has the key '$.a' twice"),
         ('{"$.a": {"compare": "number"}}', "is not a number"),

@@ -850,7 +850,9 @@ def test_errors_are_in_the_words_of_the_command_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"error: {tmp_path / 'run.csv'}: no column holds the predictions")
     assert done.stderr.endswith("To name the right one, pass --columns prediction=NAME.\n")
+    told = done.stderr
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, told)
     assert json.loads(done.stdout)["problems"][0]["found"].endswith("pass --columns prediction=NAME.")
     report = check_submission(tmp_path / "run.csv")
     assert report.problems[0].found.endswith('pass columns={"prediction": "NAME"}.')

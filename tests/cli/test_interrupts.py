@@ -79,6 +79,18 @@ AFTER_ALL_IS_DONE = """
     atexit.register(ctrl_c)
 """
 
+WHILE_PYTHON_ENDS = """
+    import sys
+
+    class Last:
+        def __del__(self, kill=os.kill, number=signal.{name}, own=os.getpid(), write=os.write):
+            kill(own, number)
+            write(1, b"last\\n")
+
+    print("done", flush=True)
+    sys.last = Last()  # which lives as long as this module
+"""
+
 # Ctrl-C while the first module after Python's own is imported.
 AT_THE_FIRST_IMPORT = """
 import os, signal, sys
@@ -152,6 +164,16 @@ def ended(body: str, name: str) -> tuple[int, str, str]:
 def test_whatever_becomes_of_the_exception(body: str, printed: str, name: str) -> None:
     status, words = ENDINGS[name]
     assert ended(body, name) == (status, printed, words)
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.parametrize("status", [0, 2])
+def test_one_while_python_ends_changes_nothing(status: int, name: str) -> None:
+    """All is written then, and Python handles no signal any more."""
+    body = WHILE_PYTHON_ENDS.replace("{name}", name) + f"    raise SystemExit({status})\n"
+    command = [sys.executable, "-c", PROGRAM.format(body=body, name=name)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "done\nlast\n", "")
 
 
 @pytest.mark.parametrize("name", ENDINGS)

@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import errno
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -729,10 +730,10 @@ class TestTwoRunsInOneFolder:
     def test_a_lock_that_cannot_be_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "lock").write_text(self.of_elsewhere(created=1.0))
 
-        def refuse(*_: object, **__: object) -> str:
+        def refuse(path: Path) -> io.FileIO:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-        monkeypatch.setattr(Path, "read_text", refuse)  # root may read every file
+        monkeypatch.setattr(lock, "open_regular", refuse)  # root may read every file
         message = rf"^{tmp_path}/lock: cannot be read: Permission denied\. .* no run uses this folder, remove it\.$"
         with pytest.raises(OutputError, match=message):
             lock.check_free(tmp_path)

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -15,9 +16,10 @@ from docvqa_runs import FOLDER
 from junitparser import Failure, JUnitXml
 from places import ROOT
 
-from anls_eval.decisions.baseline import Baseline, load_baseline
+from anls_eval.decisions.baseline import Baseline, load_baseline, read_baseline
 from anls_eval.decisions.gate import GateResult, run_gate
 from anls_eval.decisions.power import paired_power
+from anls_eval.errors import AnlsError
 from anls_eval.files import open_predictions, open_references
 from anls_eval.statistics.bounds import Sample
 from anls_eval.submission.score import ScoredQuestions, score_questions
@@ -265,6 +267,15 @@ def test_by_field_compares_the_mean_credit_of_each_path(run: Any, tmp_path: Path
     assert run(*asked, "--baseline", old).out.startswith(
         "failed: $.total: the score dropped by 0.8000 (32 of 40 documents changed)"
     )
+
+
+def test_a_baseline_that_is_no_file(run: Any, tmp_path: Path) -> None:
+    """Nobody waits for who writes to a FIFO."""
+    os.mkfifo(tmp_path / "fifo")
+    told = f"{tmp_path}/fifo: not a regular file, which can be read twice. Save the data to a file first."
+    assert run(NEW, "-r", GOLD, "--baseline", tmp_path / "fifo", "-q") == (2, "", f"error: {told}\n")
+    with pytest.raises(AnlsError, match=rf"^{told}$"):
+        read_baseline(str(tmp_path / "fifo"))
 
 
 def test_a_baseline_with_fields_is_its_predictions(run: Any, tmp_path: Path) -> None:

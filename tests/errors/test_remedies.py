@@ -76,6 +76,36 @@ def test_the_remedy_helps(
     assert (again, line in left) == (0, False), left
 
 
+IN_LATIN = '{"prediction": {"a": "Zürich"}, "reference": {"a": "Zürich"}}'.encode("cp1252")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("explain --json-file latin", r"error: latin, line 1, byte 23: not UTF-8: .*\. Save it as UTF-8\."),
+        ("score p -r r --options latin", r"error: latin, line 1, byte 23: not UTF-8: .*\. Save it as UTF-8\."),
+        (
+            "score p -r r --fields latin -p anls_star",
+            r"error: latin, line 1, byte 23: not UTF-8: .* Save it as UTF-8\.",
+        ),
+        (
+            "audit p -r r -p chartqapro",
+            r"error: p: .* needs 'year' of each question, a column that neither r nor p has\.",
+        ),
+    ],
+)
+def test_a_remedy_that_the_command_does_not_have_is_not_told(
+    arguments: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("latin").write_bytes(IN_LATIN)
+    Path("p").write_text(json.dumps(PREDICTIONS))
+    Path("r").write_text(json.dumps(CHARTS))
+    status, found = run(arguments.split(), monkeypatch, capsys)
+    assert status == 2
+    assert re.fullmatch(said, found.splitlines()[-1]), found
+
+
 def test_every_option_of_a_remedy_is_tried() -> None:
     named = {
         call.args[0].value

@@ -273,6 +273,10 @@ def test_round_trip_of_datasets(tmp_path: Path) -> None:
         open_references(tmp_path)
     with pytest.raises(FormatError, match="not a dataset on disk"):
         open_references(tmp_path, format="dataset")
+    (tmp_path / "one" / "state.json").unlink()
+    os.mkfifo(tmp_path / "one" / "state.json")
+    with pytest.raises(FormatError, match=r"/one: state.json is not a regular file\. Save the dataset again\."):
+        open_references(tmp_path / "one")
 
 
 def test_round_trip_of_the_hub(tmp_path: Path) -> None:
@@ -605,7 +609,7 @@ def test_numbers_in_spreadsheets(tmp_path: Path) -> None:
         (b"[]", "the list is empty"),
         (b"{}", "the object is empty"),
         (b'{"data": []}', "data: the list is empty"),
-        (b"\xff\xfe" + '[{"id": 1}]'.encode("utf-16-le") + b"\0", "not utf-16: truncated data"),
+        (b"\xff\xfe" + '[{"id": 1}]'.encode("utf-16-le") + b"\0", r"not utf-16: truncated data\. Save it as UTF-8\.$"),
         (b"id,pred\n1,caf\xe9\n", r"line 2, byte 13: not UTF-8: the byte 0xe9 .* Latin-1, .*'1,café.*cp1252"),
         (b'[{"id": 1,\n "pred": "caf\xe9"}]', "line 2, byte 24: not UTF-8: the byte 0xe9"),
         (b'{"id":1,"pred":"x"}\n{"id":2,"pred":"\xc3', "line 2, byte 36: not UTF-8: .*truncated inside a character"),

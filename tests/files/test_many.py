@@ -3,14 +3,17 @@
 import gzip
 import json
 import os
+import zipfile
 from pathlib import Path
 from typing import Any, ClassVar
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from anls_eval.arrow import as_list
+from anls_eval.check.rows import open_rows
 from anls_eval.files import FormatError, Reader, open_predictions, open_references
 from anls_eval.files.many import check_numbers, document_id, file_paths, natural_order
 
@@ -347,7 +350,9 @@ class TestPartsWithoutRows:
 class TestFilesThatChange:
     ROWS: ClassVar = [(str(number), f"answer {number}") for number in range(5)]
 
-    @pytest.fixture(params=["a.csv", "a.jsonl", "a.json", "a.parquet", "a.arrow", "a.csv.gz"])
+    @pytest.fixture(
+        params=["a.csv", "a.jsonl", "a.json", "a.parquet", "a.arrow", "a.csv.gz", "a.csv.zst", "a.zip", "a.xlsx"]
+    )
     def path(self, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         path = tmp_path / str(request.param)
         self.write(path, self.ROWS)
@@ -366,7 +371,19 @@ class TestFilesThatChange:
             path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
         else:
             text = "id,prediction\n" + "".join(f"{id_},{answer}\n" for id_, answer in rows)
-            path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+            if path.suffix == ".xlsx":
+                book = openpyxl.Workbook()
+                for line in text.splitlines():
+                    book.active.append(line.split(","))
+                book.save(path)
+            elif path.suffix == ".zip":
+                with zipfile.ZipFile(path, "w") as archive:
+                    archive.writestr("a.csv", text)
+            elif path.suffix in (".gz", ".zst"):
+                with pa.output_stream(path, compression={".gz": "gzip", ".zst": "zstd"}[path.suffix]) as stream:
+                    stream.write(text.encode())
+            else:
+                path.write_text(text)
 
     def test_while_they_are_read(self, path: Path) -> None:
         batches = open_predictions(path).batches(2)
@@ -387,6 +404,31 @@ class TestFilesThatChange:
         path.unlink()
         with pytest.raises(FormatError, match=rf"^{path}: the file was removed while it was read"):
             list(reader.batches())
+
+    def test_to_a_fifo(self, path: Path) -> None:
+        """To open it by its name would wait for somebody who writes to it."""
+        reader = open_predictions(path)
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(FormatError, match=rf"^{path}: the file changed while it was read\. Run again once"):
+            list(reader.batches())
+
+    def test_one_of_several_to_a_fifo(self, path: Path) -> None:
+        other = path.with_name(f"b{''.join(path.suffixes)}")
+        self.write(other, [("b", "another")])
+        reader = open_predictions([path, other])
+        other.unlink()
+        os.mkfifo(other)
+        with pytest.raises(FormatError, match=rf"^{other}: the file changed while it was read"):
+            list(reader.batches())
+
+    def test_rows_of_a_check(self, path: Path) -> None:
+        rows = open_rows(str(path), None, {})
+        assert [id_ for own in rows.ids() for id_ in own] == [id_ for id_, _ in self.ROWS]
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(FormatError, match=rf"^{path}: the file changed while it was read"):
+            list(rows.blocks())
 
     def test_to_a_shorter_one(self, path: Path) -> None:
         reader = open_predictions(path)

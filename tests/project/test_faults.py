@@ -67,32 +67,37 @@ def test_killed_while_writing(tmp_path: Path, name: str, kills: int) -> None:
         assert sum(map(len, open_predictions(path, columns={"prediction": "score"}).batches())) == 30_000
 
 
-# It says when it has scored a second block of questions, after which it stands still.
+# It says when it has opened the files, or scored some blocks of questions, after which it stands still.
 PROGRAM = """
 import contextlib, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests in the background
 from anls_eval.__main__ import main
 from anls_eval.cli import commands
 
+blocks = int(sys.argv.pop(1))
+
 @contextlib.contextmanager
-def stop_at_the_second(rows, quiet):
+def stop_after_some(rows, quiet):
     done = []
     def advance(n):
         done.append(n)
-        if len(done) == 2:
+        if len(done) == blocks + 1:
             print("here", flush=True)
             sys.stdin.read()
+    advance(0)
     yield advance
 
-commands.progress = stop_at_the_second
+commands.progress = stop_after_some
 main()
 """
 
 
-def in_the_middle(arguments: list[str], happen: Callable[[subprocess.Popen[str]], object]) -> tuple[int, list[str]]:
-    """Run a command with something that happens in the middle; its status and what it told."""
+def in_the_middle(
+    arguments: list[str], happen: Callable[[subprocess.Popen[str]], object], blocks: int = 2
+) -> tuple[int, list[str]]:
+    """Run a command with something that happens after some blocks of questions; its status and what it told."""
     piped = subprocess.PIPE
-    command = [sys.executable, "-c", PROGRAM, *arguments]
+    command = [sys.executable, "-c", PROGRAM, str(blocks), *arguments]
     with subprocess.Popen(command, stdin=piped, stdout=piped, stderr=piped, text=True) as process:
         assert process.stdout
         assert process.stdout.readline() == "here\n"
@@ -152,6 +157,21 @@ def test_input_that_changes_meanwhile(tmp_path: Path, sides: tuple[str, str], wh
     words = f"error: {path}: the file {what} while it was read. Run again once nothing writes to it."
     assert (status, told[-1]) == (2, words)
     assert [own.name for own in tmp_path.iterdir()] == ([path.name] if what == "changed" else [])
+
+
+@pytest.mark.parametrize("side", ["predictions", "references"])
+def test_input_that_becomes_a_fifo(tmp_path: Path, sides: tuple[str, str], side: str) -> None:
+    """Between the look at it and its reading, which would wait for who writes to it, and let no signal end that."""
+    paths = [Path(shutil.copy(path, tmp_path)) for path in sides]
+    path = next(own for own in paths if own.stem == side)
+
+    def replace(process: subprocess.Popen[str]) -> None:
+        path.unlink()
+        os.mkfifo(path)
+
+    status, told = in_the_middle(["score", str(paths[0]), "-r", str(paths[1])], replace, blocks=0)
+    words = f"error: {path}: the file changed while it was read. Run again once nothing writes to it."
+    assert (status, told[-1]) == (2, words)
 
 
 def test_memory_that_runs_out_meanwhile(tmp_path: Path, sides: tuple[str, str]) -> None:

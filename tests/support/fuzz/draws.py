@@ -166,12 +166,18 @@ def _encoding(random: Random, content: bytes) -> bytes:
 
 
 def _compressed(random: Random, content: bytes) -> bytes:
-    return gzip.compress(content, 1) if random.random() < 0.5 else pa.compress(content, codec="zstd", asbytes=True)
+    return (
+        gzip.compress(content, 1, mtime=0)
+        if random.random() < 0.5
+        else pa.compress(content, codec="zstd", asbytes=True)
+    )
 
 
 def _bomb(random: Random, content: bytes) -> bytes:
     start, end = _span(random, content, 100)
-    return gzip.compress(content[:start] + content[start:end] * (100_000 // (end - start + 1)) + content[end:], 1)
+    return gzip.compress(
+        content[:start] + content[start:end] * (100_000 // (end - start + 1)) + content[end:], 1, mtime=0
+    )
 
 
 def _retyped(random: Random, content: bytes) -> bytes:

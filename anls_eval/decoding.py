@@ -1,0 +1,33 @@
+"""Texts in bytes: UTF-8, or what a byte order mark says, and the words for bytes that are neither."""
+
+from __future__ import annotations
+
+BOM = b"\xef\xbb\xbf"
+"""The byte order mark of UTF-8."""
+
+_ORDER_MARKS = {  # the longer ones first
+    b"\xff\xfe\0\0": "utf-32",
+    b"\0\0\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+
+
+def marked_encoding(start: bytes) -> str | None:
+    """Return the encoding that the byte order mark at the start names; None without one, and for UTF-8."""
+    return next((name for mark, name in _ORDER_MARKS.items() if start.startswith(mark)), None)
+
+
+def utf8_fault(data: bytes, error: UnicodeDecodeError, start: int) -> str:
+    """Return what is wrong with bytes that are not UTF-8 from `start` on, its likely cause and a remedy."""
+    if is_cut(error):
+        guess, remedy = "the end of a file that was truncated inside a character", "Download it again"
+    else:
+        shown = data[max(0, start - 10) : start + 10].decode("cp1252", "replace")
+        guess, remedy = f"Windows-1252 or Latin-1, in which the text around it is {shown!r}", "Save it as UTF-8"
+    return f"not UTF-8: the byte 0x{data[start]:02x} is not allowed here. It looks like {guess}. {remedy}."
+
+
+def is_cut(error: UnicodeDecodeError) -> bool:
+    """Return whether bytes end inside a character."""
+    return error.reason == "unexpected end of data"

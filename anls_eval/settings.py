@@ -1,0 +1,56 @@
+"""Small files that people write to say how something is done: fields, and the options of a benchmark."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+from anls_eval.decoding import marked_encoding, utf8_fault
+from anls_eval.errors import AnlsError
+from anls_eval.json_faults import json_fault, object_once
+from anls_eval.opening import open_regular, opening_fault
+
+_MOST = 1 << 26  # bytes, far more than anybody writes
+_PACKED = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
+
+
+def read_settings(path: str | os.PathLike[str], option: str) -> str:
+    """Return the text of a file that an option names: UTF-8, or UTF-16 or UTF-32 with a byte order mark."""
+    name = os.fspath(path)
+    if not name:
+        raise AnlsError("an empty path; expected a file", option=option, value=name)
+    try:
+        with io.BufferedReader(open_regular(name)) as stream:
+            data = stream.read(_MOST + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise AnlsError(opening_fault(error), where=name) from None
+    if len(data) > _MOST:
+        problem = f"over {_MOST:,} bytes, so it holds data rather than {option}. Check the path."
+        raise AnlsError(problem, where=name)
+    if data.startswith(_PACKED):
+        raise AnlsError("compressed. Unpack it, and pass the file in it.", where=name)
+    return _decoded(data, name)
+
+
+def parse_settings(text: str, name: str, parse_float: Callable[[str], Any] = float) -> Any:
+    """Return the value of a text of JSON with this name, in which no object has a key twice."""
+    try:
+        return json.loads(text, object_pairs_hook=object_once, parse_float=parse_float)
+    except (ValueError, RecursionError) as error:
+        problem, place = json_fault(text, error)
+        raise AnlsError(problem, where=", ".join(filter(None, (name, place)))) from None
+
+
+def _decoded(data: bytes, name: str) -> str:
+    encoding = marked_encoding(data[:4])
+    try:
+        return data.decode(encoding or "utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        if encoding is not None:
+            raise AnlsError(f"not {encoding}: {error.reason}. Save it as UTF-8.", where=name) from None
+        line = data.count(b"\n", 0, error.start) + 1
+        place = f"line {line}, byte {error.start:,}"
+        raise AnlsError(utf8_fault(data, error, error.start), where=f"{name}, {place}") from None
