@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.errors import FormatError, listed
+from anls_eval.files.joined import check_zip
 from anls_eval.limits import raise_limit
 
 _ZIP = b"PK\x03\x04"
@@ -183,8 +184,11 @@ def _member(path: str) -> str:
     if Path(path).suffix.lower() in _SPREADSHEETS:
         return ""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with Path(path).open("rb") as stream, zipfile.ZipFile(stream) as archive:
             parts = archive.infolist()
+            check_zip(archive, stream, path)
+    except FormatError:
+        raise
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise_limit(error)
         reason = str(error) or type(error).__name__

@@ -46,6 +46,9 @@ def open_object(document: dict[str, Any], file: File) -> Source:
     if len(lists) == 1 or ("data" in lists):
         key = lists[0] if len(lists) == 1 else "data"
         rows = document[key]
+        others = [name for name in lists if name != key]
+        if others:
+            file.notes[f"only the list {key!r} is read, not {listed(others)}"] = None
         return _open_squad(rows, path) if "paragraphs" in rows[0] else _open_list(rows, key, file)
     if isinstance(document.get("data"), list):
         return _open_list(document["data"], "data", file)

@@ -13,6 +13,7 @@ from typing import Any
 from anls_eval.errors import short_repr
 from anls_eval.files.errors import FormatError, check_names
 from anls_eval.files.files import File, lines_of
+from anls_eval.files.joined import check_zip
 from anls_eval.files.source import ABSENT, Block, Source, in_blocks, on_lines
 from anls_eval.limits import raise_limit
 
@@ -135,6 +136,7 @@ def _sheet_rows(file: File) -> _Rows:
     with file.open_seekable() as stream:
         try:
             with zipfile.ZipFile(stream) as archive:
+                check_zip(archive, stream, file.path)
                 size = sum(part.file_size for part in archive.infolist())
             file.check_expansion(size)
             with warnings.catch_warnings():  # from openpyxl, about styles and extensions that it ignores
