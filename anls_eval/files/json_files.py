@@ -42,7 +42,7 @@ def open_object(document: dict[str, Any], file: File) -> Source:
     of_roles = _by_roles(document, file)
     if of_roles is not None:
         return of_roles
-    lists = [key for key, value in document.items() if _is_list_of_rows(value)]
+    lists = [key for key, value in document.items() if is_list_of_rows(value)]
     if len(lists) == 1 or ("data" in lists):
         key = lists[0] if len(lists) == 1 else "data"
         rows = document[key]
@@ -150,7 +150,7 @@ def _open_split(document: dict[str, Any], file: File) -> Source:
     return _of_rows([dict(zip(names, row, strict=True)) for row in rows], lambda row: f"data[{row}]")
 
 
-def _is_list_of_rows(value: Any) -> bool:
+def is_list_of_rows(value: Any) -> bool:
     """Return whether this is a list of rows inside an object, rather than a tree or the answers to one question."""
     if not isinstance(value, list) or not value or not isinstance(value[0], dict):
         return False

@@ -208,3 +208,102 @@ def test_further_lists_of_an_object_are_named(tmp_path: Path) -> None:
     reader = open_predictions(path)
     assert read(path) == 1
     assert reader.notes == ("predictions: only the list 'data' is read, not more",)
+
+
+# ---------------------------------------------------------------------------------------------------
+# A header among the rows
+# ---------------------------------------------------------------------------------------------------
+
+REPEATED = "the header is repeated, as in files that were joined. Remove it here"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+@pytest.mark.parametrize("second", ["id,prediction", "prediction,id"])
+def test_tables_of_text_joined(tmp_path: Path, second: str, separator: str, encoding: str) -> None:
+    parts = ["id,prediction\n1,Oslo\n2,Rome\n", f"{second}\n3,Bern\n"]
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"".join(part.replace(",", separator).encode(encoding) for part in parts))
+    for size in (1, 2, 3, 100):
+        with pytest.raises(FormatError, match=f"line 4: {REPEATED}"):
+            list(open_predictions(path).batches(size))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (",prediction,question\n0,Oslo,x\n,prediction,question\n0,Rome,y\n", 3),  # as pandas writes an index
+        ("question,prediction\nx,Oslo\nquestion,prediction\ny,Rome\n", 3),  # without ids
+        ('"id","prediction"\n1,"O\nslo"\nid,prediction\n2,Rome\n', 4),
+        ("sep=,\nid,prediction\n1,Oslo\nsep=,\nid,prediction\n2,Rome\n", 5),
+    ],
+)
+def test_headers_in_many_forms(tmp_path: Path, text: str, line: int) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=f"line {line}: {REPEATED}"):
+        read(path)
+
+
+def test_a_header_in_a_spreadsheet(tmp_path: Path) -> None:
+    path, book = tmp_path / "rows.xlsx", openpyxl.Workbook()
+    assert book.active is not None
+    for row in (["id", "prediction", None], [1, "Oslo", "x"], ["id", "prediction", None], [2, "Rome"]):
+        book.active.append(row)
+    book.save(path)
+    with pytest.raises(FormatError, match=f"row 3: {REPEATED}"):
+        read(path)
+
+
+def test_words_of_the_header_in_answers_are_no_header(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("id,prediction,page\nid,Oslo,1\nprediction,prediction,page\n3,id,\nid,prediction,2\n")
+    assert read(path) == 4
+
+
+def test_the_name_of_the_only_column_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("prediction\nOslo\nprediction\nRome\nprediction\n")
+    reader = open_predictions(path)
+    assert [value for batch in reader.batches(1) for value in batch.values] == [
+        "Oslo",
+        "prediction",
+        "Rome",
+        "prediction",
+    ]
+    assert "predictions: line 3 is 'prediction', the name of the only column, which was read as a value" in reader.notes
+
+
+def test_a_check_lists_repeated_headers(tmp_path: Path) -> None:
+    path, gold = tmp_path / "rows.csv", tmp_path / "gold.csv"
+    path.write_text("id,prediction\n1,Oslo\nid,prediction\n2,Rome\nid,prediction\n3,Bern\n")
+    gold.write_text("id,answers\n1,Oslo\n2,Rome\n3,Bern\n")
+    problems = check_submission(path, gold).problems
+    assert [(own.code, own.place) for own in problems] == [("row-unreadable", "line 3"), ("row-unreadable", "line 5")]
+
+
+@pytest.mark.parametrize(
+    ("document", "key"),
+    [
+        ([{"id": 1, "prediction": "Oslo"}], "."),
+        ([{"questionId": 1, "answer": "Oslo"}, {"questionId": 2, "answer": "Rome"}], "."),
+        ({"dataset": "x", "data": [{"id": 1, "prediction": "Oslo"}]}, ".data"),
+        ({"data": [{"title": "x", "paragraphs": [{"qas": [{"id": 1, "answers": []}]}]}]}, ".data"),
+    ],
+)
+def test_json_documents_joined(tmp_path: Path, document: object, key: str) -> None:
+    text = json.dumps(document)
+    for path, joined in (("rows.json", f"{text}\n{text}\n"), ("rows.jsonl", text), ("rows", f"{text}\n\n{text}")):
+        (tmp_path / path).write_text(joined)
+        with pytest.raises(FormatError, match=rf"line 1: a list of rows on one line, .* as jq -c '\{key}\[\]' does"):
+            read(tmp_path / path)
+    for joined in (text + text, json.dumps(document, indent=1) + "\n" + text):
+        (tmp_path / "rows.json").write_text(joined)
+        with pytest.raises(FormatError, match="a second value after the first"):
+            read(tmp_path / "rows.json")
+
+
+def test_lists_that_are_values_are_no_rows(tmp_path: Path) -> None:
+    for values in ([["a", "b"], ["c"]], [[{"id": 1, "name": "x"}], [{"id": 2, "name": "y"}]]):
+        (tmp_path / "rows.jsonl").write_text("".join(json.dumps(value) + "\n" for value in values))
+        assert read(tmp_path / "rows.jsonl") == 2
