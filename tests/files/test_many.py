@@ -226,11 +226,6 @@ class TestDocuments:
             ("z.json", ' [{"id": 1, "prediction": "a"}]', "holds a list"),
             ("README.txt", "What these files are\n", "is not a JSON file"),
             ("aa.json", "5", "holds an int"),
-            (
-                "aa.json",
-                '{"predictions": [{"id": 1, "prediction": "a"}]}',
-                "is a table with the columns id, prediction",
-            ),
             ("z.json", '{"data": [{"id": 1, "answer": "a"}]}', "is a table with the columns id, answer"),
             ("0.json", '{"id": 1, "answer": "a"}', "is a table with the columns id, answer"),
         ],
