@@ -33,7 +33,8 @@ def open_xlsx(file: File) -> Source:
         left_out = listed(_title(sheet) for sheet, _ in others)
         if others and not _first_rows(first):
             problem = (
-                f"the first sheet, {_title(first)}, is empty, and only the first is read, not {left_out}. Delete it."
+                f"the first sheet, {_title(first)}, is empty, and only the first is read, not {left_out}. "
+                "Delete the empty one."
             )
             raise FormatError(file.path, problem)
         names = checked_header(header, file.path)
@@ -154,10 +155,11 @@ class _Formulas:
 
 _NO_SHEET = re.compile(r"sharedStrings\.xml$|/charts/")
 _READ_AT_ONCE = 1 << 20
+_LONGEST_CELL = 1 << 20  # bytes; spreadsheet programs allow 32,767 characters
 _END_OF_FORMULA = rb"(?:</(?:\w+:)?f>|<(?:\w+:)?f(?:\s[^>]*)?/>)\s*"
 _NOT_VALUED = re.compile(_END_OF_FORMULA + rb"(?!\s|<(?:\w+:)?v(?:\s[^>]*)?>[^<])")
 _ZERO = re.compile(_END_OF_FORMULA + rb"<(?:\w+:)?v(?:\s[^>]*)?>0</")
-_HAS_ERROR = re.compile(rb"""\st=["']e["']""")
+_ERRORS = b' t="e"', b" t='e'"
 
 
 def _look_at_formulas(archive: zipfile.ZipFile) -> _Formulas:
@@ -170,7 +172,7 @@ def _look_at_formulas(archive: zipfile.ZipFile) -> _Formulas:
             if b"f>" in cells or b"<f " in cells or b":f " in cells:
                 need_both = need_both or _NOT_VALUED.search(cells) is not None
                 zeros = zeros or _ZERO.search(cells) is not None
-            need_both = need_both or (b"t=" in cells and _HAS_ERROR.search(cells) is not None)
+            need_both = need_both or any(mark in cells for mark in _ERRORS)
     return _Formulas(need_both, zeros)
 
 
@@ -179,7 +181,7 @@ def _whole_cells(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> Iterator[by
     held = b""
     with archive.open(part) as stream:
         while block := stream.read(_READ_AT_ONCE):
-            held += block
+            held = held[-_LONGEST_CELL:] + block
             end = max(held.rfind(b"</c>"), held.rfind(b":c>"))
             if end >= 0:
                 yield held[: end + 4]
