@@ -27,7 +27,7 @@ KINDS = {
     "no-rows": _refused("Write one row for each question."),
     "structure": _refused("Write an uncompressed JSON list of rows."),
     "escapes": _refused("Write control characters in strings as escapes, such as \\n. A fixed file has them.", "note"),
-    "read-otherwise": Kind("note", "note", "Name an encoding only for files that are in it."),
+    "read-otherwise": Kind("note", "note", "If this is not what you mean, change the file or the option."),
     "row-unreadable": _refused("Fix the row as the message says."),
     "wrong-key": _refused("Rename the key."),
     "id-absent": _refused("Give each row the id of its question."),

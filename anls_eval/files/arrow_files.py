@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from anls_eval.arrow import as_bools, is_text, number_array
 from anls_eval.files.errors import FormatError, check_names, listed
 from anls_eval.files.files import File
+from anls_eval.files.joined import check_arrow_file, check_arrow_stream, check_parquet
 from anls_eval.files.source import Block, Source, from_row
 from anls_eval.limits import raise_limit
 
@@ -45,6 +46,7 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
         row_groups = list(map(metadata.row_group, range(metadata.num_row_groups)))
         leaves = [metadata.schema.column(number) for number in range(len(metadata.schema))]
         texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        check_parquet(stream, _end_of_data(row_groups), file.path)
     file.check_size(sum(group.total_byte_size for group in row_groups))
     cuts = tuple(itertools.accumulate(group.num_rows for group in row_groups))
     end = metadata.num_rows if stop is None else stop
@@ -75,6 +77,14 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
     )
 
 
+def _end_of_data(row_groups: Sequence[Any]) -> int:
+    """Return where the last row group of a Parquet file says that it ends."""
+    columns = [row_groups[-1].column(number) for number in range(row_groups[-1].num_columns)] if row_groups else []
+    starts = [column.dictionary_page_offset or column.data_page_offset for column in columns]
+    ends = [start + column.total_compressed_size for start, column in zip(starts, columns, strict=True)]
+    return max(ends, default=0)
+
+
 def _within(batches: Iterator[pa.RecordBatch], first: int, start: int, end: int) -> Iterator[pa.RecordBatch]:
     """Yield the rows from `start` to before `end` of batches that begin with row `first`."""
     for batch in batches:
@@ -87,17 +97,27 @@ def _within(batches: Iterator[pa.RecordBatch], first: int, start: int, end: int)
 def open_arrow(file: File) -> Source:
     """Open an Arrow IPC file or stream; Feather and the cache files of datasets are such files."""
     with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
-        names = tuple(_ipc_reader(stream).schema.names)
+        reader = _ipc_reader(stream)
+        names = tuple(reader.schema.names)
         check_names(names, file.path)
+        if _is_random(reader):
+            check_arrow_file(stream, file.path)
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
             reader = _ipc_reader(stream)
-            is_file = isinstance(reader, pa.ipc.RecordBatchFileReader)
-            batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
+            is_random = _is_random(reader)
+            batches = map(reader.get_batch, range(reader.num_record_batches)) if is_random else reader
             yield from _blocks(batches, wanted, size, file)
+            if not is_random:
+                check_arrow_stream(stream, file.path)
 
     return Source("arrow", names, None, read)
+
+
+def _is_random(reader: Any) -> bool:
+    """Return whether this reads an IPC file, which has a footer, rather than a stream."""
+    return isinstance(reader, pa.ipc.RecordBatchFileReader)
 
 
 def _ipc_reader(stream: Any) -> Any:

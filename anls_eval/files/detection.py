@@ -13,7 +13,8 @@ from anls_eval.files.files import DETECTED, File, How, encoding_of, exists, find
 from anls_eval.files.json_files import open_json
 from anls_eval.files.json_lines import open_json_lines
 from anls_eval.files.source import Source
-from anls_eval.files.tables import open_csv, open_xlsx
+from anls_eval.files.spreadsheets import open_xlsx
+from anls_eval.files.tables import open_csv
 
 _FILES: dict[str, Callable[[File], Source]] = {
     "json": open_json,

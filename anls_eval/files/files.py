@@ -17,6 +17,7 @@ import pyarrow as pa
 from anls_eval.decoding import BOM, is_cut, marked_encoding, utf8_fault
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.errors import FormatError, listed
+from anls_eval.files.joined import check_zip
 from anls_eval.limits import raise_limit
 from anls_eval.opening import open_regular, opening_fault
 
@@ -193,6 +194,7 @@ def _member(path: str) -> str:
     try:
         with io.BufferedReader(opened(path)) as stream, zipfile.ZipFile(stream) as archive:
             parts = archive.infolist()
+            check_zip(archive, stream, path)
     except FormatError:
         raise
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:

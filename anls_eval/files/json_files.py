@@ -42,10 +42,13 @@ def open_object(document: dict[str, Any], file: File) -> Source:
     of_roles = _by_roles(document, file)
     if of_roles is not None:
         return of_roles
-    lists = [key for key, value in document.items() if _is_list_of_rows(value)]
+    lists = [key for key, value in document.items() if is_list_of_rows(value)]
     if len(lists) == 1 or ("data" in lists):
         key = lists[0] if len(lists) == 1 else "data"
         rows = document[key]
+        others = [name for name in lists if name != key]
+        if others:
+            file.notes[f"only the list {key!r} is read, not {listed(others)}"] = None
         return _open_squad(rows, path) if "paragraphs" in rows[0] else _open_list(rows, key, file)
     if isinstance(document.get("data"), list):
         return _open_list(document["data"], "data", file)
@@ -147,7 +150,7 @@ def _open_split(document: dict[str, Any], file: File) -> Source:
     return _of_rows([dict(zip(names, row, strict=True)) for row in rows], lambda row: f"data[{row}]")
 
 
-def _is_list_of_rows(value: Any) -> bool:
+def is_list_of_rows(value: Any) -> bool:
     """Return whether this is a list of rows inside an object, rather than a tree or the answers to one question."""
     if not isinstance(value, list) or not value or not isinstance(value[0], dict):
         return False

@@ -5,8 +5,10 @@ from itertools import islice
 from typing import Any
 
 from anls_eval.errors import short_repr
+from anls_eval.files.columns import names_of_role
 from anls_eval.files.errors import FormatError, NoRowsError
 from anls_eval.files.files import File, lines_of
+from anls_eval.files.json_files import is_list_of_rows
 from anls_eval.files.json_text import OneFilter, parse, parse_lines, rows_of, unfolded
 from anls_eval.files.source import ABSENT, VALUE, Block, Source, by_columns, in_blocks, on_lines
 
@@ -19,6 +21,7 @@ def open_json_lines(file: File) -> Source:
     first = [value for _, value in islice(_each_row(file), _LOOKED_AT)]
     if not first:
         raise NoRowsError(file.path, "the file is empty. Expected a JSON object on each line.")
+    _refuse_documents(file, first[0])
     of_objects = isinstance(first[0], dict)
     names = tuple(dict.fromkeys(name for row in first if isinstance(row, dict) for name in unfolded(row)))
 
@@ -29,6 +32,22 @@ def open_json_lines(file: File) -> Source:
             yield Block(columns, on_lines("line", lines))
 
     return Source("jsonl", names if of_objects else (VALUE,), None, read, None if of_objects else "values")
+
+
+def _refuse_documents(file: File, first: Any) -> None:
+    """Raise a FormatError if a line is not a row but a document with many, as in JSON files that were joined."""
+    key = ".data" if isinstance(first, dict) else "."
+    rows: Any = first.get("data") if isinstance(first, dict) else first
+    if is_list_of_rows(rows) and not _ROLES.isdisjoint(rows[0]):
+        raise FormatError(
+            file.path,
+            "a list of rows on one line, as in JSON files that were joined. Write each row on a line of its own, as "
+            f"jq -c '{key}[]' does, or take the files as they were before, from one folder.",
+            "line 1",
+        )
+
+
+_ROLES = names_of_role("prediction") | names_of_role("answers") | {"answer", "paragraphs"}
 
 
 def _values(file: File) -> Iterator[tuple[int, Any]]:

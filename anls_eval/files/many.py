@@ -5,6 +5,7 @@ import glob
 import itertools
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from anls_eval.errors import AnlsError, Remedy, short_repr
 from anls_eval.files.columns import find_columns
 from anls_eval.files.detection import open_source
-from anls_eval.files.errors import FormatError, NoRowsError, repeated
+from anls_eval.files.errors import FormatError, NoRowsError, listed, repeated
 from anls_eval.files.files import DETECTED, File, How, exists, find_file, text_of
 from anls_eval.files.json_files import open_object
 from anls_eval.files.json_text import parse
@@ -384,8 +385,10 @@ def are_documents(
     keys: list[str] = []
     first: dict[str, Any] = {}
     is_certain = False  # whether two files have different values of one key, which parts of one object cannot
+    documents = tables = 0
     for path in (path for path in paths if path not in strays):
-        if 2 * len(strays) > len(paths):
+        # A folder of tables is told by two of them: they can be large.
+        if 2 * len(strays) > len(paths) or tables > documents + 1 or (tables and len(paths) - len(strays) < 2):
             return False
         try:
             file = find_file(path, max_bytes, how=how)
@@ -396,28 +399,35 @@ def are_documents(
             value = parse(text, path, notes=file.notes)
         except FormatError:
             continue  # it is named when it is read
-        if not _is_document(value, file, side):
-            return False
+        if not isinstance(value, dict):
+            strays[path] = f"holds {type_with_article(value)}"
+            continue
+        names = _columns_of_table(value, file, side)
+        if names is not None:
+            strays[path] = f"is a table with the columns {listed(names)}"
+            tables += 1
+            continue
+        documents += 1
         first = first or value
         is_certain = is_certain or any(first.get(key, own) != own for key, own in value.items())
         keys += value
-    if strays and is_certain:
+    # Of equal documents, the keys are in each file; parts with a row in common share it with one other.
+    if strays and (is_certain or max(Counter(keys).values(), default=0) > 2):
         stray, what = next(iter(strays.items()))
         rename = " or start its name with _" if isinstance(given, (str, os.PathLike)) else ""
-        expected = "expected one JSON object, as in the other files"
+        expected = f"expected one document, a JSON object, as in {documents} others"
         raise FormatError(stray, f"this file {what}; {expected}. Remove it{rename}.")
     return not strays and (len(paths) == 1 or len(set(keys)) < len(keys))  # parts have each id once, and share no key
 
 
-def _is_document(value: Any, file: File, side: str) -> bool:
-    if not isinstance(value, dict):
-        return False
+def _columns_of_table(value: dict[str, Any], file: File, side: str) -> tuple[str, ...] | None:
+    """Return the columns of an object that is a table of this side; None for a document, or a part from id to value."""
     try:
         source = open_object(value, file)
         find_columns(source.names, side, layout=source.layout, given={}, by=(), path=file.path)
     except FormatError:
-        return True
-    return source.layout == "values"
+        return None
+    return None if source.layout == "values" else source.names
 
 
 def open_documents(

@@ -98,7 +98,9 @@ def xlsx_bytes(rows: list[list[Any]]) -> bytes:
     book = openpyxl.Workbook()
     for number, row in enumerate(rows, 1):
         for column, value in enumerate(row, 1):
-            book.active.cell(number, column, value)  # which makes a formula of "=1+1"
+            cell = book.active.cell(number, column, value)
+            if isinstance(value, str):
+                cell.data_type = "s"  # openpyxl makes a formula of "=1+1"
     sink = io.BytesIO()
     book.save(sink)
     return sink.getvalue()

@@ -14,6 +14,7 @@ import pytest
 
 from anls_eval.arrow import as_list
 from anls_eval.check.rows import open_rows
+from anls_eval.cluster.run import score_dataset
 from anls_eval.files import FormatError, Reader, open_predictions, open_references
 from anls_eval.files.many import check_numbers, document_id, file_paths, natural_order
 
@@ -227,13 +228,16 @@ class TestDocuments:
             ("aa.json", "[1, 2]", "holds a list"),
             ("z.json", ' [{"id": 1, "prediction": "a"}]', "holds a list"),
             ("README.txt", "What these files are\n", "is not a JSON file"),
+            ("aa.json", "5", "holds an int"),
+            ("z.json", '{"data": [{"id": 1, "answer": "a"}]}', "is a table with the columns id, answer"),
+            ("0.json", '{"id": 1, "answer": "a"}', "is a table with the columns id, answer"),
         ],
     )
     def test_a_stray_file(self, name: str, text: str, what: str, tmp_path: Path) -> None:
         folder = self.write(tmp_path / "d")
         stray = folder / name
         stray.write_text(text)
-        expected = f"{stray}: this file {what}; expected one JSON object, as in the other files. Remove it"
+        expected = f"{stray}: this file {what}; expected one document, a JSON object, as in 3 others. Remove it"
         for opener in (open_predictions, open_references):
             with pytest.raises(FormatError) as caught:
                 opener(folder)
@@ -243,6 +247,28 @@ class TestDocuments:
             assert str(caught.value) == f"{expected}."
         stray.rename(folder / f"_{name}")
         assert len(contents(open_predictions(folder))) == len(self.DOCUMENTS)
+
+    @pytest.mark.parametrize("values", [["x", "y", "z"], ["x", "x", "x"]])
+    def test_the_table_is_named_wherever_it_is_among_documents(self, values: list[str], tmp_path: Path) -> None:
+        table = json.dumps({"predictions": [{"id": 1, "prediction": "a"}]})
+        for place in range(4):
+            folder = tmp_path / str(place)
+            folder.mkdir()
+            texts = [json.dumps({"a": value}) for value in values]
+            texts.insert(place, table)
+            for number, text in enumerate(texts):
+                (folder / f"{number}.json").write_text(text)
+            expected = rf"{place}.json: this file is a table with the columns id, prediction; .* as in 3 others\."
+            with pytest.raises(FormatError, match=expected):
+                open_predictions(folder)
+            with pytest.raises(FormatError, match=expected):
+                score_dataset(folder, folder, workers=1)
+
+    def test_tables_and_parts_from_id_to_value_are_none(self, tmp_path: Path) -> None:
+        table = {"data": [{"id": "q2", "prediction": "Rome"}]}
+        for name, rows in (("1", {"q1": "Lima"}), ("2", table), ("3", {"q3": "Oslo"})):
+            (tmp_path / f"{name}.json").write_text(json.dumps(rows))
+        assert contents(open_predictions(tmp_path)) == [("q1", "Lima"), ("q2", "Rome"), ("q3", "Oslo")]
 
     def test_parts_in_several_formats_are_none(self, tmp_path: Path) -> None:
         (tmp_path / "1.json").write_text('{"q1": "Lima", "q2": "Rome"}')

@@ -138,6 +138,9 @@ def _xlsx(rows: list[Any]) -> bytes:
     cells = _text_cells(rows)
     for row in [list(cells[0]), *(list(own.values()) for own in cells)]:
         book.active.append(row)
+    for row in book.active.iter_rows():
+        for cell in row:
+            cell.data_type = "s" if cell.data_type == "f" else cell.data_type  # the text "=1+1" is no formula
     book.save(sink)
     return sink.getvalue()
 
