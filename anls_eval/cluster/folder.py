@@ -146,8 +146,8 @@ def identity_of(job: Job, seen: Mapping[str, Seen], pieces: Sequence[Piece], buc
     """Return a hash of the files, the options and the code, which changes if any of them does."""
     scorer = job.options.scorer()
     rules = [scorer.signature(0, "error"), *scorer.option_columns.items()]
-    choices = [code_checksum(), rules, job.options.by, job.read_by, job.format, job.columns, buckets]
-    choices += [dataclasses.astuple(job.how), job.options.parse]
+    choices: list[Any] = [code_checksum(), rules, job.options.by, job.read_by, job.format, job.columns, buckets]
+    choices += [dataclasses.astuple(job.how), job.options.parse, [sorted(own.items()) for own in job.all_printed]]
     read = [(piece.rows, [(path, seen[path].content) for path in piece.paths]) for piece in pieces]
     return hash_of([choices, job.keep_rows, job.documents, job.by_content, read])
 

@@ -50,6 +50,7 @@ class Job:
     run: str = ""  # the name of the run, which is in the lock of the folder
     documents: tuple[bool, bool] = (False, False)  # whether the files hold one document each
     read_by: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # the columns to group by and of options
+    all_printed: tuple[Mapping[str, bool], Mapping[str, bool]] = ({}, {})  # whether all texts of a column print a list
     first: tuple[Detected, Detected] | None = None  # of each side, the first file, whose roles the others must have
 
     @property
@@ -75,7 +76,7 @@ class Job:
             check_roles(self.first[number], reader.detected)
         if piece.rows is not None:
             reader = reader.within(*piece.rows)
-        return self.options.opened(reader, side)
+        return self.options.opened(reader, side, self.all_printed[number])
 
     def _opened(self, number: int, piece: Piece) -> Reader:
         """Open the files of a piece of one side."""
@@ -122,6 +123,26 @@ class Piece:
             if state is not None and file_state(path) != state:
                 problem = "the file was changed or replaced after the run began, or another one is seen here."
                 raise FormatError(path, f"{problem} Run again once nothing writes to it.")
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """A look at all texts of some columns of a piece."""
+
+    side: str
+    piece: Piece
+    columns: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The name of the piece in messages."""
+        return self.piece.label
+
+
+def all_printed(look: Look, job: Job) -> tuple[str, dict[str, bool | None]]:
+    """Return the side of a piece, and for each column whether all of its texts print a list; None if it has none."""
+    reader = job.open(look.side, look.piece)
+    return look.side, {name: reader.all_printed(name) for name in look.columns}
 
 
 class UnpairedError(Exception):

@@ -40,10 +40,12 @@ from anls_eval.cluster.parts import (
     FilePart,
     Job,
     Kept,
+    Look,
     Part,
     Piece,
     ShuffledPiece,
     UnpairedError,
+    all_printed,
     has_repeats,
     has_rows,
     kept_of,
@@ -61,6 +63,7 @@ from anls_eval.files import FormatError, Reader
 from anls_eval.files.errors import SHOWN, NoRowsError, OutputError
 from anls_eval.files.files import How
 from anls_eval.files.many import Paths, are_documents, file_paths, paths_label
+from anls_eval.files.printed import all_of
 from anls_eval.files.watch import check_unchanged, file_state
 from anls_eval.files.write import whole_file
 from anls_eval.limits import limit_error
@@ -202,7 +205,7 @@ def score_dataset(
     )
     with _limits_in_words(out is not None), contextlib.ExitStack() as folder:
         job = Job(Path(), out is not None, asked, format, (of_predictions, of_references), how, checksums, uuid4().hex)
-        job, has_ids = _looked_at(job, files, (predictions, references))
+        job, has_ids, undecided = _looked_at(job, files, (predictions, references))
         if not has_ids:
             check_pairs(*files)
         if out is not None:
@@ -223,6 +226,7 @@ def score_dataset(
         try:
             with contextlib.ExitStack() as stack:
                 engine = Engine(start, job, on_progress)
+                engine.job = _with_all_printed(engine, files, undecided)
                 found = None
                 if pairs is not None and not job.rows.is_dir():
                     found = _paired(engine, pairs, seen, has_ids, skip_bad)
@@ -313,8 +317,13 @@ def part_paths(given: Paths, format_name: str | None = None) -> list[str]:
     return [str(Path(path).absolute()) if Path(path).exists() else path for path in paths]
 
 
-def _looked_at(job: Job, files: Files, given: tuple[Paths, Paths | None]) -> tuple[Job, bool]:
-    """Return the job with what the first file of each side is like, and whether both sides have question_ids."""
+def _looked_at(
+    job: Job, files: Files, given: tuple[Paths, Paths | None]
+) -> tuple[Job, bool, tuple[Sequence[str], Sequence[str]]]:
+    """Return the job with what the first file of each side is like, and whether both sides have question_ids.
+
+    Last come the columns of each side whose texts are taken apart if all of them, in all files, print a list or a dict.
+    """
     predictions, references = given[0], given[0] if given[1] is None else given[1]
     of_documents = [
         are_documents(own, paths, value, job.format, columns, how=job.how)
@@ -328,7 +337,31 @@ def _looked_at(job: Job, files: Files, given: tuple[Paths, Paths | None]) -> tup
     by_predictions = tuple(name for name in job.options.read_names if name not in by_references)
     has_ids = all("question_id" in reader.detected.columns for reader in readers)
     first = readers[0].detected, readers[1].detected
-    return dataclasses.replace(job, read_by=(by_predictions, by_references), first=first), has_ids
+    job = dataclasses.replace(job, read_by=(by_predictions, by_references), first=first)
+    looked = [
+        job.options.opened(reader.also(by), side).some_not_printed()
+        for reader, by, side in zip(readers, job.read_by, SIDES, strict=True)
+    ]
+    ruled_out = [{name: False for name, is_ruled_out in own.items() if is_ruled_out} for own in looked]
+    undecided = [[name for name in own if name not in known] for own, known in zip(looked, ruled_out, strict=True)]
+    return dataclasses.replace(job, all_printed=(ruled_out[0], ruled_out[1])), has_ids, (undecided[0], undecided[1])
+
+
+def _with_all_printed(engine: Engine, files: Files, undecided: tuple[Sequence[str], Sequence[str]]) -> Job:
+    """Return the job with whether all texts of the undecided columns print a list or a dict, in all files together."""
+    job = engine.job
+    looks = [
+        Look(side, piece, tuple(names))
+        for side, paths, names in zip(SIDES, files, undecided, strict=True)
+        for piece in (pieces_of(job, side, paths) if names else ())
+    ]
+    found: list[tuple[str, dict[str, bool | None]]] = []
+    engine.each(all_printed, looks, found.append)  # of those that cannot be read, scoring tells why
+    decided = [
+        {**known, **{name: all_of(own[name] for of_side, own in found if of_side == side) is True for name in names}}
+        for side, known, names in zip(SIDES, job.all_printed, undecided, strict=True)
+    ]
+    return dataclasses.replace(job, all_printed=(decided[0], decided[1]))
 
 
 def _first_readable(job: Job, side: str, paths: Sequence[str]) -> Reader:

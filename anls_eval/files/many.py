@@ -211,6 +211,9 @@ class PartsReader(Reader):
         found = [part.detected for part in parts]
         rows = [part.rows for part in parts]
         self._parts = tuple(parts)
+        all_printed: dict[str, bool] = {}
+        for part in parts:
+            part.beside(self._parts, all_printed)
         self.names = tuple(dict.fromkeys(name for part in parts for name in part.names))
         self.rows = None if None in rows else sum(filter(None, rows))
         self.detected = Detected(

@@ -1,7 +1,7 @@
 """Take apart texts that print a list or a dict: one rule for every format, role and column of groups."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -30,7 +30,8 @@ class Holds:
     """What a column can hold, and whether its texts are taken apart."""
 
     kind: str  # a key of `READERS`
-    each: bool | None = None  # True: each text that can be; False: none; None: each if all can be, and in cells
+    each: bool | None = None  # True: each text that can be; False: none; None: each in cells, and where all can be
+    all_can_be: bool | None = None  # of all files of a side; None if that is not known yet
 
 
 @dataclasses.dataclass
@@ -82,6 +83,16 @@ class Printed:
                 self.shown = self.shown or short_repr(value)
                 self.unread += 1
         return found
+
+
+def all_of(found: Iterable[bool | None]) -> bool | None:
+    """Return whether all are true, without looking further than the first that is false; None if none is known."""
+    seen = None
+    for own in found:
+        if own is False:
+            return False
+        seen = seen or own
+    return seen
 
 
 def are_all_printed(column: Column, kind: str) -> bool | None:

@@ -10,7 +10,7 @@ from anls_eval.errors import Note
 from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, NoColumnError, find_columns
 from anls_eval.files.errors import NoRowsError, listed
 from anls_eval.files.nested import first_values, json_note, nested_remedy, with_nested
-from anls_eval.files.printed import Holds, Printed, are_all_printed
+from anls_eval.files.printed import Holds, Printed, all_of, are_all_printed
 from anls_eval.files.source import ABSENT, Block, Source
 from anls_eval.files.values import (
     answer_lists,
@@ -72,11 +72,17 @@ class Reader:
         self._holds = {VALUES: Holds("texts")} if holds is None and side == "answers" else dict(holds or {})
         self.printed = {}
         self._own_notes: list[Note] = []  # on the values of the last reading
+        self._side_parts: Sequence[Reader] = (self,)
+        self._all_printed: dict[str, bool] = {}  # for all of these parts, by column
 
     @property
     def parts(self) -> tuple["Reader", ...]:
         """The reader of each file, in their order."""
         return (self,)
+
+    def beside(self, parts: "Sequence[Reader]", all_printed: dict[str, bool]) -> None:
+        """Make this the reader of one of several files, which together decide what is taken apart."""
+        self._side_parts, self._all_printed = parts, all_printed
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -166,18 +172,44 @@ class Reader:
 
     def _takes_each(self, name: str, first: Block, size: int) -> bool:
         """Return whether each text of a column is taken apart that can be: in cells, or where all of them can be."""
+        decided = self._without_looking(name)
+        if decided is not None:
+            return decided
+        if are_all_printed(first.columns[self._column(name)], self._holds[name].kind) is False:
+            self._all_printed[name] = False
+        if name not in self._all_printed:
+            parts = (part.all_printed(name, size) for part in self._side_parts)
+            self._all_printed[name] = all_of(parts) is True
+        return self._all_printed[name]
+
+    def _column(self, name: str) -> str:
+        return self._found.value if name == VALUES else self._found.extra.get(name, EVERYTHING)
+
+    def _without_looking(self, name: str) -> bool | None:
+        """Return whether the texts of a column are taken apart; None if that depends on all of its values."""
         own = self._holds[name]
         if own.each is not None:
             return own.each
-        is_value = name == VALUES
-        of_layout = self._found.layout.in_cells if is_value and self._side == "answers" else None
+        of_layout = self._found.layout.in_cells if name == VALUES and self._side == "answers" else None
         if self._source.in_cells if of_layout is None else of_layout:
             return True
-        column = self._found.value if is_value else self._found.extra.get(name, EVERYTHING)
-        if column == EVERYTHING or are_all_printed(first.columns[column], own.kind) is False:
-            return False
-        found = [are_all_printed(block.columns[column], own.kind) for block in self._source.read([column], size)]
-        return False not in found and True in found
+        return False if self._column(name) == EVERYTHING else own.all_can_be
+
+    def all_printed(self, name: str, size: int = 16_384) -> bool | None:
+        """Return whether every text of a column can be taken apart; None if nothing in this file bears on that."""
+        if self._without_looking(name) is not None:
+            return None
+        column, kind = self._column(name), self._holds[name].kind
+        return all_of(are_all_printed(block.columns[column], kind) for block in self._source.read([column], size))
+
+    def some_not_printed(self) -> dict[str, bool]:
+        """Return for each column of which all values decide whether already the first rows say no."""
+        names = {name: self._column(name) for name in self._holds if self._without_looking(name) is None}
+        first = next(self._source.read([*names.values()], _LOOKED_AT), None) if names else None
+        return {
+            name: first is not None and are_all_printed(first.columns[column], self._holds[name].kind) is False
+            for name, column in names.items()
+        }
 
     def _values(self, block: Block, each: bool | None) -> Any:
         found, path = self._found, self.detected.path

@@ -134,10 +134,13 @@ class Options:
         """Return a scorer of the protocol."""
         return make_scorer(self.protocol, self.threshold, self.extract, self.fields, self.options)
 
-    def opened(self, reader: Reader, side: str) -> Reader:
-        """Return a reader of one side that reads what the rules need, with its texts taken apart as asked."""
+    def opened(self, reader: Reader, side: str, all_printed: Mapping[str, bool] | None = None) -> Reader:
+        """Return a reader of one side that reads what the rules need, with its texts taken apart as asked.
+
+        `all_printed` tells of columns whether all of their texts, also in other files, can be.
+        """
         reader = self.scorer().open_references(reader) if side == "references" else reader
-        asked = parse_names(self.parse, self.by)
+        asked, known = parse_names(self.parse, self.by), all_printed or {}
         kind = self._kind(side)
         kinds = {VALUES: kind} if kind else {}
         kinds |= dict.fromkeys(self.by, "labels")
@@ -155,7 +158,7 @@ class Options:
                 else False
             )
 
-        return reader.holding({name: Holds(own, each(name)) for name, own in kinds.items()})
+        return reader.holding({name: Holds(own, each(name), known.get(name)) for name, own in kinds.items()})
 
     def _kind(self, side: str) -> str:
         """Return what the values of a side can hold, of `anls_eval.files.printed.READERS`; empty for nothing."""
@@ -370,8 +373,7 @@ def read_totals(reader: Reader, side: str) -> Totals:
         where = f"{BY}{name}" if name else side
         shown = [own.shown] if own.shown else []
         for what in ("values", "taken", "left", "unread"):
-            if own.taken or own.left or own.unread:
-                totals.note(f"{PRINTED}{what} {where}", getattr(own, what), shown)
+            totals.note(f"{PRINTED}{what} {where}", getattr(own, what), shown)
     return totals
 
 

@@ -280,6 +280,40 @@ class TestIds:
         assert found == score_submission(*sides)
         assert "3 of 9 predictions are None or NaN (row 1, 4, 7) and score 0 as unanswered" in found.notes
 
+    @pytest.mark.parametrize("plain", [None, "c", "f"], ids=["in all files", "not in the first", "not in the last"])
+    @pytest.mark.parametrize("apart", [False, True])
+    def test_printed_lists_are_taken_apart_as_in_one_file(
+        self, plain: str | None, apart: bool, client: Client, tmp_path: Path
+    ) -> None:
+        """Where each answer is one: of all files, not of those that a task reads."""
+        names = "abcdef"
+        given = {name: {"id": name, "prediction": "Lima", "model": f"['{name}', 'x']"} for name in names}
+        wanted = {name: {"id": name, "answers": "Lima" if name == plain else "['Rome', 'Lima']"} for name in names}
+        sides = tmp_path / "predictions", tmp_path / "references"
+        for side, rows, order in zip(sides, (given, wanted), (names, names[::-1] if apart else names), strict=True):
+            side.mkdir()
+            for number in range(3):
+                own = [rows[name] for name in order[2 * number : 2 * number + 2]]
+                pq.write_table(pa.Table.from_pylist(own), side / f"{number}.parquet", row_group_size=1)
+        one = in_one_process(tmp_path, tmp_path)
+        assert one.score == (1 if plain is None else 1 / 6)
+        assert set(one.by["model"]) == {*names, "x"}
+        assert score_submission(*sides, by=["model"]) == one
+        found = score_dataset(*sides, by=["model"], client=client)
+        assert without_names(found.submission) == without_names(one)
+
+    def test_printed_lists_in_the_rows_of_one_file(
+        self, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(pieces, "_PIECE_ROWS", 2)
+        rows = [{"id": name, "prediction": "Lima", "answers": "['Rome', 'Lima']"} for name in "abcdef"]
+        rows[5]["answers"] = "Lima"
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet", row_group_size=2)
+        found = score_dataset(tmp_path / "rows.parquet", client=client)
+        path = tmp_path / "rows.parquet"
+        assert (found.parts, found.submission) == (3, score_submission(path, path))
+        assert found.submission.score == 1 / 6
+
     def test_one_large_file_without_ids(self, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(pieces, "_LARGE_BYTES", 1)
         monkeypatch.setattr(pieces, "_PIECE_ROWS", 2)
