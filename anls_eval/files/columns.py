@@ -236,9 +236,10 @@ def _named(wanted: str, names: Sequence[str], path: str, role: str) -> str:
 class NoColumnError(FormatError):
     """A file has no column for a role that it needs one for."""
 
-    def with_remedies(self, remedies: Sequence[Remedy]) -> "NoColumnError":
-        """Return this error with these remedies in place of its own, if there are any."""
-        return NoColumnError(self.path, self.problem, self.place, remedies or self.remedies)
+    def explained(self, remedies: Sequence[Remedy], notes: Iterable[str]) -> "NoColumnError":
+        """Return this error with these remedies in place of its own, if there are any, and with notes on the file."""
+        told = "".join(f" {note[:1].upper()}{note[1:]}." for note in notes)
+        return NoColumnError(self.path, self.problem + told, self.place, remedies or self.remedies)
 
 
 def names_of_role(side: str) -> frozenset[str]:

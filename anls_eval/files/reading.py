@@ -263,14 +263,17 @@ def source_notes(source: Source, side: str) -> tuple[str, ...]:
 def columns_of(
     source: Source, side: str, layout: str | None, given: Mapping[str, str], path: str, by: Iterable[str] = ()
 ) -> Found:
-    """Find the columns of one side; the error for a file without any names the text inside an object, if there is."""
+    """Find the columns of one side; the error for a file without any says what was not read of it.
+
+    It also names the text inside an object, if there is one.
+    """
     try:
         return find_columns(source.names, side, layout=layout, given=given, by=by, path=path)
     except NoColumnError as error:
         # Of references, only what Label Studio exports: other objects, such as read words, are there in test splits.
         known = [name for name in source.names if side == "prediction" or name == "annotations"]
         inside = nested_remedy(side, first_values(source, known))
-        raise error.with_remedies(inside) from None
+        raise error.explained(inside, source.notes) from None
 
 
 def reader_of(

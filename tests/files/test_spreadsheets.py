@@ -101,6 +101,13 @@ def test_an_empty_first_sheet(tmp_path: Path) -> None:
         open_predictions(saved(tmp_path / "p.xlsx", {"A": [], "B": []}))
 
 
+def test_a_table_that_is_on_another_sheet(tmp_path: Path) -> None:
+    path = saved(tmp_path / "p.xlsx", {"Info": NOTES, "A": ROWS})
+    expected = r"the columns are: model, date\. Only the first sheet, 'Info', is read, not 'A'\. To name the right one"
+    with pytest.raises(FormatError, match=expected):
+        open_predictions(path)
+
+
 def test_the_note_is_shown_wherever_files_are_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
