@@ -46,7 +46,7 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
         row_groups = list(map(metadata.row_group, range(metadata.num_row_groups)))
         leaves = [metadata.schema.column(number) for number in range(len(metadata.schema))]
         texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
-        check_parquet(stream, _end_of_data(row_groups), file.path)
+        check_parquet(stream, file.path)
     file.check_size(sum(group.total_byte_size for group in row_groups))
     cuts = tuple(itertools.accumulate(group.num_rows for group in row_groups))
     end = metadata.num_rows if stop is None else stop
@@ -75,14 +75,6 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
         within=functools.partial(open_parquet, file),
         first_row=start,
     )
-
-
-def _end_of_data(row_groups: Sequence[Any]) -> int:
-    """Return where the last row group of a Parquet file says that it ends."""
-    columns = [row_groups[-1].column(number) for number in range(row_groups[-1].num_columns)] if row_groups else []
-    starts = [column.dictionary_page_offset or column.data_page_offset for column in columns]
-    ends = [start + column.total_compressed_size for start, column in zip(starts, columns, strict=True)]
-    return max(ends, default=0)
 
 
 def _within(batches: Iterator[pa.RecordBatch], first: int, start: int, end: int) -> Iterator[pa.RecordBatch]:

@@ -8,6 +8,7 @@ from typing import BinaryIO
 import numpy as np
 
 from anls_eval.files.errors import FormatError
+from anls_eval.files.thrift import end_of_rows
 
 _READ_AT_ONCE = 1 << 20
 _BLOCK = np.dtype([("offset", "<i8"), ("metadata", "<i4"), ("", "<i4"), ("body", "<i8")])  # in the footer of Arrow
@@ -31,11 +32,11 @@ def check_zip(archive: zipfile.ZipFile, stream: BinaryIO, path: str) -> None:
         raise joined_error(path, "what is after the zip archive in it would not be read")
 
 
-def check_parquet(stream: BinaryIO, end_of_data: int, path: str) -> None:
-    """Raise a FormatError if Parquet files were joined; `end_of_data` is where the footer says that the rows end."""
+def check_parquet(stream: BinaryIO, path: str) -> None:
+    """Raise a FormatError if Parquet files were joined."""
     footer = _footer(stream, 8)
     start = stream.seek(0, os.SEEK_END) - 8 - len(footer)
-    _refuse_before(stream, start - end_of_data, b"PAR1PAR1", path)
+    _refuse_before(stream, start - end_of_rows(footer), b"PAR1PAR1", path)
 
 
 def check_arrow_file(stream: BinaryIO, path: str) -> None:
