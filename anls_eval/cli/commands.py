@@ -59,7 +59,7 @@ from anls_eval.cli.common import (
 )
 from anls_eval.cli.decisions import agreement, audit, automate, gate
 from anls_eval.cli.fields import fields as fields_command
-from anls_eval.cli.outputs import check_html, check_outputs, is_same
+from anls_eval.cli.outputs import check_html, check_not_read, check_outputs, is_same
 from anls_eval.cli.words import Command, Commands, forget_command, in_options, whole_number
 from anls_eval.errors import AnlsError
 from anls_eval.limits import LimitError, limit_error
@@ -317,7 +317,8 @@ def score(
     """Score a submission: JSON, JSON Lines, CSV, Parquet and more, detected from their content."""
     from anls_eval.submission.score import score_submission
 
-    check_outputs([per_question, report], [*predictions, *(references or ()), fields, options])
+    read = [*predictions, *(references or ()), fields, options]
+    check_outputs([per_question, report], read)
     check_html(report)
     if eval_results is None and (dataset_id or task_id or dataset_revision or source_url or scale != 1):
         raise ValueError(
@@ -326,6 +327,10 @@ def score(
         )
     if eval_results is not None and not (dataset_id and task_id):
         raise ValueError("--eval-results needs --dataset-id and --task-id, such as lmms-lab/DocVQA and docvqa_val")
+    if eval_results is not None and dataset_id and task_id:
+        from anls_eval.report import hub
+
+        check_not_read([hub.eval_result_path(eval_results, dataset_id, task_id)], read)
     check_confidence(confidence, report)
     if push is not None and eval_results is None:
         raise ValueError("--push needs --eval-results, the folder for the file that is uploaded")
@@ -378,8 +383,6 @@ def score(
 
         write_report(report, system)
     if eval_results is not None and dataset_id and task_id:
-        from anls_eval.report import hub
-
         path = hub.write_eval_result(
             eval_results,
             result,
@@ -542,6 +545,8 @@ def leaderboard(
     check_outputs([out_file], [*paths, *references, fields, options])
     if out_file is not None:
         leaderboard_format(out_file)
+        if len(systems) == 1 and is_same(out_file.parent, systems[0]) and out_file.name[0] not in "._":
+            raise ValueError(f"{out_file} would be one of the systems the next time; write to another folder")
     opened = opener(format_name, columns, encoding, separator, filter_name, quiet=True)
     asked = scoring(protocol, threshold, extract, missing, unknown, parse, fields, options)
     found = score_systems(

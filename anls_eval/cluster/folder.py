@@ -39,7 +39,7 @@ def results_folder(
         folder = Path(out).absolute()
     else:
         where = None if client is None else Path.cwd()
-        folder = stack.enter_context(temporary_folder(where))
+        folder = stack.enter_context(temporary_folder(".anls-", where))
     if is_utf8(folder):
         return folder
     named = folder.parent if out is None else folder
@@ -50,17 +50,25 @@ def results_folder(
 
 
 @contextlib.contextmanager
-def temporary_folder(where: Path | None) -> Iterator[Path]:
+def temporary_folder(prefix: str, where: Path | None = None) -> Iterator[Path]:
     """Create a folder, and remove it at exit, also if workers that were not awaited still write to it."""
-    folder = Path(tempfile.mkdtemp(prefix=".anls-", dir=where))
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=where))
     try:
         yield folder
     finally:
-        for _ in range(_REMOVALS):
-            shutil.rmtree(folder, ignore_errors=True)  # fails if a file is created meanwhile
-            if not folder.exists():
-                break
-            time.sleep(_PAUSE)
+        try:
+            _remove(folder)
+        except KeyboardInterrupt:  # which comes once: see `cli.interrupts`
+            _remove(folder)
+            raise
+
+
+def _remove(folder: Path) -> None:
+    for _ in range(_REMOVALS):
+        shutil.rmtree(folder, ignore_errors=True)  # fails if a file is created meanwhile
+        if not folder.exists():
+            break
+        time.sleep(_PAUSE)
 
 
 def check_outside(out: str | os.PathLike[str], given: tuple[Paths, Paths | None]) -> None:
@@ -69,7 +77,8 @@ def check_outside(out: str | os.PathLike[str], given: tuple[Paths, Paths | None]
     for paths in given:
         for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths or ():
             folder = Path(path).absolute()
-            if (exists(path) and folder.is_dir() and folder in part.parents) or _matches(part, folder):
+            is_inside = folder in part.parents if exists(path) and folder.is_dir() else part.parent in folder.parents
+            if is_inside or _matches(part, folder):
                 problem = f"the output folder {os.fspath(out)} is among the files of {os.fspath(path)}."
                 raise AnlsError(problem, remedies=[Remedy("out", "FOLDER", "use another folder")])
 

@@ -555,7 +555,14 @@ def _left_out(errors: Mapping[Any, Exception], job: Job, skip_bad: bool, may_be_
     if errors and not (skip_bad and may_be_one_left):
         told = {item.label: located("", error) for item, error in errors.items()}
         raise BadPartsError(told, job.out if job.keep_rows else None, not may_be_one_left)
-    return {item.label: str(error) for item, error in errors.items()}
+    return {_at_fault(item, error): str(error) for item, error in errors.items()}
+
+
+def _at_fault(item: Part | ShuffledPiece, error: Exception) -> str:
+    """Return the file of references that an error of a pair of files is about, or else the name of the item."""
+    paths = item.references.paths if isinstance(item, FilePart) else ()
+    where = located("", error).where
+    return next((path for path in paths if where == path or where.startswith(f"{path},")), item.label)
 
 
 def _bad_notes(bad: Mapping[str, str], n: int) -> list[str]:

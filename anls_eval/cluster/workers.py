@@ -13,7 +13,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -31,6 +30,7 @@ from distributed.core import rpc
 from distributed.security import Security
 
 from anls_eval.cluster.errors import LIMITS, MISCONFIGURED, OTHER_TMPDIR, ClusterError, misconfigured
+from anls_eval.cluster.folder import temporary_folder
 from anls_eval.cluster.watch import Watch
 from anls_eval.files.files import is_utf8
 from anls_eval.limits import raise_limit
@@ -74,6 +74,7 @@ def local_client(
         # In a thread, where Ctrl-C does not break off the start or the end, which would leave processes behind.
         ThreadPoolExecutor(1, initializer=_leave_interrupts_to_the_main_thread) as thread,
     ):
+        options["local_directory"] = folder  # so that nothing is left of workers that are killed
         starting = thread.submit(_start_workers, options, folder, is_wanted)
         try:
             yield _started(starting)
@@ -186,11 +187,11 @@ def _leave_interrupts_to_the_main_thread() -> None:
 @contextlib.contextmanager
 def _start_folder() -> Iterator[str]:
     """Create a folder whose name, in the environment, tells the processes of this start from any others."""
-    try:
-        folder = tempfile.TemporaryDirectory(prefix="anls-start-", ignore_cleanup_errors=True)
-    except OSError as error:
-        raise _not_started(error) from None
-    with folder as name:
+    with contextlib.ExitStack() as stack:
+        try:
+            name = str(stack.enter_context(temporary_folder("anls-start-")))
+        except OSError as error:
+            raise _not_started(error) from None
         if not is_utf8(name):
             problem = f"the name of the folder {Path(name).parent} is not UTF-8"
             raise ClusterError(f"the workers could not start: {problem}. Name {OTHER_TMPDIR}.")

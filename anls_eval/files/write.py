@@ -2,13 +2,13 @@
 
 import contextlib
 import errno
+import itertools
 import json
 import os
 import stat
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.Record
         first = next(batches, None)
         if first is None:
             raise FormatError(str(path), "there are neither rows nor columns to write. Pass an empty table.")
-        schema, batches = first.schema, chain([first], batches)
+        schema, batches = first.schema, itertools.chain([first], batches)
     with (
         whole_file(path, keep_interrupted=True) as unfinished,
         unfinished.open("wb") as file,  # by Arrow, only a name that is UTF-8
@@ -92,7 +92,7 @@ def whole_file(path: Path, keep_interrupted: bool = False, is_synced: bool = Fal
         if not (keep_interrupted and unfinished.exists()):
             raise
         ending = "".join(path.suffixes[-2:] if path.suffix in _COMPRESSIONS else path.suffixes[-1:])
-        partial = unfinished.replace(path.with_name(f"{path.name.removesuffix(ending)}.partial{ending}"))
+        partial = unfinished.replace(_free_name(path, f"{path.name.removesuffix(ending)}.partial", ending))
         raise KeyboardInterrupt(f"what was written before is kept in {partial}") from None
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else error  # Arrow's message names the unfinished file
@@ -100,6 +100,12 @@ def whole_file(path: Path, keep_interrupted: bool = False, is_synced: bool = Fal
     finally:
         with contextlib.suppress(OSError):  # it was renamed, or never created
             unfinished.unlink()
+
+
+def _free_name(path: Path, start: str, ending: str) -> Path:
+    """Return a name beside a file that nothing has yet."""
+    names = itertools.chain([f"{start}{ending}"], (f"{start}-{number}{ending}" for number in itertools.count(2)))
+    return next(other for other in map(path.with_name, names) if not os.path.lexists(other))
 
 
 def _bring_to_disk(path: Path) -> None:

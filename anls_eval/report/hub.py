@@ -14,7 +14,8 @@ from huggingface_hub import EvalResultEntry, HfApi, eval_result_entries_to_yaml
 from huggingface_hub.errors import HfHubHTTPError
 
 from anls_eval.errors import AnlsError
-from anls_eval.files.write import whole_file
+from anls_eval.files.errors import OutputError
+from anls_eval.files.write import check_replaceable, whole_file
 from anls_eval.submission.score import SubmissionScore
 
 _HttpError: type[Exception] = HfHubHTTPError.__mro__[1]  # of the HTTP library, whose name differs between versions
@@ -67,13 +68,22 @@ def write_eval_result(
         source_url=source_url,
         notes=f"from 0 to {scale}; {result.signature}",
     )
-    name = re.sub(r"[^\w.-]+", "-", f"{dataset_id.rpartition('/')[2]}-{task_id}")
-    path = Path(folder) / ".eval_results" / f"{name}.yaml"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = eval_result_path(folder, dataset_id, task_id)
+    check_replaceable(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(str(path.parent), f"cannot be created: {error.strerror}.") from None
     text = yaml.safe_dump(eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True, width=10_000)
     with whole_file(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
     return path
+
+
+def eval_result_path(folder: str | os.PathLike[str], dataset_id: str, task_id: str) -> Path:
+    """Return the file of an entry in a local copy of a model's repository."""
+    name = re.sub(r"[^\w.-]+", "-", f"{dataset_id.rpartition('/')[2]}-{task_id}")
+    return Path(folder) / ".eval_results" / f"{name}.yaml"
 
 
 def push_eval_result(path: Path, repo_id: str) -> str:

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -27,7 +28,7 @@ from places import DATA, EXAMPLES
 
 from anls_eval.check.check import check_submission
 from anls_eval.cli import common
-from anls_eval.files import Reader
+from anls_eval.files import Reader, write_rows
 from anls_eval.leaderboards import BENCHMARKS, LEADERBOARDS
 from anls_eval.registry import get_protocol, protocol_from_signature, signature
 from anls_eval.rules.table import PROTOCOLS
@@ -847,6 +848,38 @@ class TestOutputs:
         path = tmp_path / f"{'ü' * 125}.csv"
         assert run("score", RUN, "-r", GOLD, "--per-question", path).status == 0
         assert [own.name for own in tmp_path.iterdir()] == [path.name]
+
+    def test_of_a_ranking_among_the_systems(self, run: Any, tmp_path: Path) -> None:
+        for name in ("a", "b"):
+            (tmp_path / f"{name}.json").write_bytes(RUN.read_bytes())
+        told = refused(run("leaderboard", tmp_path, "-r", GOLD, "--out", tmp_path / "board.md"))
+        assert f"{tmp_path / 'board.md'} would be one of the systems the next time" in told
+
+    def test_of_eval_results(self, run: Any, tmp_path: Path) -> None:
+        path = tmp_path / ".eval_results" / "b-c.yaml"
+        asked = ["--eval-results", tmp_path, "--dataset-id", "a/b", "--task-id", "c"]
+        path.parent.touch()
+        assert f"{path.parent}: cannot be created: File exists" in refused(run("score", RUN, "-r", GOLD, *asked))
+        path.parent.unlink()
+        path.parent.mkdir()
+        os.mkfifo(path)
+        assert f"{path}: is a pipe or socket" in refused(run("score", RUN, "-r", GOLD, *asked))
+        path.unlink()
+        path.write_text("{}")
+        told = refused(run("score", RUN, "-r", GOLD, "-p", "anls_star", "--fields", path, *asked))
+        assert f"{path} is one of the input files" in told
+
+    def test_what_was_written_before_an_interrupt_replaces_nothing(self, tmp_path: Path) -> None:
+        def interrupted() -> Iterator[pa.RecordBatch]:
+            yield pa.record_batch({"a": ["b"]})
+            raise KeyboardInterrupt
+
+        (tmp_path / "x.partial.csv").write_text("precious")
+        for name in ("x.partial-2.csv", "x.partial-3.csv"):
+            with pytest.raises(KeyboardInterrupt, match=f"kept in .*{name}$"):
+                write_rows(tmp_path / "x.csv", interrupted())
+            assert (tmp_path / name).exists()
+        assert (tmp_path / "x.partial.csv").read_text() == "precious"
 
     def test_a_file_of_options(self, run: Any, tmp_path: Path) -> None:
         fields = tmp_path / "fields.html"

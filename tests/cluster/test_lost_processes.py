@@ -699,6 +699,7 @@ def test_in_a_pool(data: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:there are no workers")  # which a worker that starts slowly leads to
 def test_an_adaptive_cluster(data: Path, expected: SubmissionScore) -> None:
     """It has no worker before there is a task."""
     with (

@@ -814,6 +814,21 @@ def test_numbers_in_names_that_do_not_agree(client: Client, tmp_path: Path) -> N
         score_dataset(tmp_path / "predictions", tmp_path / "references", client=client)
 
 
+def test_an_interrupt_while_a_temporary_folder_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    removed = shutil.rmtree
+
+    def interrupt(folder: Path, **options: Any) -> None:
+        monkeypatch.setattr(shutil, "rmtree", removed)
+        raise KeyboardInterrupt
+
+    stack = contextlib.ExitStack()
+    (stack.enter_context(temporary_folder("x-", tmp_path)) / "part").touch()
+    monkeypatch.setattr(shutil, "rmtree", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        stack.close()
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_temporary_folder_to_which_a_worker_still_writes(tmp_path: Path) -> None:
     """As after Ctrl-C, on a cluster that somebody else started: a task that runs cannot be stopped."""
     created = threading.Semaphore(0)
@@ -826,7 +841,7 @@ def test_a_temporary_folder_to_which_a_worker_still_writes(tmp_path: Path) -> No
                 time.sleep(0.0002)
 
     with concurrent.futures.ThreadPoolExecutor(1) as worker:
-        with temporary_folder(tmp_path) as folder:
+        with temporary_folder("x-", tmp_path) as folder:
             written = worker.submit(write, folder)
             created.acquire()
         assert not list(tmp_path.iterdir())

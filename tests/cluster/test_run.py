@@ -358,8 +358,7 @@ class TestIds:
             score_dataset(*sides, **asked)
         found = score_dataset(*sides, **asked, skip_bad=True, out=tmp_path / "out")
         assert found.paired_by == paired_by
-        named = [sides[0] / "b.json", sides[0 if paired_by == "file" else 1] / "i.json"]
-        assert list(found.bad) == list(map(str, named))
+        assert list(found.bad) == [str(sides[0] / "b.json"), str(sides[1] / "i.json")]
         assert found.submission.notes[0].startswith(f"2 of {21 if paired_by == 'id' else 10} files cannot be read")
         again = score_dataset(*sides, **asked, skip_bad=True, out=tmp_path / "out", resume=True)
         assert again == dataclasses.replace(found, resumed=found.parts)
