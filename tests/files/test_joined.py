@@ -16,7 +16,6 @@ from in_process import run_command
 
 from anls_eval.arrow import as_list
 from anls_eval.check.check import check_submission
-from anls_eval.cluster.run import score_dataset
 from anls_eval.errors import AnlsError
 from anls_eval.files import FormatError, open_predictions
 
@@ -195,7 +194,9 @@ def test_wherever_they_are_scored(
 
 
 @pytest.mark.parametrize("name", ["parquet", "stream"])
-def test_with_workers(tmp_path: Path, name: str) -> None:
+def test_with_dask(tmp_path: Path, name: str) -> None:
+    from anls_eval.cluster.run import score_dataset
+
     path = tmp_path / "rows"
     path.write_bytes(WRITERS[name](rows(0, 20)) + WRITERS[name](rows(20, 40)))
     with pytest.raises(AnlsError, match=SEVERAL):

@@ -14,7 +14,6 @@ import pytest
 
 from anls_eval.arrow import as_list
 from anls_eval.check.rows import open_rows
-from anls_eval.cluster.run import score_dataset
 from anls_eval.files import FormatError, Reader, open_predictions, open_references
 from anls_eval.files.many import check_numbers, document_id, file_paths, natural_order
 
@@ -261,8 +260,15 @@ class TestDocuments:
             expected = rf"{place}.json: this file is a table with the columns id, prediction; .* as in 3 others\."
             with pytest.raises(FormatError, match=expected):
                 open_predictions(folder)
-            with pytest.raises(FormatError, match=expected):
-                score_dataset(folder, folder, workers=1)
+
+    def test_the_table_is_named_among_documents_by_dask(self, tmp_path: Path) -> None:
+        from anls_eval.cluster.run import score_dataset
+
+        for number in range(4):
+            text = json.dumps({"predictions": [{"id": 1, "prediction": "a"}]} if number == 1 else {"a": "x"})
+            (tmp_path / f"{number}.json").write_text(text)
+        with pytest.raises(FormatError, match=r"1.json: this file is a table .* as in 3 others\."):
+            score_dataset(tmp_path, tmp_path, workers=1)
 
     def test_tables_and_parts_from_id_to_value_are_none(self, tmp_path: Path) -> None:
         table = {"data": [{"id": "q2", "prediction": "Rome"}]}

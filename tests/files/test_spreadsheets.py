@@ -13,7 +13,6 @@ from in_process import run_command
 from anls_eval.app import tasks
 from anls_eval.app.options import Options
 from anls_eval.check.check import check_submission
-from anls_eval.cluster.run import score_dataset
 from anls_eval.files import FormatError, open_predictions, open_references
 from anls_eval.submission.score import score_submission
 
@@ -108,6 +107,15 @@ def test_a_table_that_is_on_another_sheet(tmp_path: Path) -> None:
         open_predictions(path)
 
 
+def test_the_note_is_shown_by_dask(tmp_path: Path) -> None:
+    from anls_eval.cluster.run import score_dataset
+
+    gold: list[list[Any]] = [["id", "answers"], [1, "Oslo"], [2, "Rome"]]
+    first, references = saved(tmp_path / "p.xlsx", {"A": ROWS, "B": NOTES}), saved(tmp_path / "r.xlsx", {"G": gold})
+    notes = score_dataset(first, references, workers=1).submission.notes
+    assert any("only the first sheet, 'A', is read, not 'B'" in note for note in notes)
+
+
 def test_the_note_is_shown_wherever_files_are_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,7 +126,6 @@ def test_the_note_is_shown_wherever_files_are_read(
     told = ["only the first sheet, 'A', is read, not 'B'", "only the first sheet, 'G', is read, not 'H'"]
     for command in (
         ("score", first, "-r", references),
-        ("score", first, "-r", references, "--workers", 1),
         ("compare", first, second, "-r", references),
         ("check", first, "-r", references),
     ):
@@ -126,7 +133,6 @@ def test_the_note_is_shown_wherever_files_are_read(
         assert [text in " ".join((ran.out + ran.err).split()) for text in told] == [True, True], command
     for notes in (
         score_submission(first, references).notes,
-        score_dataset(first, references, workers=1).submission.notes,
         [own.found for own in check_submission(first, references).problems],
         tasks.compare_as_json([str(first), str(second)], str(references), Options(), lambda *_: None)["notes"],
     ):
