@@ -27,6 +27,7 @@ from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.files import exists, is_utf8
 from anls_eval.files.many import Paths
 from anls_eval.files.watch import State, check_unchanged, file_state
+from anls_eval.submission.passes import SIDES
 
 _REMOVALS, _PAUSE = 40, 0.05  # of a temporary folder, and seconds between them
 
@@ -113,6 +114,15 @@ def _check_contents(job: Job, resume: bool) -> None:
         expected = f"an earlier run with its folder {job.work.name}" if resume else "a new or empty folder"
         problem = f"{job.out} is not empty; expected {expected}. Use another folder, or empty this one."
         raise AnlsError(problem, remedies=[Remedy("resume", True, "continue an earlier run")] if can_continue else [])
+
+
+def remove_unfinished(job: Job) -> None:
+    """Remove what workers that were ended have left unfinished; only where none of them can still write."""
+    for folder in (job.out, job.work, job.rows):
+        for start in (PART, *(f"{side}-" for side in SIDES)):
+            for path in folder.glob(f".{start}*"):
+                with contextlib.suppress(OSError):  # as much as can be
+                    path.unlink()
 
 
 def tidy(job: Job, parts: Sequence[Part]) -> None:

@@ -28,6 +28,7 @@ from anls_eval.cluster.folder import (
     hash_of,
     identity_of,
     prepare,
+    remove_unfinished,
     results_folder,
     tidy,
 )
@@ -241,6 +242,8 @@ def score_dataset(
             for part in found.parts:
                 totals.add(_written(part, job))
         except (OutputError, ClusterError, OSError, KeyboardInterrupt) as error:
+            if client is None:  # whose workers have ended: SIGTERM, sent to a group, reaches them too
+                remove_unfinished(job)
             told = _with_what_is_kept(error, job)
             if told is None:
                 raise
