@@ -1454,11 +1454,17 @@ def _closes(text: str) -> bool:
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/decoding.py
-# Texts in bytes: UTF-8, or what a byte order mark says, and the words for bytes that are neither.
+# Texts in bytes: UTF-8, or what a byte order mark says; the words for bytes that are neither; compressed ones.
 # ---------------------------------------------------------------------------------------------------
 
 BOM = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8."""
+
+ZIP = b"PK\x03\x04"
+"""How a zip file begins."""
+
+COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+"""How other compressed files begin."""
 
 _ORDER_MARKS = {  # the longer ones first
     b"\xff\xfe\0\0": "utf-32",
@@ -1598,7 +1604,6 @@ def _check_mode(mode: int, path: str | os.PathLike[str]) -> None:
 # ---------------------------------------------------------------------------------------------------
 
 _MOST = 1 << 26  # bytes, far more than anybody writes
-_PACKED = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 
 
 def read_settings(path: str | os.PathLike[str], option: str) -> str:
@@ -1614,7 +1619,7 @@ def read_settings(path: str | os.PathLike[str], option: str) -> str:
     if len(data) > _MOST:
         problem = f"over {_MOST:,} bytes, so it holds data rather than {option}. Check the path."
         raise AnlsError(problem, where=name)
-    if data.startswith(_PACKED):
+    if data.startswith((ZIP, *COMPRESSIONS)):
         raise AnlsError("compressed. Unpack it, and pass the file in it.", where=name)
     return _decoded(data, name)
 

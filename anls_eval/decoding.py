@@ -1,9 +1,15 @@
-"""Texts in bytes: UTF-8, or what a byte order mark says, and the words for bytes that are neither."""
+"""Texts in bytes: UTF-8, or what a byte order mark says; the words for bytes that are neither; compressed ones."""
 
 from __future__ import annotations
 
 BOM = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8."""
+
+ZIP = b"PK\x03\x04"
+"""How a zip file begins."""
+
+COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+"""How other compressed files begin."""
 
 _ORDER_MARKS = {  # the longer ones first
     b"\xff\xfe\0\0": "utf-32",

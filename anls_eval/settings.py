@@ -8,13 +8,12 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from anls_eval.decoding import marked_encoding, utf8_fault
+from anls_eval.decoding import COMPRESSIONS, ZIP, marked_encoding, utf8_fault
 from anls_eval.errors import AnlsError
 from anls_eval.json_faults import json_fault, object_once
 from anls_eval.opening import open_regular, opening_fault
 
 _MOST = 1 << 26  # bytes, far more than anybody writes
-_PACKED = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 
 
 def read_settings(path: str | os.PathLike[str], option: str) -> str:
@@ -30,7 +29,7 @@ def read_settings(path: str | os.PathLike[str], option: str) -> str:
     if len(data) > _MOST:
         problem = f"over {_MOST:,} bytes, so it holds data rather than {option}. Check the path."
         raise AnlsError(problem, where=name)
-    if data.startswith(_PACKED):
+    if data.startswith((ZIP, *COMPRESSIONS)):
         raise AnlsError("compressed. Unpack it, and pass the file in it.", where=name)
     return _decoded(data, name)
 

@@ -39,7 +39,7 @@ from anls_eval.cli.common import (
     show_notes,
     warn,
 )
-from anls_eval.cli.outputs import check_html, check_outputs
+from anls_eval.cli.outputs import check_html, check_not_read, check_outputs
 from anls_eval.cli.words import whole_number
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def gate(
         )
     check_outputs([save_baseline, markdown, junit], [*predictions, *references, fields, options])
     is_replaced = baseline is not None and is_baseline(baseline)  # what --save-baseline wrote, not predictions
-    check_outputs([None if is_replaced else save_baseline, markdown, junit], [baseline])
+    check_not_read([own for own in (None if is_replaced else save_baseline, markdown, junit) if own], [baseline])
     opened = opener(format_name, columns, encoding, separator, filter_name, quiet or as_json)
     asked = scoring(protocol, threshold, extract, missing, unknown, parse, fields, options)
     of_references = opened("references", references)

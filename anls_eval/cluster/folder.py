@@ -118,11 +118,14 @@ def _check_contents(job: Job, resume: bool) -> None:
 
 def remove_unfinished(job: Job) -> None:
     """Remove what workers that were ended have left unfinished; only where none of them can still write."""
-    for folder in (job.out, job.work, job.rows):
-        for start in (PART, *(f"{side}-" for side in SIDES)):
-            for path in folder.glob(f".{start}*"):
-                with contextlib.suppress(OSError):  # as much as can be
-                    path.unlink()
+    for path in _unfinished(job):
+        with contextlib.suppress(OSError):  # as much as can be
+            path.unlink()
+
+
+def _unfinished(job: Job) -> list[Path]:
+    starts = (PART, *(f"{side}-" for side in SIDES))
+    return [path for folder in (job.out, job.work, job.rows) for start in starts for path in folder.glob(f".{start}*")]
 
 
 def tidy(job: Job, parts: Sequence[Part]) -> None:
@@ -131,10 +134,9 @@ def tidy(job: Job, parts: Sequence[Part]) -> None:
         for path in job.work.glob(pattern):
             path.unlink(missing_ok=True)
     names = {part.name for part in parts}
-    for folder in (job.out, job.work):
-        for path in (*folder.glob(f"{PART}*"), *folder.glob(f".{PART}*")):
-            if path.name.partition(".")[0] not in names:
-                path.unlink()
+    parts_there = [path for folder in (job.out, job.work) for path in folder.glob(f"{PART}*")]
+    for path in (*_unfinished(job), *(own for own in parts_there if own.name.partition(".")[0] not in names)):
+        path.unlink()
 
 
 class Seen(NamedTuple):

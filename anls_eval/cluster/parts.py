@@ -50,7 +50,8 @@ class Job:
     run: str = ""  # the name of the run, which is in the lock of the folder
     documents: tuple[bool, bool] = (False, False)  # whether the files hold one document each
     read_by: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # the columns to group by and of options
-    all_printed: tuple[Mapping[str, bool], Mapping[str, bool]] = ({}, {})  # whether all texts of a column print a list
+    # Whether all texts of a column print a list or a dict; None if only all files together tell.
+    all_printed: tuple[Mapping[str, bool | None], Mapping[str, bool | None]] = ({}, {})
     first: tuple[Detected, Detected] | None = None  # of each side, the first file, whose roles the others must have
 
     @property

@@ -206,7 +206,7 @@ def score_dataset(
     )
     with _limits_in_words(out is not None), contextlib.ExitStack() as folder:
         job = Job(Path(), out is not None, asked, format, (of_predictions, of_references), how, checksums, uuid4().hex)
-        job, has_ids, undecided = _looked_at(job, files, (predictions, references))
+        job, has_ids = _looked_at(job, files, (predictions, references))
         if not has_ids:
             check_pairs(*files)
         if out is not None:
@@ -227,7 +227,7 @@ def score_dataset(
         try:
             with contextlib.ExitStack() as stack:
                 engine = Engine(start, job, on_progress)
-                engine.job = _with_all_printed(engine, files, undecided)
+                engine.job = _with_all_printed(engine, files)
                 found = None
                 if pairs is not None and not job.rows.is_dir():
                     found = _paired(engine, pairs, seen, has_ids, skip_bad)
@@ -320,13 +320,8 @@ def part_paths(given: Paths, format_name: str | None = None) -> list[str]:
     return [str(Path(path).absolute()) if Path(path).exists() else path for path in paths]
 
 
-def _looked_at(
-    job: Job, files: Files, given: tuple[Paths, Paths | None]
-) -> tuple[Job, bool, tuple[Sequence[str], Sequence[str]]]:
-    """Return the job with what the first file of each side is like, and whether both sides have question_ids.
-
-    Last come the columns of each side whose texts are taken apart if all of them, in all files, print a list or a dict.
-    """
+def _looked_at(job: Job, files: Files, given: tuple[Paths, Paths | None]) -> tuple[Job, bool]:
+    """Return the job with what the first file of each side is like, and whether both sides have question_ids."""
     predictions, references = given[0], given[0] if given[1] is None else given[1]
     of_documents = [
         are_documents(own, paths, value, job.format, columns, how=job.how)
@@ -342,19 +337,18 @@ def _looked_at(
     first = readers[0].detected, readers[1].detected
     job = dataclasses.replace(job, read_by=(by_predictions, by_references), first=first)
     looked = [
-        job.options.opened(reader.also(by), side).some_not_printed()
+        job.options.opened(reader.also(by), side).first_look()
         for reader, by, side in zip(readers, job.read_by, SIDES, strict=True)
     ]
-    ruled_out = [{name: False for name, is_ruled_out in own.items() if is_ruled_out} for own in looked]
-    undecided = [[name for name in own if name not in known] for own, known in zip(looked, ruled_out, strict=True)]
-    return dataclasses.replace(job, all_printed=(ruled_out[0], ruled_out[1])), has_ids, (undecided[0], undecided[1])
+    return dataclasses.replace(job, all_printed=(looked[0], looked[1])), has_ids
 
 
-def _with_all_printed(engine: Engine, files: Files, undecided: tuple[Sequence[str], Sequence[str]]) -> Job:
+def _with_all_printed(engine: Engine, files: Files) -> Job:
     """Return the job with whether all texts of the undecided columns print a list or a dict, in all files together."""
     job = engine.job
+    undecided = [tuple(name for name, known in own.items() if known is None) for own in job.all_printed]
     looks = [
-        Look(side, piece, tuple(names))
+        Look(side, piece, names)
         for side, paths, names in zip(SIDES, files, undecided, strict=True)
         for piece in (pieces_of(job, side, paths) if names else ())
     ]
@@ -407,10 +401,9 @@ def _paired(
             resumed, errors = resumed + resumed_apart, {**errors, **errors_apart}
     except UnpairedError:
         return None
-    errors = {part: errors[part] for part in parts if part in errors}
-    may_be_one_left = len(errors) < len(parts) or (bool(several) and not skip_bad)
-    bad = _left_out(errors, engine.job, skip_bad, may_be_one_left)
     good = [part for part in parts if part not in errors]
+    may_be_one_left = bool(good) or (bool(several) and not skip_bad)
+    bad = _left_out(parts, errors, engine.job, skip_bad, may_be_one_left)
     if has_ids and len(good) > 1 and _have_repeats(engine, good):
         return None
     return _Found(good, resumed, bad, _bad_notes(bad, sum(len(part.predictions.paths) for part in parts)))
@@ -489,9 +482,8 @@ def _shuffled(
         before_apart, errors_apart = _shuffle(engine, apart)
         before, errors = {**before, **before_apart}, {**errors, **errors_apart}
     good = [file for file in all_files if file not in errors]
-    errors = {file: errors[file] for file in all_files if file in errors}
     may_be_one_left = {file.side for file in good} == set(SIDES) or (bool(several) and not skip_bad)
-    bad = _left_out(errors, job, skip_bad, may_be_one_left)
+    bad = _left_out(all_files, errors, job, skip_bad, may_be_one_left)
     identity = hash_of([file.identity for file in good])
     with_rows = [file for file in good if has_rows(file, job)]
     numbers = [tuple(file.number for file in with_rows if file.side == side) for side in SIDES]
@@ -504,7 +496,7 @@ def _shuffled(
         faults = {file: lost_rows(file, job) for file in with_rows if before[file].totals is not None}
         warn_of_faults("file", "read", [fault for fault in faults.values() if fault.endswith(DAMAGED)])
         lost = [file for file, fault in faults.items() if fault]
-        _left_out(engine.each(shuffle_piece, lost), job, skip_bad=False, may_be_one_left=True)
+        _left_out(lost, engine.each(shuffle_piece, lost), job, skip_bad=False, may_be_one_left=True)
     resumed, unscored = engine.score(parts)
     if unscored:
         raise next(iter(unscored.values()))  # an error of the ids, not of a part
@@ -553,12 +545,15 @@ def _unwritable(error: OutputError, job: Job) -> OutputError:
     return OutputError(error.path, f"{error.problem} {kept}", remedies=[remedy])
 
 
-def _left_out(errors: Mapping[Any, Exception], job: Job, skip_bad: bool, may_be_one_left: bool) -> dict[str, str]:
-    """Return the reason for each item that is left out, or raise them."""
-    if errors and not (skip_bad and may_be_one_left):
-        told = {item.label: located("", error) for item, error in errors.items()}
+def _left_out(
+    items: Sequence[Any], errors: Mapping[Any, Exception], job: Job, skip_bad: bool, may_be_one_left: bool
+) -> dict[str, str]:
+    """Return the reason for each of these items that is left out, or raise them."""
+    bad = [item for item in items if item in errors]
+    if bad and not (skip_bad and may_be_one_left):
+        told = {item.label: located("", errors[item]) for item in bad}
         raise BadPartsError(told, job.out if job.keep_rows else None, not may_be_one_left)
-    return {_at_fault(item, error): str(error) for item, error in errors.items()}
+    return {_at_fault(item, errors[item]): str(errors[item]) for item in bad}
 
 
 def _at_fault(item: Part | ShuffledPiece, error: Exception) -> str:

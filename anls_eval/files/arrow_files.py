@@ -46,7 +46,8 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
         row_groups = list(map(metadata.row_group, range(metadata.num_row_groups)))
         leaves = [metadata.schema.column(number) for number in range(len(metadata.schema))]
         texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
-        check_parquet(stream, file.path)
+        if stop is None:  # else the whole file was opened before its rows
+            check_parquet(stream, file.path)
     file.check_size(sum(group.total_byte_size for group in row_groups))
     cuts = tuple(itertools.accumulate(group.num_rows for group in row_groups))
     end = metadata.num_rows if stop is None else stop

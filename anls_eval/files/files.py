@@ -14,15 +14,13 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from anls_eval.decoding import BOM, is_cut, marked_encoding, utf8_fault
+from anls_eval.decoding import BOM, COMPRESSIONS, ZIP, is_cut, marked_encoding, utf8_fault
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.joined import check_zip
 from anls_eval.limits import raise_limit
 from anls_eval.opening import open_regular, opening_fault
 
-_ZIP = b"PK\x03\x04"
-_COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _BUFFER = 1 << 20
 _PLAUSIBLE = 1 << 28  # bytes that any compressed file may expand to
 _DENSEST = 100  # times its size that a larger one may expand to; answers and ids expand 3 to 30 times
@@ -146,8 +144,8 @@ def find_file(
         raise FormatError(path, "the name of the file is not UTF-8. Rename it.")
     with opened(path) as stream:
         start = stream.read(4)
-    compression = next((name for magic, name in _COMPRESSIONS.items() if start.startswith(magic)), None)
-    member = _member(path) if start == _ZIP else ""
+    compression = next((name for magic, name in COMPRESSIONS.items() if start.startswith(magic)), None)
+    member = _member(path) if start == ZIP else ""
     file = File(path, "zip" if member else compression, max_bytes, faults, how, member)
     return file if how.encoding is None or _is_utf8_name(how.encoding) else _in_its_encoding(file, how.encoding)
 

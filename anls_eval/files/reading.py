@@ -202,14 +202,14 @@ class Reader:
         column, kind = self._column(name), self._holds[name].kind
         return all_of(are_all_printed(block.columns[column], kind) for block in self._source.read([column], size))
 
-    def some_not_printed(self) -> dict[str, bool]:
-        """Return for each column of which all values decide whether already the first rows say no."""
+    def first_look(self) -> dict[str, bool | None]:
+        """Return for each column of which all values decide False if already its first rows do, else None."""
         names = {name: self._column(name) for name in self._holds if self._without_looking(name) is None}
         first = next(self._source.read([*names.values()], _LOOKED_AT), None) if names else None
-        return {
-            name: first is not None and are_all_printed(first.columns[column], self._holds[name].kind) is False
-            for name, column in names.items()
-        }
+        if first is None:
+            return dict.fromkeys(names)
+        found = {name: are_all_printed(first.columns[own], self._holds[name].kind) for name, own in names.items()}
+        return {name: False if own is False else None for name, own in found.items()}
 
     def _values(self, block: Block, each: bool | None) -> Any:
         found, path = self._found, self.detected.path

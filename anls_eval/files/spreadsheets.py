@@ -248,7 +248,7 @@ def _value(cell: Any, path: str, block: Block, row: int, name: str) -> Any:
     if cell is None:
         return ""
     if isinstance(cell, str):
-        return _unescaped(cell) if "_x" in cell else cell
+        return _unescaped(cell)
     if isinstance(cell, (int, float)):
         return cell
     if cell is ABSENT:

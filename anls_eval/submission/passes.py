@@ -134,7 +134,7 @@ class Options:
         """Return a scorer of the protocol."""
         return make_scorer(self.protocol, self.threshold, self.extract, self.fields, self.options)
 
-    def opened(self, reader: Reader, side: str, all_printed: Mapping[str, bool] | None = None) -> Reader:
+    def opened(self, reader: Reader, side: str, all_printed: Mapping[str, bool | None] | None = None) -> Reader:
         """Return a reader of one side that reads what the rules need, with its texts taken apart as asked.
 
         `all_printed` tells of columns whether all of their texts, also in other files, can be.

@@ -79,6 +79,16 @@ def scored(data: Path, out: Path, **options: Any) -> DatasetScore:
     return score_dataset(data / "predictions", data / "references", out=out, by=["model"], **options)
 
 
+def documents(folder: Path, names: str) -> tuple[Path, Path]:
+    """Predictions and references of one document in each file."""
+    sides = folder / "predictions", folder / "references"
+    for side, total in zip(sides, ("17.9", "17.99"), strict=True):
+        side.mkdir()
+        for name in names:
+            (side / f"{name}.json").write_text(json.dumps({"total": total, "name": name}))
+    return sides
+
+
 def copied(data: Path, folder: Path) -> Path:
     return Path(shutil.copytree(data, folder / "data"))
 
@@ -325,11 +335,7 @@ class TestIds:
 
     def test_documents(self, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(pieces, "_DOCUMENTS", 2)
-        sides = tmp_path / "predictions", tmp_path / "references"
-        for side, total in zip(sides, ("17.9", "17.99"), strict=True):
-            side.mkdir()
-            for name in "abcde":
-                (side / f"{name}.json").write_text(json.dumps({"total": total, "name": name}))
+        sides = documents(tmp_path, "abcde")
         for paired_by in ("file", "id"):
             one = score_submission(
                 open_predictions(sides[0]), open_references(sides[1]), protocol="anls_star", missing="zero"
@@ -344,11 +350,7 @@ class TestIds:
     ) -> None:
         """Each is left out alone, not with those that a task reads beside it."""
         monkeypatch.setattr(pieces, "_DOCUMENTS", 4)
-        sides = tmp_path / "predictions", tmp_path / "references"
-        for side, total in zip(sides, ("17.9", "17.99"), strict=True):
-            side.mkdir()
-            for name in "abcdefghij":
-                (side / f"{name}.json").write_text(json.dumps({"total": total, "name": name}))
+        sides = documents(tmp_path, "abcdefghij")
         (sides[0] / "b.json").write_text('{"total": ')
         (sides[1] / "i.json").write_text('{"total": ')
         if paired_by == "id":
