@@ -72,6 +72,8 @@ def _unpacked(file: File) -> Iterator[tuple[BinaryIO, zipfile.ZipFile]]:
             with zipfile.ZipFile(stream) as archive:
                 check_zip(archive, stream, file.path)
                 file.check_expansion(sum(part.file_size for part in archive.infolist()))
+                if "[Content_Types].xml" not in archive.namelist():
+                    raise FormatError(file.path, "a zip file that is no .xlsx. Unpack it, or save it as .xlsx or CSV.")
                 yield stream, archive
         except FormatError:
             raise

@@ -312,6 +312,30 @@ class TestIds:
         found = score_dataset(*sides, by=["model"], client=client)
         assert without_names(found.submission) == without_names(one)
 
+    @pytest.mark.parametrize("cells", [0, 2], ids=["first", "last"])
+    @pytest.mark.parametrize("plain", [None, "b", "c"], ids=["in all files", "not in the first", "not in the last"])
+    def test_printed_lists_in_files_of_two_formats(
+        self, plain: str | None, cells: int, client: Client, tmp_path: Path
+    ) -> None:
+        """Cells of CSV are taken apart each, and do not decide for the other files."""
+        sides = tmp_path / "predictions", tmp_path / "references"
+        for side in sides:
+            side.mkdir()
+        others = iter("bc")
+        for number in range(3):
+            is_table = number == cells
+            name = "a" if is_table else next(others)
+            answers = "Lima" if name == plain else "['Rome', 'Lima']"
+            prediction = {"id": name, "prediction": "Lima", "model": f"['{name}', 'x']"}
+            for side, row in zip(sides, (prediction, {"id": name, "answers": answers}), strict=True):
+                table = ",".join(row) + "\n" + ",".join(f'"{value}"' for value in row.values()) + "\n"
+                path = side / f"{number}.{'csv' if is_table else 'jsonl'}"
+                path.write_text(table if is_table else json.dumps(row), encoding="utf-8")
+        one = score_submission(*sides, by=["model"])
+        assert one.score == (1 if plain is None else 2 / 3)
+        found = score_dataset(*sides, by=["model"], client=client)
+        assert without_names(found.submission) == without_names(one)
+
     def test_printed_lists_in_the_rows_of_one_file(
         self, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -737,6 +737,17 @@ def test_a_zip_file_that_is_no_spreadsheet(tmp_path: Path) -> None:
         open_predictions(tmp_path / "z")
 
 
+def test_a_zip_file_within_a_compressed_one(tmp_path: Path) -> None:
+    import gzip
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "z", "w") as archive:
+        archive.writestr("p.jsonl", '{"prediction": "a"}')
+    path = write(tmp_path / "p.jsonl.gz", gzip.compress((tmp_path / "z").read_bytes()))
+    with pytest.raises(FormatError, match=r"a zip file that is no \.xlsx\. Unpack it, or save"):
+        open_predictions(path)
+
+
 def test_dates_in_spreadsheets(tmp_path: Path) -> None:
     import datetime
 

@@ -167,6 +167,7 @@ def test_names_in_an_archive_are_no_paths(tmp_path: Path) -> None:
     path = tmp_path / "inside" / "p.xlsx"
     path.parent.mkdir()
     with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<a/>")
         archive.writestr("../escaped", "x")
         archive.writestr(str(tmp_path / "absolute"), "x")
     with pytest.raises(FormatError, match="not a readable spreadsheet"):
