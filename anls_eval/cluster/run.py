@@ -337,27 +337,15 @@ def _looked_at(job: Job, files: Files, given: tuple[Paths, Paths | None]) -> tup
     first = readers[0].detected, readers[1].detected
     job = dataclasses.replace(job, read_by=(by_predictions, by_references), first=first)
     looked = [
-        _first_looks(job, side, reader.also(by), paths)
-        for side, reader, by, paths in zip(SIDES, readers, job.read_by, files, strict=True)
+        {} if all(map(_is_of_cells, paths)) else job.options.opened(reader.also(by), side).first_look()
+        for reader, by, paths, side in zip(readers, job.read_by, files, SIDES, strict=True)
     ]
     return dataclasses.replace(job, all_printed=(looked[0], looked[1])), has_ids
 
 
-def _first_looks(job: Job, side: str, first: Reader, paths: Sequence[str]) -> dict[str, bool | None]:
-    """Return what the first rows tell of whether all texts of a column print a list, in a file of each format."""
-    others: dict[str, list[str]] = {}  # of several formats, only some may have to look at all texts
-    for path in paths:
-        others.setdefault(_suffix(path), []).append(path)
-    others.pop(_suffix(first.detected.path), None)
-    looks = [job.options.opened(first, side).first_look()]
-    for own in others.values():
-        with contextlib.suppress(FormatError):  # scoring tells which files cannot be read
-            looks.append(_first_readable(job, side, own).first_look())
-    return {name: all_of(look.get(name) for look in looks) for look in looks for name in look}
-
-
-def _suffix(path: str) -> str:
-    return Path(path.removesuffix(".gz").removesuffix(".zst")).suffix
+def _is_of_cells(path: str) -> bool:
+    """Return whether the name of a file is that of a table whose cells are taken apart each by itself."""
+    return path.removesuffix(".gz").removesuffix(".zst").endswith((".csv", ".tsv", ".xlsx"))
 
 
 def _with_all_printed(engine: Engine, files: Files) -> Job:

@@ -203,13 +203,17 @@ class Reader:
         return all_of(are_all_printed(block.columns[column], kind) for block in self._source.read([column], size))
 
     def first_look(self) -> dict[str, bool | None]:
-        """Return for each column of which all values decide False if already its first rows do, else None."""
-        names = {name: self._column(name) for name in self._holds if self._without_looking(name) is None}
+        """Return for each column of which all values decide False if already its first rows do, else None.
+
+        That also stands for a column of which this file decides by itself, as files of cells do: others may not.
+        """
+        of_files = {name for name, own in self._holds.items() if own.each is None and self._column(name) != EVERYTHING}
+        names = {name: self._column(name) for name in of_files if self._without_looking(name) is None}
         first = next(self._source.read([*names.values()], _LOOKED_AT), None) if names else None
         if first is None:
-            return dict.fromkeys(names)
+            return dict.fromkeys(of_files)
         found = {name: are_all_printed(first.columns[own], self._holds[name].kind) for name, own in names.items()}
-        return {name: False if own is False else None for name, own in found.items()}
+        return {name: False if found.get(name) is False else None for name in of_files}
 
     def _values(self, block: Block, each: bool | None) -> Any:
         found, path = self._found, self.detected.path
