@@ -51,6 +51,14 @@ _SEPARATOR_LINE = re.compile(r"(?i)sep=(.)")
 _QUOTED = re.compile(r'"[^"]*"')
 
 
+_FAULTS = {
+    "new-line character": "a carriage return (\\r) in a field without quotes. Quote the field, or remove the character.",
+    "unexpected end": "the file ends within a quoted field. It was truncated, or a quote in a field is not doubled.",
+    "expected after": "text after a closing quote. Quote a field that contains quotes, and double the quotes inside.",
+}
+"""What is wrong with a row of CSV, by what the message of the csv module contains."""
+
+
 def _text_rows(file: File, delimiter: str, skipped: int = 0) -> Rows:
     # The limit is one for the whole process; the pictures in VLMEvalKit's tables are over the usual one.
     csv.field_size_limit(max(csv.field_size_limit(), min(sys.maxsize, 2**31 - 1)))
@@ -61,12 +69,8 @@ def _text_rows(file: File, delimiter: str, skipped: int = 0) -> Rows:
             if row:
                 yield reader.line_num + skipped, row
     except csv.Error as error:
-        raise FormatError(
-            file.path,
-            f"not a row of a table: {error}. Quote a field that contains quotes, and double the quotes inside. If the "
-            "file ends here, it was truncated.",
-            f"line {reader.line_num + skipped}",
-        ) from None
+        told = next((words for known, words in _FAULTS.items() if known in str(error)), f"{error}.")
+        raise FormatError(file.path, f"not a row of a table: {told}", f"line {reader.line_num + skipped}") from None
 
 
 def _of_width(rows: Rows, width: int, file: File) -> Rows:
