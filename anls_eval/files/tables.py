@@ -52,7 +52,7 @@ _QUOTED = re.compile(r'"[^"]*"')
 
 
 _FAULTS = {
-    "new-line character": "a carriage return (\\r) in a field without quotes. Quote the field, or remove the character.",
+    "new-line character": "a carriage return (\\r) in a field without quotes. Quote the field, or remove it.",
     "unexpected end": "the file ends within a quoted field. It was truncated, or a quote in a field is not doubled.",
     "expected after": "text after a closing quote. Quote a field that contains quotes, and double the quotes inside.",
 }
