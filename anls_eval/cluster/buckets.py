@@ -13,7 +13,7 @@ import pyarrow as pa
 from anls_eval.arrow import number_array
 from anls_eval.cluster.records import unreadable
 from anls_eval.files import FormatError, Reader
-from anls_eval.files.write import whole_file
+from anls_eval.files.write import CountedFile, Written, whole_file
 from anls_eval.opening import open_regular
 from anls_eval.questions.stream import fingerprints_of
 from anls_eval.submission.passes import Side, stored_rows
@@ -24,17 +24,18 @@ _HELD = 128 << 20  # bytes of rows that are put in order at once
 _FILE = b"file"  # in the metadata of the schema: the file that the rows are from
 
 
-def write_buckets(path: Path, reader: Reader, side: str, scorer: Scorer, names: Sequence[str], buckets: int) -> None:
+def write_buckets(path: Path, reader: Reader, side: str, scorer: Scorer, names: Sequence[str], buckets: int) -> Written:
     """Write the rows of a file to an Arrow file, bucket by bucket, with one batch per bucket."""
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with whole_file(path) as unfinished:
         cuts = (_cut(rows, buckets, reader) for rows in _held(stored_rows(reader, side, scorer, names)))
         first = next(cuts)
         schema = first[0].schema.with_metadata({_FILE: os.fsencode(reader.detected.path)})
-        with pa.ipc.new_file(str(unfinished), schema, options=options) as writer:
+        with CountedFile(unfinished) as file, pa.ipc.new_file(file, schema, options=options) as writer:
             for cut in itertools.chain([first], cuts):
                 for batch in cut:
                     writer.write_batch(batch)
+    return file.written
 
 
 def _held(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from anls_eval.files.errors import FormatError, NoRowsError, OutputError
 from anls_eval.files.files import DETECTED, How
 from anls_eval.files.many import check_roles, open_documents
 from anls_eval.files.watch import State, file_state
-from anls_eval.files.write import whole_file
+from anls_eval.files.write import Written, whole_file
 from anls_eval.opening import check_regular
 from anls_eval.questions.stream import come_twice
 from anls_eval.submission.passes import BY, SIDES, Options, Pass, Sides, read_totals, sides_of
@@ -247,13 +248,14 @@ def score_part(part: Part, job: Job) -> int:
     # Which ids are missing or unknown is known when all parts are scored.
     options = dataclasses.replace(job.options, missing="zero", unknown="ignore")
     results, fingerprints = job.out / f"{part.name}.parquet", job.work / f"{part.name}.npy"
+    files: dict[Path, Written] = {}
 
     def score(whole: bool) -> Pass:
         run = Pass(sides, options, whole)
         blocks = run.rows(False)
         if job.keep_rows:
             first = next(blocks, None)
-            write_rows(results, chain([_no_rows(job) if first is None else first], blocks))
+            files[results] = write_rows(results, chain([_no_rows(job) if first is None else first], blocks))
         for _ in blocks:
             pass
         return run
@@ -266,7 +268,8 @@ def score_part(part: Part, job: Job) -> int:
     np.save(held, run.fingerprints)
     with whole_file(fingerprints) as path:
         path.write_bytes(held.getbuffer())
-    _finish(part, job, run.totals, [results, fingerprints] if job.keep_rows else [fingerprints])
+    files[fingerprints] = Written().and_then(held.getbuffer())
+    _finish(part, job, run.totals, files)
     return run.totals.n
 
 
@@ -277,7 +280,7 @@ def _no_rows(job: Job) -> pa.RecordBatch:
     return pa.record_batch({name: pa.nulls(0, kind) for name, kind in columns.items()})
 
 
-def _finish(task: Part | ShuffledPiece, job: Job, totals: Totals, files: Sequence[Path]) -> None:
+def _finish(task: Part | ShuffledPiece, job: Job, totals: Totals, files: Mapping[Path, Written]) -> None:
     check_held(job.work, job.run)
     write_record(task.record(job), task.identity, totals.to_json(), job.out, files)
 
@@ -333,11 +336,9 @@ def shuffle_piece(file: ShuffledPiece, job: Job) -> None:
     check_held(job.work, job.run)
     path = rows_path(job, file.side, file.number)
     reader = job.open(file.side, file.piece)
-    files = [path]
-    try:
-        write_buckets(path, reader, file.side, job.options.scorer(), job.options.by, file.buckets)
-    except NoRowsError:
-        files = []
+    files: dict[Path, Written] = {}
+    with contextlib.suppress(NoRowsError):
+        files[path] = write_buckets(path, reader, file.side, job.options.scorer(), job.options.by, file.buckets)
     totals = Totals(notes=dict.fromkeys(reader.detected.notes))
     totals.add(read_totals(reader, file.side))
     _finish(file, job, totals, files)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from anls_eval.files.errors import OutputError
-from anls_eval.files.write import whole_file
+from anls_eval.files.write import Written, whole_file
 from anls_eval.limits import raise_limit
 from anls_eval.opening import open_regular
 
@@ -17,9 +17,6 @@ _BLOCK = 1 << 20
 
 DAMAGED = "is damaged"
 """The end of what `Record.fault` says of a file that is there."""
-
-State = tuple[int, int]
-"""The size and checksum of a file."""
 
 
 class DamagedRecordError(OutputError):
@@ -35,7 +32,9 @@ class Record:
 
     identity: str  # of its inputs and options
     totals: str  # as JSON
-    files: Mapping[str, State]  # by their names in the output folder
+    files: Mapping[
+        str, Sequence[int]
+    ]  # as they were `Written`, by their names in the output folder
 
     def fault(self, folder: Path) -> str:
         """Return what is wrong with the files in the output folder; empty if they are as they were written."""
@@ -58,9 +57,9 @@ def unreadable(path: Path, error: Exception) -> OutputError:
     return OutputError(str(path), f"cannot be read back: {getattr(error, 'strerror', None) or error}.")
 
 
-def write_record(path: Path, identity: str, totals: str, folder: Path, files: Sequence[Path]) -> None:
+def write_record(path: Path, identity: str, totals: str, folder: Path, files: Mapping[Path, Written]) -> None:
     """Write the record of a task that has written these files to the output folder."""
-    states = {str(file.relative_to(folder)): (file.stat().st_size, checksum(file)) for file in files}
+    states = {str(file.relative_to(folder)): written for file, written in files.items()}
     text = json.dumps(dataclasses.asdict(Record(identity, totals, states)))
     with whole_file(path, is_synced=True) as unfinished:
         unfinished.write_text(json.dumps({"checksum": zlib.crc32(text.encode()), "record": text}), encoding="utf-8")

@@ -2,15 +2,17 @@
 
 import contextlib
 import errno
+import io
 import itertools
 import json
 import os
 import stat
 import uuid
 import warnings
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,7 +24,31 @@ _NAME = 200  # bytes of the name of a file that are in its temporary name
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
-def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.RecordBatch]) -> None:
+class Written(NamedTuple):
+    """The size and CRC-32 of what was written to a file."""
+
+    size: int = 0
+    checksum: int = 0
+
+    def and_then(self, data: Any) -> "Written":
+        """Return the same for what is written after it, too."""
+        return Written(self.size + memoryview(data).nbytes, zlib.crc32(data, self.checksum))
+
+
+class CountedFile(io.BufferedWriter):
+    """A new file that is written from its start to its end; what is `written` is known without reading it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(io.FileIO(path, "w"))
+        self.written = Written()
+
+    def write(self, data: Any, /) -> int:
+        """Write bytes."""
+        self.written = self.written.and_then(data)
+        return super().write(data)
+
+
+def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.RecordBatch]) -> Written:
     """Write a table, or record batches one by one, to a Parquet, CSV or JSON Lines file, by the suffix of its name."""
     path = Path(path)
     compression = _COMPRESSIONS.get(path.suffix)
@@ -41,7 +67,7 @@ def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.Record
         schema, batches = first.schema, itertools.chain([first], batches)
     with (
         whole_file(path, keep_interrupted=True) as unfinished,
-        unfinished.open("wb") as file,  # by Arrow, only a name that is UTF-8
+        CountedFile(unfinished) as file,  # by Arrow, only a name that is UTF-8
         pa.output_stream(file, compression=compression) as stream,
     ):
         formulas = write(stream, schema, batches)
@@ -52,6 +78,7 @@ def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.Record
             UserWarning,
             stacklevel=2,
         )
+    return file.written
 
 
 def keeps_lists(path: str | os.PathLike[str]) -> bool:
