@@ -16,6 +16,7 @@ from distributed.comm import CommClosedError
 from anls_eval.cluster.errors import ClusterError
 from anls_eval.cluster.watch import Watch
 from anls_eval.files.errors import SHOWN
+from anls_eval.files.watch import file_state
 from anls_eval.files.write import whole_file
 from anls_eval.version import __version__
 
@@ -34,6 +35,10 @@ class Agreement(NamedTuple):
     mark: Path  # a file in the folder of the run
     secret: str  # in its name and its text
     files: tuple[tuple[str, int], ...]  # some of the input, with their sizes
+
+
+class UnseenFileError(ClusterError):
+    """A worker sees a file of the input with another size, or not at all."""
 
 
 @functools.cache
@@ -76,21 +81,43 @@ def check_code(expected: Agreement) -> None:
 def check_agreement(expected: Agreement) -> None:
     """Raise a ClusterError that says what this process has or sees otherwise; one that agrees is not asked again."""
     check_code(expected)
-    for path, size in [(str(expected.mark), len(expected.secret)), *expected.files]:
-        try:
-            found = f"has {Path(path).stat().st_size} bytes there"
-        except OSError as error:
-            found = f"{error.strerror} there"
-        if found != f"has {size} bytes there":
-            raise ClusterError(f"does not see {path} as it is here, with {size} bytes ({found}). {_SHARE}")
+    _check_seen(str(expected.mark), len(expected.secret), ClusterError)
+    for path, size in expected.files:
+        _check_seen(path, size, UnseenFileError)
 
 
-def check_cluster(watch: Watch, expected: Agreement) -> None:
-    """Ask the scheduler, which reads the tasks, and every worker, and check that files that workers write are seen."""
+def _check_seen(path: str, size: int, kind: type[ClusterError]) -> None:
+    try:
+        found = f"has {Path(path).stat().st_size} bytes there"
+    except OSError as error:
+        found = f"{error.strerror} there"
+    if found != f"has {size} bytes there":
+        raise kind(f"does not see {path} as it is here, with {size} bytes ({found}). {_SHARE}")
+
+
+def without_changed(expected: Agreement) -> Agreement:
+    """Return what workers must still find, without input that was changed or removed, of which its own task tells."""
+    return expected._replace(files=tuple((path, size) for path, size in expected.files if _size(path) == size))
+
+
+def _size(path: str) -> int | None:
+    state = file_state(path)
+    return None if state is None else state[0]
+
+
+def check_cluster(watch: Watch, expected: Agreement) -> Agreement:
+    """Ask the scheduler, which reads the tasks, and every worker, and check that files that workers write are seen.
+
+    Returns what they agree on, without input that changed meanwhile.
+    """
     error = watch.on_scheduler(check_code, expected)
     if error is not None and not isinstance(error, _DIED):
         raise ClusterError(f"the scheduler {_problem(error)}")
     answers = watch.on_workers(_visit, expected)
+    if any(isinstance(answer, UnseenFileError) for answer in answers.values()):
+        left = without_changed(expected)
+        if left != expected:
+            return check_cluster(watch, left)
     problems = {
         worker: _problem(answer)
         for worker, answer in answers.items()
@@ -101,6 +128,7 @@ def check_cluster(watch: Watch, expected: Agreement) -> None:
             problems[worker] = f"writes to another {expected.mark.parent} than this process. {_SHARE}"
     if problems:
         raise ClusterError(_told(problems))
+    return expected
 
 
 def _visit(expected: Agreement) -> str:

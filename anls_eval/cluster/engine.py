@@ -14,7 +14,7 @@ from distributed.client import ClosedClientError, FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
-from anls_eval.cluster.agreement import Agreement, check_agreement
+from anls_eval.cluster.agreement import Agreement, UnseenFileError, check_agreement, without_changed
 from anls_eval.cluster.errors import CANCELLED, LOST, ClusterError, are
 from anls_eval.cluster.parts import CHANGED, Job, Part, UnpairedError, kept_of, score_part
 from anls_eval.cluster.watch import Watch
@@ -75,8 +75,9 @@ class Engine:
             return {}
         watch, agreement = self._started
         client = watch.client
-        tasks = client.map(_task, items, function=function, job=self.job, agreement=agreement, pure=False)
-        futures = dict(zip(tasks, items, strict=True))
+        own = {"function": function, "job": self.job, "pure": False}
+        tasks = client.map(_task, items, agreement=agreement, **own)
+        futures = {task: (item, agreement) for task, item in zip(tasks, items, strict=True)}
         errors: dict[_Item, Exception] = {}
         completed = as_completed(tasks, loop=client.loop, with_results=True, raise_errors=False)
         try:
@@ -84,15 +85,19 @@ class Engine:
                 watch.until(completed.has_ready)
                 future, result = next(completed)
                 watch.progress()
-                error = _error_of(future, result)
+                (item, asked), error = futures[future], _error_of(future, result)
                 if error is None:
                     on_value(result)
                 elif isinstance(error, (ValueError, TypeError)) and not isinstance(error, OutputError):
-                    errors[futures[future]] = error
+                    errors[item] = error
+                elif isinstance(error, UnseenFileError) and (left := without_changed(asked)) != asked:
+                    again = client.submit(_task, item, agreement=left, **own)
+                    futures[again] = item, left
+                    completed.add(again)
                 else:
                     raise error
         except (KilledWorker, MemoryError) as error:
-            labels = {task.key: getattr(item, "label", "") for task, item in futures.items()}
+            labels = {task.key: getattr(item, "label", "") for task, (item, _) in futures.items()}
             where = labels.get(getattr(error, "task", None), "")
             raise ClusterError(
                 "workers died repeatedly, or ran out of memory. Give each worker more memory, or split the files; "
@@ -107,14 +112,14 @@ class Engine:
         except ImportError as error:  # of what only some tasks load
             raise ClusterError(f"a worker lacks a module: {error}. Install anls_eval[eval,dask] on it.") from None
         except UnpairedError:
-            client.cancel(tasks)
-            keys = {future.key for future in tasks}
+            client.cancel(list(futures))
+            keys = {future.key for future in futures}
             while any(answer is True for answer in watch.on_workers(_is_busy, keys).values()):
                 time.sleep(0.05)  # a task that runs cannot be stopped, and must not write into what comes next
             raise
         finally:
             with contextlib.suppress(ClosedClientError):
-                client.cancel(tasks)  # those of an interrupted run
+                client.cancel(list(futures))  # those of an interrupted run
         return {item: errors[item] for item in items if item in errors}
 
     def _advance(self, n: int) -> None:
@@ -128,7 +133,7 @@ def _task(item: _Item, function: Callable[[_Item, Job], _Value], job: Job, agree
     try:
         check_agreement(agreement)
     except ClusterError as error:
-        raise ClusterError(f"worker {get_worker().address} {error.problem}") from None
+        raise type(error)(f"worker {get_worker().address} {error.problem}") from None
     try:
         return function(item, job)
     except Exception as error:

@@ -329,6 +329,13 @@ def lost_rows(file: ShuffledPiece, job: Job) -> str:
     return "" if record is None else record.fault(job.out)
 
 
+def check_rows(file: ShuffledPiece, job: Job) -> None:
+    """Raise OutputError unless the rows of a shuffled piece, from which parts were scored, are what was written."""
+    fault = lost_rows(file, job)
+    if fault:
+        raise OutputError(str(job.out), f"{fault}, though it was written.")
+
+
 def shuffle_piece(file: ShuffledPiece, job: Job) -> None:
     """Put the rows of a piece into buckets by their ids, unless that is done."""
     if totals_of(file, job) is not None and not lost_rows(file, job):

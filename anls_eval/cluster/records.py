@@ -32,9 +32,7 @@ class Record:
 
     identity: str  # of its inputs and options
     totals: str  # as JSON
-    files: Mapping[
-        str, Sequence[int]
-    ]  # as they were `Written`, by their names in the output folder
+    files: Mapping[str, Sequence[int]]  # as they were `Written`, by their names in the output folder
 
     def fault(self, folder: Path) -> str:
         """Return what is wrong with the files in the output folder; empty if they are as they were written."""
@@ -54,7 +52,8 @@ class Record:
 def unreadable(path: Path, error: Exception) -> OutputError:
     """Return the error of a file that this run has written and cannot read; raise LimitError for lack of anything."""
     raise_limit(error)
-    return OutputError(str(path), f"cannot be read back: {getattr(error, 'strerror', None) or error}.")
+    reason = "it is damaged" if isinstance(error, (ValueError, EOFError)) else getattr(error, "strerror", None) or error
+    return OutputError(str(path), f"cannot be read back: {reason}.")
 
 
 def write_record(path: Path, identity: str, totals: str, folder: Path, files: Mapping[Path, Written]) -> None:

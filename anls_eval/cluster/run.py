@@ -47,6 +47,7 @@ from anls_eval.cluster.parts import (
     ShuffledPiece,
     UnpairedError,
     all_printed,
+    check_rows,
     has_repeats,
     has_rows,
     kept_of,
@@ -65,7 +66,7 @@ from anls_eval.files.errors import SHOWN, NoRowsError, OutputError
 from anls_eval.files.files import How
 from anls_eval.files.many import Paths, are_documents, file_paths, paths_label
 from anls_eval.files.printed import all_of
-from anls_eval.files.watch import check_unchanged, file_state
+from anls_eval.files.watch import State, check_unchanged, file_state
 from anls_eval.files.write import whole_file
 from anls_eval.limits import limit_error
 from anls_eval.opening import open_regular
@@ -220,9 +221,7 @@ def score_dataset(
         def start() -> tuple[Watch, Agreement]:
             watch = connect(workers, client, patience, verbose, stack)
             agreement = stack.enter_context(agreed(job.work, [*files[0], *files[1]]))
-            if client is not None:
-                check_cluster(watch, agreement)
-            return watch, agreement
+            return watch, agreement if client is None else check_cluster(watch, agreement)
 
         try:
             with contextlib.ExitStack() as stack:
@@ -233,9 +232,9 @@ def score_dataset(
                     found = _paired(engine, pairs, seen, has_ids, skip_bad)
                 found = found or _shuffled(engine, files, pairs, seen, skip_bad)
             check_held(job.work, job.run)
-            for path, file in seen.items():
-                if file_state(path) is not None:  # read to its end, or bad
-                    check_unchanged(path, file.state)
+            for path, state in found.states.items():
+                if file_state(path) is not None:  # one that was removed was read to its end
+                    check_unchanged(path, state)
             tidy(job, found.parts)
             totals = Totals(notes=dict.fromkeys(found.notes))
             totals.add(found.read)
@@ -383,7 +382,13 @@ class _Found(NamedTuple):
     resumed: int
     bad: dict[str, str]
     notes: Sequence[str]
+    pieces: Sequence[Piece]  # whose rows were scored
     read: Totals = Totals()  # what reading the files counted, where the parts did not
+
+    @property
+    def states(self) -> dict[str, State]:
+        """The files whose rows were scored, and how each was when the run began."""
+        return {path: state for piece in self.pieces for path, state in zip(piece.paths, piece.states, strict=True)}
 
 
 def _paired(
@@ -411,7 +416,8 @@ def _paired(
     bad = _left_out(parts, errors, engine.job, skip_bad, may_be_one_left)
     if has_ids and len(good) > 1 and _have_repeats(engine, good):
         return None
-    return _Found(good, resumed, bad, _bad_notes(bad, sum(len(part.predictions.paths) for part in parts)))
+    notes = _bad_notes(bad, sum(len(part.predictions.paths) for part in parts))
+    return _Found(good, resumed, bad, notes, [piece for part in good for piece in (part.predictions, part.references)])
 
 
 def _each_document(several: Sequence[FilePart], first: int, job: Job, seen: Mapping[str, Seen]) -> list[FilePart]:
@@ -497,14 +503,20 @@ def _shuffled(
             raise _without_rows(paths)
     of_sides = numbers[0], numbers[1]
     parts = [BucketPart(number, identity, buckets, of_sides) for number in range(buckets)]
-    if any(totals_of(part, job) is None for part in parts):  # the rows of an earlier run may be gone
-        faults = {file: lost_rows(file, job) for file in with_rows if before[file].totals is not None}
-        warn_of_faults("file", "read", [fault for fault in faults.values() if fault.endswith(DAMAGED)])
+    faults = {file: lost_rows(file, job) for file in with_rows if before[file].totals is not None}
+    damaged = [fault for fault in faults.values() if fault.endswith(DAMAGED)]
+    warn_of_faults("file", "read", damaged)
+    for part in parts if damaged else ():  # which may have been scored from the damaged rows
+        part.record(job).unlink(missing_ok=True)
+    is_new = any(totals_of(part, job) is None for part in parts)
+    if is_new:  # the rows of an earlier run may be gone
         lost = [file for file, fault in faults.items() if fault]
         _left_out(lost, engine.each(shuffle_piece, lost), job, skip_bad=False, may_be_one_left=True)
     resumed, unscored = engine.score(parts)
     if unscored:
         raise next(iter(unscored.values()))  # an error of the ids, not of a part
+    if is_new:
+        engine.each(check_rows, with_rows)
     read = Totals()
     for file in good:
         read.add(_written(file, job))
@@ -512,7 +524,7 @@ def _shuffled(
         if path.suffix != ".json":
             path.unlink()
     notes = [*read.notes, *_bad_notes(bad, sum(len(file.piece.paths) for file in all_files))]
-    return _Found(parts, resumed, bad, notes, read)
+    return _Found(parts, resumed, bad, notes, [file.piece for file in good], read)
 
 
 def _shuffle(

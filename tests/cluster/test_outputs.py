@@ -26,11 +26,13 @@ from dask.distributed import Client, LocalCluster
 from dataset_command import DatasetCommand, finished
 from full_disk import enlarge, make_read_only, make_writable, small_disk
 
-from anls_eval.cluster import lock
-from anls_eval.cluster.agreement import agreed
+from anls_eval.cluster import lock, parts
+from anls_eval.cluster import run as distributed
+from anls_eval.cluster.agreement import Agreement, agreed
 from anls_eval.cluster.buckets import BucketSide
 from anls_eval.cluster.folder import temporary_folder
 from anls_eval.cluster.parts import has_repeats
+from anls_eval.cluster.records import write_record
 from anls_eval.cluster.run import DatasetScore, score_dataset
 from anls_eval.cluster.workers import local_client
 from anls_eval.files import open_predictions, open_references
@@ -446,6 +448,31 @@ class TestFinishedParts:
         with pytest.raises(OutputError, match=rf"^{tmp_path}/rows.arrow: {message}"):
             list(BucketSide([tmp_path / "rows.arrow"], 0, 1).tables())
 
+    @pytest.mark.parametrize(
+        "name", ["part-00002.parquet", "_work/part-00002.npy", "_work/rows/predictions-00002.arrow"]
+    )
+    def test_a_file_that_is_damaged_before_it_is_recorded(
+        self, name: str, data: Path, apart: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What the record says is what was written, not what is there afterwards."""
+        damaged, given = tmp_path / name, apart if "rows" in name else data
+
+        def damaged_then_recorded(path: Path, *others: Any) -> None:
+            if path.stem == damaged.stem:
+                content = bytearray(damaged.read_bytes())
+                content[content.index(b"qwen2") if path.parent.name == "rows" else 0] ^= 1
+                damaged.write_bytes(content)
+            write_record(path, *others)
+
+        with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as here:
+            with monkeypatch.context() as patched:
+                patched.setattr(parts, "write_record", damaged_then_recorded)
+                with pytest.raises(OutputError, match=rf"{name}(: cannot be read back: it)? is damaged"):
+                    scored(given, tmp_path, client=here)
+            with pytest.warns(UserWarning, match=f"again, because {name} is damaged"):
+                found = scored(given, tmp_path, client=here, resume=True)
+        assert found.submission == in_one_process(given)
+
     def test_the_record_of_rows_that_is_lost_before_they_are_scored(
         self, apart: Path, client: Client, tmp_path: Path
     ) -> None:
@@ -547,6 +574,39 @@ class TestFilesThatChange:
         with pytest.warns(UserWarning, match=f"^1 part .* {BECAUSE_OF_CHANGES}"):
             found = scored(changing, tmp_path / "out", client=client, resume=True)
         assert found == DatasetScore(in_one_process(changing), FILES, FILES - 1, {}, "file")
+
+    @pytest.mark.parametrize("is_removed", [False, True])
+    @pytest.mark.parametrize("number", [0, 2])
+    @pytest.mark.parametrize("is_own", [False, True])
+    def test_before_they_are_read(
+        self,
+        is_own: bool,
+        number: int,
+        is_removed: bool,
+        changing: Path,
+        client: Client,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Also one of the files that every worker must see as this process does: no worker is blamed for it."""
+        path = changing / "predictions" / f"part-0000{number}.parquet"
+
+        @contextlib.contextmanager
+        def then_changed(*given: Any) -> Iterator[Agreement]:
+            with agreed(*given) as agreement:
+                if is_removed:
+                    path.unlink()
+                else:
+                    self.change(path)
+                yield agreement
+
+        monkeypatch.setattr(distributed, "agreed", then_changed)
+        found = scored(changing, tmp_path / "out", skip_bad=True, **{"workers": 1} if is_own else {"client": client})
+        assert list(found.bad) == [str(path)]
+        assert "the file was changed or replaced after the run began" in found.bad[str(path)]
+        path.unlink(missing_ok=True)
+        (changing / "references" / path.name).unlink()
+        assert dataclasses.replace(found.submission, notes=()) == in_one_process(changing)
 
     @pytest.mark.parametrize(
         ("sides", "checksums"), [("data", False), pytest.param("apart", True, marks=pytest.mark.long)]
