@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,9 +13,10 @@ from anls_eval.arrow import as_list
 from anls_eval.check.known import Accepted, KnownIds, joined, stored
 from anls_eval.files import FormatError, open_references
 from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, NoColumnError
-from anls_eval.files.files import DETECTED, How, find_file, lines_of
-from anls_eval.files.many import is_several, open_watched
+from anls_eval.files.files import DETECTED, How, find_file, is_folder, lines_of
+from anls_eval.files.many import open_watched
 from anls_eval.files.nested import with_nested
+from anls_eval.files.paths import is_several
 from anls_eval.files.printed import Holds, Printed
 from anls_eval.files.reading import VALUES, columns_of
 from anls_eval.files.source import ABSENT, Source
@@ -200,7 +200,7 @@ def _accepted(reference: Any) -> tuple[str, ...] | None:
 def open_rows(path: str, format_name: str | None, columns: Mapping[str, str], how: How = DETECTED) -> Rows:
     """Open a submission without checking its rows; those that cannot be read have no values."""
     if is_several(path, format_name):
-        what = "a folder" if Path(path).is_dir() else "a pattern"
+        what = "a folder" if is_folder(path) else "a pattern"
         raise FormatError(path, f"this is {what}; expected one file. Check each file on its own.")
     faults: dict[str, FormatError] = {}
     opened, compression = open_watched(path, format_name, None, faults, how)

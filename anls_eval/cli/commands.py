@@ -575,14 +575,17 @@ def leaderboard(
 
 def _systems_in(folder: str, references: list[str]) -> list[str]:
     """List the files and folders in a folder, except hidden ones and the references."""
-    if glob.has_magic(folder) and not Path(folder).exists():
+    from anls_eval.files.files import exists, is_folder
+    from anls_eval.files.paths import names_in
+
+    if glob.has_magic(folder) and not exists(folder):
         raise ValueError(
             "A quoted pattern is one system. Remove the quotes to rank each file: "
             f"anls leaderboard {folder} -r {' -r '.join(references)}."
         )
-    if not Path(folder).is_dir():
+    if not is_folder(folder):
         raise ValueError(f"{folder} is not a folder; expected one with a prediction file for each system")
-    found = [path for path in sorted(Path(folder).iterdir()) if path.name[0] not in "._"]
+    found = [path for path in sorted(map(Path, names_in(folder))) if path.name[0] not in "._"]
     paths = [path for path in found if not any(is_same(path, own) for own in references)]
     if not paths:
         raise ValueError(f"{folder} contains no prediction files")

@@ -26,7 +26,7 @@ def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[str | None]) 
 
 def check_not_read(outputs: Sequence[Path], inputs: Sequence[str | None]) -> None:
     """Refuse outputs that are inputs."""
-    from anls_eval.files.many import file_paths
+    from anls_eval.files.paths import file_paths
 
     read: list[str] = []
     for own in filter(None, inputs):

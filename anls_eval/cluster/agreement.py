@@ -16,6 +16,7 @@ from distributed.comm import CommClosedError
 from anls_eval.cluster.errors import ClusterError
 from anls_eval.cluster.watch import Watch
 from anls_eval.files.errors import SHOWN
+from anls_eval.files.files import exists
 from anls_eval.files.watch import file_state
 from anls_eval.files.write import whole_file
 from anls_eval.version import __version__
@@ -54,7 +55,7 @@ def code_checksum() -> str:
 @contextlib.contextmanager
 def agreed(folder: Path, files: Iterable[str]) -> Iterator[Agreement]:
     """Write the mark of a run into its folder; remove it, and those that workers wrote beside it, at exit."""
-    first_of_folders = {Path(path).parent: Path(path) for path in reversed(list(files)) if Path(path).exists()}
+    first_of_folders = {Path(path).parent: Path(path) for path in reversed(list(files)) if exists(path)}
     sizes = tuple((str(path), path.stat().st_size) for path in first_of_folders.values())
     secret = uuid.uuid4().hex
     mark = folder / f"seen-{secret}"

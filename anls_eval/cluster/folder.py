@@ -24,8 +24,8 @@ from anls_eval.cluster.lock import check_free, locked
 from anls_eval.cluster.parts import PART, Job, Part, Piece
 from anls_eval.cluster.records import checksum
 from anls_eval.errors import AnlsError, Remedy
-from anls_eval.files.files import exists, is_utf8
-from anls_eval.files.many import Paths
+from anls_eval.files.files import exists, is_folder, is_utf8
+from anls_eval.files.paths import Paths
 from anls_eval.files.watch import State, check_unchanged, file_state
 from anls_eval.submission.passes import SIDES
 
@@ -78,7 +78,7 @@ def check_outside(out: str | os.PathLike[str], given: tuple[Paths, Paths | None]
     for paths in given:
         for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths or ():
             folder = Path(path).absolute()
-            is_inside = folder in part.parents if exists(path) and folder.is_dir() else part.parent in folder.parents
+            is_inside = folder in part.parents if is_folder(folder) else part.parent in folder.parents
             if is_inside or _matches(part, folder):
                 problem = f"the output folder {os.fspath(out)} is among the files of {os.fspath(path)}."
                 raise AnlsError(problem, remedies=[Remedy("out", "FOLDER", "use another folder")])
@@ -100,7 +100,7 @@ def prepare(job: Job, resume: bool, stack: contextlib.ExitStack) -> None:
         stack.enter_context(locked(job.work, job.run))
         _check_contents(job, resume)  # a run may have ended in the meantime
     except OSError as error:
-        others = [path for path in (job.out, job.work) if exists(path) and not path.is_dir()]
+        others = [path for path in (job.out, job.work) if exists(path) and not is_folder(path)]
         reason = f"{others[0]} is not a folder" if others else error.strerror
         raise ValueError(
             f"{job.out} cannot hold the results ({reason}); expected a writable folder or the name of a new one"

@@ -63,8 +63,9 @@ from anls_eval.cluster.workers import connect, end_unguarded
 from anls_eval.errors import AnlsError, Remedy, located
 from anls_eval.files import FormatError, Reader
 from anls_eval.files.errors import SHOWN, NoRowsError, OutputError
-from anls_eval.files.files import How
-from anls_eval.files.many import Paths, are_documents, file_paths, paths_label
+from anls_eval.files.files import How, exists
+from anls_eval.files.many import are_documents
+from anls_eval.files.paths import Paths, file_paths, paths_label
 from anls_eval.files.printed import all_of
 from anls_eval.files.watch import State, check_unchanged, file_state
 from anls_eval.files.write import whole_file
@@ -316,7 +317,7 @@ def known_rows(given: Paths) -> int | None:
 def part_paths(given: Paths, format_name: str | None = None) -> list[str]:
     """List the files as `files.many.file_paths` does, by names that are valid in every process on this machine."""
     paths = file_paths(given, format_name)
-    return [str(Path(path).absolute()) if Path(path).exists() else path for path in paths]
+    return [str(Path(path).absolute()) if exists(path) else path for path in paths]
 
 
 def _looked_at(job: Job, files: Files, given: tuple[Paths, Paths | None]) -> tuple[Job, bool]:
@@ -474,7 +475,7 @@ def _shuffled(
         pieces = [pieces_of(job, side, paths) for side, paths in zip(SIDES, files, strict=True)]
     else:
         pieces = [[pair[number] for pair in pairs] for number in range(len(SIDES))]
-    size = sum(Path(path).stat().st_size for path in {*files[0], *files[1]} if Path(path).exists())
+    size = sum(Path(path).stat().st_size for path in {*files[0], *files[1]} if exists(path))
     buckets = max(len(pieces[0]), len(pieces[1]), 1 + size // _BUCKET_BYTES)
     all_files = [
         ShuffledPiece(side, number, _watched(piece, seen), buckets, identity_of(job, seen, [piece], buckets))

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from anls_eval.analysis.field_credits import Credits, field_credits
 from anls_eval.arrow import as_list
 from anls_eval.errors import AnlsError
+from anls_eval.files.files import exists
 from anls_eval.files.write import check_replaceable, whole_file
 from anls_eval.opening import open_regular, opening_fault
 from anls_eval.submission.score import ScoredQuestions
@@ -132,7 +133,7 @@ def load_baseline(path: str, score: Callable[[str], ScoredQuestions], *, by_fiel
     """Read a file that `Baseline.write` wrote, told by its content, or score a predictions file."""
     if is_baseline(path):
         return read_baseline(path)
-    if not Path(path).exists() and not glob.has_magic(path):
+    if not exists(path) and not glob.has_magic(path):
         raise AnlsError(
             "the baseline does not exist. Write it with `anls gate PREDICTIONS -r REFERENCES --save-baseline "
             f"{shlex.quote(path)}`, from the predictions of the system in use.",

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from anls_eval.arrow import as_bools, is_text, number_array
 from anls_eval.files.errors import FormatError, check_names, listed
-from anls_eval.files.files import File
+from anls_eval.files.files import File, exists
 from anls_eval.files.joined import check_arrow_file, check_arrow_stream, check_parquet
 from anls_eval.files.source import Block, Source, from_row
 from anls_eval.limits import raise_limit
@@ -196,7 +196,7 @@ def open_dataset(path: str) -> Source:
     """Open a dataset written by ``save_to_disk``; ``path:split`` selects one of several splits."""
     import datasets
 
-    folder, split = (path, None) if Path(path).exists() else tuple(path.rsplit(":", 1))
+    folder, split = (path, None) if exists(path) else tuple(path.rsplit(":", 1))
     for own in Path(folder).rglob("*"):
         if own.exists() and not own.is_dir() and not own.is_file():  # to open a FIFO would wait for its writer
             raise FormatError(path, f"{own.name} is not a regular file. Save the dataset again.")

@@ -4,12 +4,11 @@ import dataclasses
 import json
 from collections.abc import Callable
 from itertools import islice
-from pathlib import Path
 
 from anls_eval.files.arrow_files import open_arrow, open_dataset, open_hub, open_parquet
 from anls_eval.files.columns import LAYOUTS
 from anls_eval.files.errors import FormatError, NoRowsError
-from anls_eval.files.files import DETECTED, File, How, encoding_of, exists, find_file, lines_of
+from anls_eval.files.files import DETECTED, File, How, encoding_of, exists, find_file, is_folder, lines_of
 from anls_eval.files.json_files import open_json
 from anls_eval.files.json_lines import open_json_lines
 from anls_eval.files.source import Source
@@ -70,7 +69,7 @@ def open_source(
     if path.startswith("hub:"):
         return open_hub(path), None
     folder = path if exists(path) else path.rpartition(":")[0]
-    if format_name == "dataset" or (folder and exists(folder) and Path(folder).is_dir()):
+    if format_name == "dataset" or (folder and is_folder(folder)):
         return open_dataset(path), None
     file = find_file(path, max_bytes, faults, how)
     container = format_name if format_name in _FILES else _container(file)

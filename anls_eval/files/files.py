@@ -119,6 +119,14 @@ def exists(path: str | os.PathLike[str]) -> bool:
         return False
 
 
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a folder; False where the system refuses the path."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def opened(path: str) -> io.FileIO:
     """Open a regular file; every error is a FormatError."""
     try:

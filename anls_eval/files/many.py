@@ -1,7 +1,6 @@
 """Open predictions or references from one file or from several: a list, a folder or a pattern."""
 
 import dataclasses
-import glob
 import itertools
 import os
 import re
@@ -10,23 +9,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from anls_eval.errors import AnlsError, Remedy, short_repr
+from anls_eval.errors import Remedy
 from anls_eval.files.columns import find_columns
 from anls_eval.files.detection import open_source
-from anls_eval.files.errors import FormatError, NoRowsError, listed, repeated
+from anls_eval.files.errors import FormatError, NoRowsError, listed
 from anls_eval.files.files import DETECTED, File, How, exists, find_file, text_of
 from anls_eval.files.json_files import open_object
 from anls_eval.files.json_text import parse
+from anls_eval.files.paths import Paths, file_paths, is_several, paths_label
 from anls_eval.files.printed import Holds
 from anls_eval.files.reading import Batch, Detected, Reader, reader_of
 from anls_eval.files.source import KEY, VALUE, Block, Source, in_blocks
 from anls_eval.files.watch import changes_told, file_state, watched
 from anls_eval.inputs.values import type_with_article
 
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-"""One file, a folder, a pattern, or a list of them."""
-
-_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")  # what save_to_disk writes
 _FILE_NAME = {"question_id": "file name"}  # of documents
 _JSON = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
 _ENDINGS = re.compile(r"(\.\w+)(\.gz|\.zst)?$")
@@ -283,93 +279,6 @@ def check_roles(first: Detected, other: Detected) -> None:
 
 def _joined(names: Iterable[str | None]) -> str:
     return ", ".join(dict.fromkeys(name for name in names if name))
-
-
-def is_several(given: Paths, format_name: str | None = None) -> bool:
-    """Return whether this is a list, a folder or a pattern of files."""
-    if not isinstance(given, (str, os.PathLike)):
-        return True
-    path = os.fspath(given)
-    if path.startswith("hub:") or format_name in ("dataset", "hub") or "\0" in path:
-        return False
-    if not exists(path):
-        return glob.has_magic(path)
-    return Path(path).is_dir() and not any(Path(path, name).exists() for name in _DATASETS)
-
-
-def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
-    """Return the files of a path, folder, pattern or list of them, in the natural order of their names."""
-    if given == "":  # which `Path` takes for the current folder: a variable of the shell that is not set
-        raise ValueError("an empty path; expected a file, a folder or a pattern")
-    if not is_several(given, format_name):
-        return [os.fspath(given)]  # type: ignore[arg-type] # a list is several
-    if not isinstance(given, (str, os.PathLike)):
-        if not isinstance(given, Iterable):
-            raise AnlsError(f"{short_repr(given)} is not a path; expected a path, a pattern or a list of them")
-        paths = [path for item in given for path in file_paths(item, format_name)]
-        if not paths:
-            raise ValueError("an empty list of files; expected at least one")
-    elif exists(given):
-        paths = _shown_files(given, map(str, Path(given).iterdir()))
-    else:
-        paths = _shown_files(given, glob.glob(os.fspath(given), recursive=True))  # noqa: PTH207 # takes absolute ones
-    twice = repeated(os.path.realpath(path) for path in paths if exists(path))
-    if twice is not None:
-        raise FormatError(twice, "the file is given twice. Expected each once.")
-    return sorted(paths, key=natural_order)
-
-
-def _shown_files(given: str | os.PathLike[str], found: Iterable[str]) -> list[str]:
-    """Return the files whose names do not begin with ``.`` or ``_``, unless the pattern does."""
-    hidden = "" if Path(given).name[:1] in ("_", ".") else "._"
-    paths = [path for path in found if not hidden or Path(path).name[:1] not in hidden]
-    folder = next((path for path in paths if Path(path).is_dir()), None)
-    if folder is not None:
-        ending = next((Path(path).suffix for path in paths if not Path(path).is_dir()), ".parquet")
-        pattern = f"{glob.escape(str(Path(folder).parent))}/**/*{ending}"
-        raise FormatError(
-            folder,
-            f"a folder among the files of {os.fspath(given)}. Expected files only: move it, or name the files by a "
-            f"pattern, such as {pattern!r}, which also reads folders in folders.",
-        )
-    if not paths:
-        raise FormatError(os.fspath(given), "no files. Expected a folder with files or a pattern that matches some.")
-    return paths
-
-
-def natural_order(path: str) -> tuple[list[str | int], str]:
-    """Return a sort key that puts ``part-2`` before ``part-10``."""
-    pieces = re.split(r"([0-9]+)", path)
-    return [int(piece) if number % 2 else piece for number, piece in enumerate(pieces)], path
-
-
-def check_numbers(predictions: Sequence[str], references: Sequence[str]) -> None:
-    """Refuse files that are paired in their order if the numbers that tell their names apart do not agree."""
-    numbers = _numbers(predictions), _numbers(references)
-    for own, other, one, counterpart in zip(*numbers, predictions, references, strict=False):
-        if len(own) == len(other) and own != other:
-            raise AnlsError(
-                f"{one} would be paired with {counterpart}: without question_ids, files are paired in the natural "
-                "order of their names, and the numbers in these names differ. Rename the files, or add question_ids."
-            )
-
-
-def _numbers(paths: Sequence[str]) -> list[tuple[int, ...]]:
-    """Return the first numbers of each name that together tell all names apart; empty if none do."""
-    found = [tuple(map(int, re.findall(r"[0-9]+", Path(path).name))) for path in paths]
-    if len(set(map(len, found))) > 1:
-        return []
-    columns = [column for column in zip(*found, strict=True) if len(set(column)) > 1]
-    for count in range(1, len(columns) + 1):
-        rows = list(zip(*columns[:count], strict=True))
-        if len(set(rows)) == len(rows):
-            return rows
-    return []
-
-
-def paths_label(paths: Sequence[str]) -> str:
-    """Return the name of several files together, for messages."""
-    return paths[0] + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
 
 
 def are_documents(

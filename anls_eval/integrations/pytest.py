@@ -12,7 +12,7 @@ from anls_eval.decisions.gate import GateResult, check_gate_options, run_gate
 from anls_eval.decisions.gate_words import as_text
 from anls_eval.fields.fields import FieldsLike
 from anls_eval.files import open_predictions, open_references
-from anls_eval.files.many import Paths
+from anls_eval.files.paths import Paths
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.structure import Parse
 from anls_eval.submission.score import ScoredQuestions, score_questions

@@ -29,8 +29,8 @@ from anls_eval.errors import AnlsError, Remedy, check_choice
 from anls_eval.fields.fields import FieldsLike, as_fields
 from anls_eval.files import Batch, Detected, FormatError, Reader
 from anls_eval.files.errors import NoRowsError
-from anls_eval.files.many import check_numbers
 from anls_eval.files.nested import nested_remedy
+from anls_eval.files.paths import check_numbers
 from anls_eval.files.printed import Holds
 from anls_eval.files.reading import VALUES
 from anls_eval.inputs.values import is_missing_value

@@ -20,7 +20,7 @@ from anls_eval.arrow import BYTES, TEXTS, as_bools, as_list, decode_texts, numbe
 from anls_eval.explanation.result import KeyMean, walk_keys
 from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.files import Reader, open_predictions, open_references, write_rows
-from anls_eval.files.many import Paths
+from anls_eval.files.paths import Paths
 from anls_eval.files.printed import Holds
 from anls_eval.files.reading import VALUES
 from anls_eval.files.source import KEY, VALUE

@@ -18,7 +18,8 @@ from anls_eval.arrow import as_ints, number_array
 from anls_eval.errors import AnlsError, Note, located
 from anls_eval.files import Reader, open_predictions, open_references
 from anls_eval.files.errors import FilesError, without_path
-from anls_eval.files.many import Paths
+from anls_eval.files.files import exists, is_folder
+from anls_eval.files.paths import Paths
 from anls_eval.markup import notebook_page, notes_html, score_bar, signature_html, table_html
 from anls_eval.statistics import Comparison, Ranking, rank_systems
 from anls_eval.statistics.groups import GroupDifference, compare_groups, compare_groups_by, rows_of_groups
@@ -165,9 +166,9 @@ def _taken(column: Any, rows: Integers) -> Any:
 def system_name(path: str) -> str:
     """Return the name of a system: its file name without extensions, or the name of its folder."""
     own = Path(path)
-    if own.is_dir():
+    if is_folder(own):
         return own.resolve().name
-    if glob.has_magic(own.name) and not own.exists():
+    if glob.has_magic(own.name) and not exists(own):
         return own.parent.name if own.parent.name and not glob.has_magic(own.parent.name) else path
     return (own.with_suffix("") if own.suffix in _COMPRESSIONS else own).stem
 

@@ -11,11 +11,13 @@ import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from ordinary_user import ordinary_user
 
 from anls_eval.arrow import as_list
 from anls_eval.check.rows import open_rows
 from anls_eval.files import FormatError, Reader, open_predictions, open_references
-from anls_eval.files.many import check_numbers, document_id, file_paths, natural_order
+from anls_eval.files.many import document_id
+from anls_eval.files.paths import check_numbers, file_paths, natural_order
 
 
 def csv(path: Path, *rows: tuple[str, ...], header: str = "id,prediction") -> Path:
@@ -163,11 +165,36 @@ class TestOneSide:
         with pytest.raises(FormatError, match=r"part-3.csv, line"):
             contents(open_predictions(folder))
 
-    @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser reads everything")
     def test_one_file_that_may_not_be_read(self, folder: Path) -> None:
         (folder / "part-2.csv").chmod(0)
-        with pytest.raises(FormatError, match=r"part-2.csv: cannot be opened"):
+        with ordinary_user(), pytest.raises(FormatError, match=r"part-2.csv: cannot be opened"):
             open_predictions(folder)
+
+    @pytest.mark.parametrize("mode", [0, 0o300, 0o600], ids=oct)
+    @pytest.mark.parametrize(
+        "given", ["a/**/*.jsonl", "a/*/*.jsonl", "*/*/x.jsonl", "a/b", "a/b/*.jsonl", "**/x.jsonl"]
+    )
+    def test_one_folder_that_may_not_be_read(
+        self, given: str, mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Its files are not left out."""
+        for name in ("b", "c"):
+            path = tmp_path / "a" / name / "x.jsonl"
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps({"id": name, "prediction": name}), encoding="utf-8")
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "a" / "b").chmod(mode)
+        try:
+            with ordinary_user():
+                if given == "*/*/x.jsonl" and mode & 0o100:  # of which no list is needed
+                    assert contents(open_predictions(given)) == [("b", "b"), ("c", "c")]
+                    return
+                for asked in (Path(given), tmp_path / given):
+                    told = r"a/b(/|/x.jsonl)?: (the folder cannot be read|cannot be opened): Permission denied"
+                    with pytest.raises(FormatError, match=told):
+                        open_predictions(asked)
+        finally:
+            (tmp_path / "a" / "b").chmod(0o700)
 
 
 class TestDocuments:
