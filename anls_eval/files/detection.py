@@ -91,7 +91,8 @@ def _container(file: File) -> str:
         return "xlsx"
     kind = next((kind for magic, kind in _NOT_READ.items() if start.startswith(magic)), None)
     if kind is None and b"\0" in start and encoding_of(file, start) is None:
-        kind = "neither text nor a known binary format"
+        place = f"line {start[: start.index(0)].count(10) + 1}"
+        kind = f"neither text (it has a NUL in {place}) nor a known binary format"
     if kind is not None:
         raise FormatError(file.path, f"{kind}. It begins with {start[:8]!r}; supported: {', '.join(FORMATS)}.")
     filled = filter(None, (line.strip() for _, line in lines_of(file)))

@@ -2,7 +2,6 @@
 
 import csv
 import itertools
-import operator
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -62,8 +61,7 @@ _FAULTS = {
 def _text_rows(file: File, delimiter: str, skipped: int = 0) -> Rows:
     # The limit is one for the whole process; the pictures in VLMEvalKit's tables are over the usual one.
     csv.field_size_limit(max(csv.field_size_limit(), min(sys.maxsize, 2**31 - 1)))
-    lines = itertools.islice(map(operator.itemgetter(1), lines_of(file)), skipped, None)
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    reader = csv.reader(_lines(file, skipped), delimiter=delimiter, strict=True)
     try:
         for row in reader:
             if row:
@@ -71,6 +69,14 @@ def _text_rows(file: File, delimiter: str, skipped: int = 0) -> Rows:
     except csv.Error as error:
         told = next((words for known, words in _FAULTS.items() if known in str(error)), f"{error}.")
         raise FormatError(file.path, f"not a row of a table: {told}", f"line {reader.line_num + skipped}") from None
+
+
+def _lines(file: File, skipped: int) -> Iterator[str]:
+    for number, line in itertools.islice(lines_of(file), skipped, None):
+        if "\0" in line:  # what a power loss can leave of a file, too
+            problem = "a NUL character, which no text has. Write the file again, or remove it."
+            raise FormatError(file.path, problem, f"line {number}")
+        yield line
 
 
 def _of_width(rows: Rows, width: int, file: File) -> Rows:
