@@ -14,7 +14,7 @@ from anls_eval.decisions.baseline import Baseline
 from anls_eval.errors import AnlsError
 from anls_eval.statistics.bounds import Sample
 from anls_eval.statistics.ranking import holm
-from anls_eval.statistics.resampling import Floats, Integers, cluster_codes
+from anls_eval.statistics.resampling import Floats, Integers, cluster_codes, exact_sum
 from anls_eval.submission.score import ScoredQuestions
 
 ALPHA = 0.05
@@ -252,9 +252,9 @@ def _comparison(part: _Part, sample: Sample, p_drop: float, max_drop: float) -> 
         n=len(part.new),
         documents=None if part.codes is None else len(sample.sums),
         changed=int(np.count_nonzero(part.new != part.old)),
-        old=float(part.old.mean()),
-        new=float(part.new.mean()),
-        difference=sample.mean,
+        old=exact_sum(part.old) / len(part.old),
+        new=exact_sum(part.new) / len(part.new),
+        difference=exact_sum(part.new, -part.old) / len(part.new),
         low=sample.lower_bound(1 - ALPHA),
         high=sample.upper_bound(1 - ALPHA),
         p_drop=p_drop,
@@ -266,6 +266,6 @@ def _comparison(part: _Part, sample: Sample, p_drop: float, max_drop: float) -> 
 
 def _minimum(scores: Floats, codes: Integers | None, minimum: float) -> Minimum:
     sample = Sample.of(scores, codes)
-    low = sample.lower_bound(1 - ALPHA)
-    verdict: Verdict = "failed" if sample.mean < minimum else "passed" if low >= minimum else "undecided"
-    return Minimum(minimum=minimum, score=sample.mean, low=low, verdict=verdict)
+    score, low = exact_sum(scores) / len(scores), sample.lower_bound(1 - ALPHA)
+    verdict: Verdict = "failed" if score < minimum else "passed" if low >= minimum else "undecided"
+    return Minimum(minimum=minimum, score=score, low=low, verdict=verdict)

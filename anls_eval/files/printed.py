@@ -22,7 +22,8 @@ READERS: dict[str, Callable[[str], Any]] = {
 """What a column holds, and how it is read from a text: accepted answers, trees of which a list of answers holds
 alternatives, documents without alternatives, or the labels of groups."""
 
-_BRACKET = r"""\A\s*(?:[\[{]|\(\s*['"])"""
+_SPACE = r"[\t-\r\x1c-\x1f\x{85}\pZ]*"  # what `str.lstrip` takes for whitespace, which is less to RE2
+_BRACKET = rf"""\A{_SPACE}(?:[\[{{]|\({_SPACE}['"])"""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 import functools
 import json
+import math
 import os
+import random
 import re
 import subprocess
 import sys
@@ -85,6 +87,27 @@ def test_verdicts(
 ) -> None:
     found = gate_of(written(tmp_path, old, new), **options)
     assert (found.verdict, found.is_open) == (verdict, is_open)
+
+
+@pytest.mark.parametrize("cluster_by", [None, "document"])
+def test_means_are_those_of_a_score_in_any_order(cluster_by: str | None, tmp_path: Path) -> None:
+    """To the last bit: each is a sum that is rounded once."""
+    generator = random.Random(0)  # noqa: S311
+    texts = ["".join(generator.choices("abc", k=generator.randrange(1, 40))) for _ in range(999)]
+    files, rows = Files(*(tmp_path / f"{name}.json" for name in Files._fields)), list(range(999))
+    written_texts = [[text[cut:] + "x" * cut for text in texts] for cut in (1, 2)]
+    found = set()
+    for _ in range(5):
+        generator.shuffle(rows)
+        for path, own in zip(files, written_texts, strict=False):
+            path.write_text(json.dumps([{"id": f"q{row}", "prediction": own[row]} for row in rows]), encoding="utf-8")
+        gold = [{"id": f"q{row}", "answers": [texts[row]], "document": f"d{row // 7}"} for row in rows]
+        files.gold.write_text(json.dumps(gold), encoding="utf-8")
+        [own] = gate_of(files, cluster_by=cluster_by).comparisons
+        found.add((own.old, own.new, own.difference))
+    old, new = (scored(path, files.gold) for path in (files.old, files.new))
+    difference = math.fsum([*new.scores, *(-old.scores)]) / 999
+    assert found == {(old.submission.score, new.submission.score, difference)}
 
 
 def test_a_group_fails_where_the_whole_does_not(tmp_path: Path) -> None:

@@ -43,6 +43,14 @@ def test_a_whole_column(tmp_path: Path, form: str) -> None:
     assert note == f'{apart} To compare texts as they are, pass parse="none".'
 
 
+@pytest.mark.parametrize("form", ["json", "parquet", "csv"])
+def test_any_whitespace_before_a_list(tmp_path: Path, form: str) -> None:
+    spaces = [chr(code) for code in range(0x3001) if chr(code).isspace() and chr(code) not in "\r\n"]
+    printed = [f"{space}['Rome', 'Lima']" for space in spaces]
+    found = score(tmp_path, ["Lima"] * len(spaces), printed, form)
+    assert (len(spaces), found.score) == (27, 1.0)
+
+
 @pytest.mark.parametrize(("form", "expected"), [("json", 0.25), ("parquet", 0.25), ("csv", 1.0)])
 def test_some_of_a_column(tmp_path: Path, form: str, expected: float) -> None:
     answers = ["['x']", "May 12", "['y']", "['z']"]
