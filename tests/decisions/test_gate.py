@@ -103,8 +103,8 @@ def test_means_are_those_of_a_score_in_any_order(cluster_by: str | None, tmp_pat
             path.write_text(json.dumps([{"id": f"q{row}", "prediction": own[row]} for row in rows]), encoding="utf-8")
         gold = [{"id": f"q{row}", "answers": [texts[row]], "document": f"d{row // 7}"} for row in rows]
         files.gold.write_text(json.dumps(gold), encoding="utf-8")
-        [own] = gate_of(files, cluster_by=cluster_by).comparisons
-        found.add((own.old, own.new, own.difference))
+        [whole] = gate_of(files, cluster_by=cluster_by).comparisons
+        found.add((whole.old, whole.new, whole.difference))
     old, new = (scored(path, files.gold) for path in (files.old, files.new))
     difference = math.fsum([*new.scores, *(-old.scores)]) / 999
     assert found == {(old.submission.score, new.submission.score, difference)}
