@@ -1,5 +1,6 @@
 """``python -m anls_eval`` is the command line."""
 
+import contextlib
 import gc
 import os
 import sys
@@ -32,11 +33,23 @@ def _command_line() -> None:
         if told is None:
             raise
         print(f"error: {told}", file=sys.stderr)
-        sys.exit(2)
+        _end(2)
     try:
         commands.main()
+    except SystemExit as stop:
+        if isinstance(stop.__cause__, MemoryError):
+            _end(2)
+        raise
     finally:
         gc.freeze()  # else Python looks for cycles among all objects once more as it ends
+
+
+def _end(status: int) -> None:
+    """End a process that lacks something: libraries that clean up as Python ends need it, too, and can crash."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none
+            stream.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":

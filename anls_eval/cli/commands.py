@@ -102,7 +102,7 @@ def main() -> None:
         if not isinstance(told, (ValueError, TypeError, OSError, LimitError)):
             raise
         warn(f"error: {in_options(told)}")
-        raise SystemExit(2) from None
+        raise SystemExit(2) from (told if isinstance(told, LimitError) else None)
     finally:
         forget_command()
 

@@ -70,6 +70,27 @@ def test_too_many_open_files(tmp_path: Path) -> None:
     assert len(told) >= 2 * len(paths) - 2  # JSON and spreadsheets are read as they are opened
 
 
+AT_EXIT = """
+import atexit, contextlib, os, resource, sys
+from anls_eval import __main__
+
+sys.argv = ["anls", "score", sys.argv[1], "--json", "--quiet"]
+with contextlib.suppress(SystemExit):
+    __main__.main()  # all modules are there now
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+atexit.register(os.abort)
+__main__.main()
+"""
+
+
+def test_nothing_runs_at_exit_that_could_lack_it_too(tmp_path: Path) -> None:
+    """As threads of libraries do that crash without memory: the status would be another one."""
+    (tmp_path / "rows.jsonl").write_text(json.dumps(ROWS[0]))
+    asked = [sys.executable, "-c", AT_EXIT, str(tmp_path / "rows.jsonl")]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, f"error: {OPEN_FILES}")
+
+
 def command(path: Path, limit: int, value: int) -> tuple[int, str, str]:
     """Score a file under a limit."""
 
