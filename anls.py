@@ -8337,14 +8337,16 @@ def unmatched_ids(
                 *_named_ids(unknown_ids, "prediction has no reference", "predictions have no reference"),
             ]
         )
+        way = _written_otherwise(missing_ids[1], unknown_ids[1])
+        alike = f"hey {way}. Write the ids of both sides alike, as text."
         if n and unknown_ids[0] and missing_ids[0] == n:  # counting all of them as 0 would help nobody
             problem = f"{found}. There is no id in common: "
-            if way := _written_otherwise(missing_ids[1], unknown_ids[1]):
-                raise AnlsError(f"{problem}they {way}. Write the ids of both sides alike, as text.")
+            if way:
+                raise AnlsError(f"{problem}t{alike}")
             raise AnlsError(f"{problem}are they from different splits?", remedies=[NAME_IDS] if in_files else [])
         remedies = [COUNT_AS_ZERO] if missing_ids[0] else []
         remedies += [IGNORE_UNKNOWN] if unknown_ids[0] else []
-        raise AnlsError(f"{found}. Expected the same ids on both sides.", remedies=remedies)
+        raise AnlsError(f"{found}. {f'T{alike}' if way else 'Expected the same ids on both sides.'}", remedies=remedies)
     return [
         *_named_ids(missing_ids, "question has no prediction and scores 0", "questions have no prediction and score 0"),
         *_named_ids(
@@ -8355,12 +8357,17 @@ def unmatched_ids(
 
 def _written_otherwise(missing: list[str], unknown: list[str]) -> str:
     """Return in which way the first ids of both sides differ, if it is one way and none of them differs otherwise."""
+    if not missing or not unknown:
+        return ""
     wanted, given = set(missing), set(unknown)
     ways: dict[str, Callable[[str], str]] = {
         "differ in whitespace": str.strip,
         "differ in a final .0, which pandas writes where an id was missing": lambda id_: id_.removesuffix(".0"),
         "differ in leading zeros": lambda id_: id_.lstrip("0") or id_,
         "differ in upper and lower case": str.casefold,
+        "look alike, but are composed of other characters (Unicode NFC or NFD)": functools.partial(
+            unicodedata.normalize, "NFC"
+        ),
     }
     for way, plain in ways.items():
         if set(map(plain, wanted)) == set(map(plain, given)):

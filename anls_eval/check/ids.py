@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
@@ -154,6 +155,7 @@ class _Found:
         keys: list[tuple[str, _Key, _Applies]] = [
             ("id-zeros", lambda text: text.lstrip("0"), _has_digits),
             ("id-digits", lambda text: float(int(text)), _is_long),
+            ("id-composition", lambda text: unicodedata.normalize("NFC", text), lambda text: not text.isascii()),
         ]
         for code, key, applies in keys if len(extra) and len(missing) else []:
             found, explained = _meant(code, rows, extra, missing, key, applies)

@@ -25,6 +25,8 @@ def joined_error(path: str, found: str) -> FormatError:
 def check_zip(archive: zipfile.ZipFile, stream: BinaryIO, path: str) -> None:
     """Raise a FormatError if there is something before or after the only archive that Python finds in a file."""
     first = min((part.header_offset for part in archive.infolist()), default=0)
+    if first < 0:
+        raise joined_error(path, "the list of what a zip archive holds begins before the archive")
     if first:
         raise joined_error(path, f"{first:,} bytes before the last zip archive in it would not be read")
     stream.seek(-_SIZE_OF_END - len(archive.comment), os.SEEK_END)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from anls_eval.errors import short_repr
-from anls_eval.files.errors import FormatError, check_names
+from anls_eval.files.errors import SHOWN, FormatError, check_names
 from anls_eval.files.files import File, lines_of
 from anls_eval.files.source import ABSENT, Block, Source, in_blocks, on_lines
 
@@ -25,7 +25,7 @@ def open_csv(file: File, usual: str, others: str) -> Source:
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         rows = _text_rows(file, delimiter, skipped)
         next(rows)
-        return blocks_of(_of_width(rows, len(names), file), names, wanted, size, "line", file)
+        return blocks_of(_of_width(rows, len(names), delimiter, file), names, wanted, size, "line", file)
 
     return Source("tsv" if delimiter == "\t" else "csv", names, None, read, in_cells=True)
 
@@ -79,8 +79,13 @@ def _lines(file: File, skipped: int) -> Iterator[str]:
         yield line
 
 
-def _of_width(rows: Rows, width: int, file: File) -> Rows:
+def _of_width(rows: Rows, width: int, delimiter: str, file: File) -> Rows:
+    """Refuse rows that are wider or narrower than the header, and note those that seem to be several."""
+    before, places = 1, []
     for line, row in rows:
+        if line > before + 1 and _are_rows(delimiter.join(row), delimiter, width):
+            places.append(line)
+        before = line
         if len(row) != width:
             place = f"line {line}"
             problem = (
@@ -90,6 +95,23 @@ def _of_width(rows: Rows, width: int, file: File) -> Rows:
             file.refuse_row(place, FormatError(file.path, problem, place))
             row = [ABSENT] * width
         yield line, row
+    if places:
+        rows_are = "1 row that ends" if len(places) == 1 else f"{len(places):,} rows that end"
+        file.notes[
+            f"{rows_are} on line {', '.join(map(str, places[:SHOWN]))}{', ...' if len(places) > SHOWN else ''} "
+            f"{'has' if len(places) == 1 else 'have'} a cell of several lines, each with as many fields as the header. "
+            "If these are rows, a quote at the start of a cell joined them: quote such a cell, and double the quotes "
+            "in it"
+        ] = None
+
+
+def _are_rows(text: str, delimiter: str, width: int) -> bool:
+    """Return whether each of several lines has as many fields as a row, if quotes mean nothing."""
+    lines = _LINE_END.split(text)
+    return len(lines) > 1 < width and all(own.count(delimiter) == width - 1 for own in lines)
+
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def checked_header(header: Sequence[Any], path: str) -> tuple[str, ...]:

@@ -472,6 +472,17 @@ def test_leading_zeros(tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_text() == "id,pred\n01827492,x\n12,y\n"
 
 
+def test_composed_and_decomposed_ids(tmp_path: Path) -> None:
+    (tmp_path / "run.csv").write_text("id,pred\ncaf\u00e9,x\nna\u00efve,y\n", encoding="utf-8")
+    (tmp_path / "gold.csv").write_text("id,answer\ncafe\u0301,x\nna\u00efve,y\n", encoding="utf-8")
+    report = check_submission(tmp_path / "run.csv", tmp_path / "gold.csv")
+    assert [(own.code, own.row, own.question_id, own.certain) for own in report.problems] == [
+        ("id-composition", 0, "cafe\u0301", True)
+    ]
+    fix_submission(tmp_path / "run.csv", tmp_path / "out.csv", tmp_path / "gold.csv")
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8") == "id,pred\ncafe\u0301,x\nna\u00efve,y\n"
+
+
 def test_section_numbers_are_no_floats(tmp_path: Path) -> None:
     (tmp_path / "run.csv").write_text("id,pred\n1.0,x\n1.1,y\na,z\n", encoding="utf-8")
     assert check_submission(tmp_path / "run.csv").counts == {}

@@ -740,6 +740,34 @@ def test_a_zip_file_that_is_no_spreadsheet(tmp_path: Path) -> None:
         open_predictions(tmp_path / "z")
 
 
+@pytest.mark.parametrize("separator", ["\t", ","])
+def test_rows_that_a_stray_quote_joins(separator: str, tmp_path: Path) -> None:
+    rows = ["id,prediction,answers", "1,Oslo,Oslo", '2,"Rome,Lima', "3,x,Paris", "4,y,Bern", '5,z",z"', "6,May,May"]
+    path = write(tmp_path / "t.tsv", "\n".join(rows).replace(",", separator).encode())
+    reader = open_predictions(path, separator=separator)
+    assert sum(map(len, reader.batches())) == 3
+    [note] = reader.notes
+    assert note.startswith("predictions: 1 row that ends on line 6 has a cell of several lines, each with as many")
+
+
+def test_cells_of_several_lines(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", b'id,prediction\n1,"Oslo\nNorway"\n\n2,"a, b\nc, d"\n')
+    reader = open_predictions(path)
+    assert [batch.values for batch in reader.batches()] == [["Oslo\nNorway", "a, b\nc, d"]]
+    assert reader.notes == ()
+
+
+def test_a_zip_file_that_lost_bytes_in_its_middle(tmp_path: Path) -> None:
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "z", "w") as archive:
+        archive.writestr("p.jsonl", '{"prediction": "a"}\n' * 9)
+    content = (tmp_path / "z").read_bytes()
+    (tmp_path / "z").write_bytes(content[:50] + content[62:])
+    with pytest.raises(FormatError, match="the list of what a zip archive holds begins before the archive: several"):
+        open_predictions(tmp_path / "z")
+
+
 def test_a_zip_file_within_a_compressed_one(tmp_path: Path) -> None:
     import gzip
     import zipfile

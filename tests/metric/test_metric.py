@@ -236,6 +236,7 @@ class TestIds:
             (["1", "2"], ["0001", "0002"], "differ in leading zeros"),
             ([" a ", " b"], ["a", "b"], "differ in whitespace"),
             (["A1", "B2"], ["a1", "b2"], "differ in upper and lower case"),
+            (["caf\u00e9"], ["cafe\u0301"], "look alike, but are composed of other characters"),
             (["val_1", "val_2"], ["1", "2"], "begin with 'val_' in the predictions alone"),
             (["1", "2"], ["q:1", "q:2"], "begin with 'q:' in the references alone"),
         ],
