@@ -37,8 +37,8 @@ KINDS = {
     "id-float": _refused("Write the id as an integer or as text; pandas keeps it intact when read with dtype=str."),
     "id-digits": _refused("The id passed through a float and lost digits. Copy it from the questions again, as text."),
     "id-composition": _refused(
-        "The id looks like one of the references, but is composed of other characters (Unicode NFC or NFD). Write it as "
-        "they do."
+        "The id looks like one of the references, but is composed of other characters (Unicode NFC or NFD). Write it "
+        "as they do."
     ),
     "id-zeros": _refused("The id differs from the references' id in leading zeros. Write it as they do, as text."),
     "id-repeated": _refused("Remove the row: it repeats an earlier one.", "note"),
