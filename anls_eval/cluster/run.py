@@ -62,6 +62,7 @@ from anls_eval.cluster.watch import Watch
 from anls_eval.cluster.workers import connect, end_unguarded
 from anls_eval.errors import AnlsError, Remedy, located
 from anls_eval.files import FormatError, Reader
+from anls_eval.files.columns import NoColumnError
 from anls_eval.files.errors import SHOWN, NoRowsError, OutputError
 from anls_eval.files.files import How, exists
 from anls_eval.files.many import are_documents
@@ -367,13 +368,15 @@ def _with_all_printed(engine: Engine, files: Files) -> Job:
 
 
 def _first_readable(job: Job, side: str, paths: Sequence[str]) -> Reader:
-    errors = []
+    errors: dict[str, FormatError] = {}
     for path in paths:
         try:
             return job.open(side, Piece((path,)))
         except FormatError as error:
-            errors.append(error)
-    raise errors[0]
+            errors[path] = error
+    if len(errors) > 1 and not any(isinstance(error, (NoColumnError, NoRowsError)) for error in errors.values()):
+        raise BadPartsError(errors, None, are_all=True)
+    raise next(iter(errors.values()))
 
 
 class _Found(NamedTuple):

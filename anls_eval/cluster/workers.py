@@ -25,7 +25,7 @@ import dask.config
 import psutil
 from dask.distributed import Client, LocalCluster
 from dask.system import CPU_COUNT
-from distributed.comm import get_address_host_port
+from distributed.comm import CommClosedError, get_address_host_port
 from distributed.core import rpc
 from distributed.security import Security
 
@@ -312,6 +312,8 @@ def _client_at(address: str) -> Client:
         kind = _kind_of_server(address, connection).result()
         if kind == "Scheduler":
             return Client(address, timeout=_FOR_SCHEDULER)
+    except CommClosedError:
+        reason = "what answers there closes the connection"
     except (OSError, RuntimeError, asyncio.TimeoutError) as error:  # the last is an OSError since Python 3.11
         reason = str(error) or f"no answer within {_FOR_SCHEDULER} s"
     except KeyError as error:  # of a timeout that is no time

@@ -425,9 +425,32 @@ def silent_port() -> Iterator[str]:
         yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
 
 
-@pytest.mark.parametrize("server", [http_server, pytest.param(silent_port, marks=pytest.mark.long)])
+@contextlib.contextmanager
+def closed_port() -> Iterator[str]:
+    """A tunnel with nothing at its other end."""
+
+    class Close(socketserver.BaseRequestHandler):
+        pass
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Close) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"tcp://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("server", "reason"),
+    [
+        (http_server, ""),
+        (closed_port, r"\(what answers there closes the connection\)"),
+        pytest.param(silent_port, r"\(.*2 s.*\)", marks=pytest.mark.long),
+    ],
+)
 def test_an_address_of_another_server(
     server: Callable[[], contextlib.AbstractContextManager[str]],
+    reason: str,
     data: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -435,7 +458,7 @@ def test_an_address_of_another_server(
     monkeypatch.setattr(workers_module, "_FOR_SCHEDULER", 2)
     with (
         server() as address,
-        pytest.raises(ValueError, match=f"^no Dask scheduler responds at {address} .*; expected .*tcp://HOST:8786"),
+        pytest.raises(ValueError, match=f"^no Dask scheduler responds at {address} {reason}.*; expected .*tcp://HOST:"),
     ):
         score_dataset(data / "predictions", data / "references", out=tmp_path / "out", client=address)
 

@@ -491,6 +491,15 @@ class TestBadParts:
         found = scored(damaged, tmp_path / "out", client=client, resume=True)
         assert found == DatasetScore(expected, FILES, FILES - 1, {}, "file")
 
+    @pytest.mark.parametrize("skip_bad", [False, True])
+    @pytest.mark.parametrize("side", ["predictions", "references"])
+    def test_all_of_a_side(self, side: str, skip_bad: bool, damaged: Path, client: Client, tmp_path: Path) -> None:
+        for path in (damaged / side).iterdir():
+            path.write_bytes(path.read_bytes()[:100])
+        told = rf"^{FILES} parts cannot be scored:\n(?s:.*)part-00001.parquet: not (?s:.*)\nNothing would be left to"
+        with pytest.raises(BadPartsError, match=told):
+            scored(damaged, tmp_path / "out", client=client, skip_bad=skip_bad)
+
     def test_can_be_left_out(self, damaged: Path, client: Client, tmp_path: Path) -> None:
         found = scored(damaged, tmp_path / "out", client=client, skip_bad=True)
         path = damaged / "predictions" / "part-00003.parquet"
