@@ -16,7 +16,6 @@ from distributed.comm import CommClosedError
 from anls_eval.cluster.errors import ClusterError
 from anls_eval.cluster.watch import Watch
 from anls_eval.files.errors import SHOWN
-from anls_eval.files.files import exists
 from anls_eval.files.watch import file_state
 from anls_eval.files.write import whole_file
 from anls_eval.version import __version__
@@ -55,14 +54,14 @@ def code_checksum() -> str:
 @contextlib.contextmanager
 def agreed(folder: Path, files: Iterable[str]) -> Iterator[Agreement]:
     """Write the mark of a run into its folder; remove it, and those that workers wrote beside it, at exit."""
-    first_of_folders = {Path(path).parent: Path(path) for path in reversed(list(files)) if exists(path)}
-    sizes = tuple((str(path), path.stat().st_size) for path in first_of_folders.values())
+    sizes = {path: _size(path) for path in reversed(list(files))}
+    first_of_folders = {Path(path).parent: (path, size) for path, size in sizes.items() if size is not None}
     secret = uuid.uuid4().hex
     mark = folder / f"seen-{secret}"
     try:
         with whole_file(mark) as unfinished:
             unfinished.write_text(secret, encoding="utf-8")
-        yield Agreement(__version__, code_checksum(), mark, secret, sizes)
+        yield Agreement(__version__, code_checksum(), mark, secret, tuple(first_of_folders.values()))
     finally:
         with contextlib.suppress(OSError):  # what is left is removed at the end of a later run
             for path in folder.glob(f"{mark.name}*"):

@@ -478,7 +478,7 @@ def _shuffled(
         pieces = [pieces_of(job, side, paths) for side, paths in zip(SIDES, files, strict=True)]
     else:
         pieces = [[pair[number] for pair in pairs] for number in range(len(SIDES))]
-    size = sum(Path(path).stat().st_size for path in {*files[0], *files[1]} if exists(path))
+    size = sum(own.state[0] for own in seen.values() if own.state is not None)
     buckets = max(len(pieces[0]), len(pieces[1]), 1 + size // _BUCKET_BYTES)
     all_files = [
         ShuffledPiece(side, number, _watched(piece, seen), buckets, identity_of(job, seen, [piece], buckets))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from anls_eval.errors import short_repr
-from anls_eval.files.errors import SHOWN, FormatError, check_names
+from anls_eval.files.errors import FormatError, check_names
 from anls_eval.files.files import File, lines_of
 from anls_eval.files.source import ABSENT, Block, Source, in_blocks, on_lines
 
@@ -96,12 +96,10 @@ def _of_width(rows: Rows, width: int, delimiter: str, file: File) -> Rows:
             row = [ABSENT] * width
         yield line, row
     if places:
-        rows_are = "1 row that ends" if len(places) == 1 else f"{len(places):,} rows that end"
+        more = f" (and {len(places) - 1:,} more)" if len(places) > 1 else ""
         file.notes[
-            f"{rows_are} on line {', '.join(map(str, places[:SHOWN]))}{', ...' if len(places) > SHOWN else ''} "
-            f"{'has' if len(places) == 1 else 'have'} a cell of several lines, each with as many fields as the header. "
-            "If these are rows, a quote at the start of a cell joined them: quote such a cell, and double the quotes "
-            "in it"
+            f"line {places[0]}{more} ends a row of several lines, each with as many fields as the header. If these are "
+            "rows, a quote at the start of a cell joined them: quote such a cell, and double the quotes in it"
         ] = None
 
 

@@ -92,15 +92,16 @@ def unmatched_ids(
             ]
         )
         way = _written_otherwise(missing_ids[1], unknown_ids[1])
-        alike = f"hey {way}. Write the ids of both sides alike, as text."
+        advice = f"{way}. Write the ids of both sides alike, as text."
         if n and unknown_ids[0] and missing_ids[0] == n:  # counting all of them as 0 would help nobody
             problem = f"{found}. There is no id in common: "
             if way:
-                raise AnlsError(f"{problem}t{alike}")
+                raise AnlsError(f"{problem}they {advice}")
             raise AnlsError(f"{problem}are they from different splits?", remedies=[NAME_IDS] if in_files else [])
         remedies = [COUNT_AS_ZERO] if missing_ids[0] else []
         remedies += [IGNORE_UNKNOWN] if unknown_ids[0] else []
-        raise AnlsError(f"{found}. {f'T{alike}' if way else 'Expected the same ids on both sides.'}", remedies=remedies)
+        problem = f"{found}. They {advice}" if way else f"{found}. Expected the same ids on both sides."
+        raise AnlsError(problem, remedies=remedies)
     return [
         *_named_ids(missing_ids, "question has no prediction and scores 0", "questions have no prediction and score 0"),
         *_named_ids(

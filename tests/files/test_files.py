@@ -747,7 +747,7 @@ def test_rows_that_a_stray_quote_joins(separator: str, tmp_path: Path) -> None:
     reader = open_predictions(path, separator=separator)
     assert sum(map(len, reader.batches())) == 3
     [note] = reader.notes
-    assert note.startswith("predictions: 1 row that ends on line 6 has a cell of several lines, each with as many")
+    assert note.startswith("predictions: line 6 ends a row of several lines, each with as many fields as the header. ")
 
 
 def test_cells_of_several_lines(tmp_path: Path) -> None:
