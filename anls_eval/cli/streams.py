@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import select
 import sys
 from typing import Any
 
@@ -40,13 +41,19 @@ class _Stream(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
+    def _write(self, data: Any) -> int:
+        """Write some of the data, also where another program that has the stream made it one that does not wait."""
+        while (written := self._raw.write(data)) is None:
+            select.select([], [self._raw], [])
+        return int(written)
+
 
 class _Notes(_Stream):
     """The standard error: what cannot be written is dropped."""
 
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any) -> int:
         try:
-            return self._raw.write(data)  # type: ignore[no-any-return]
+            return self._write(data)
         except OSError:
             return len(data)
 
@@ -56,11 +63,11 @@ class _Results(_Stream):
 
     _is_lost = False
 
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any) -> int:
         if self._is_lost:
             return len(data)
         try:
-            return self._raw.write(data)  # type: ignore[no-any-return]
+            return self._write(data)
         except BrokenPipeError:
             self._is_lost = True
             raise SystemExit(_STATUS) from None

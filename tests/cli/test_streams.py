@@ -1,8 +1,11 @@
 """Standard streams that are closed, full or no longer read, as a shell, cron and systemd hand them over."""
 
+import fcntl
+import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -112,3 +115,23 @@ def test_results_that_nobody_reads(name: str, sides: list[str]) -> None:
     done = subprocess.run(command, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="the size of a pipe cannot be set here")
+def test_a_stream_that_does_not_wait(tmp_path: Path) -> None:
+    """As Node and ssh leave one that they share: what is written faster than it is read is not lost."""
+    rows = "".join(f"{row}, r \n" for row in range(2000))  # of which blanks are found
+    for name, column in ("p", "prediction"), ("r", "answer"):
+        (tmp_path / f"{name}.csv").write_text(f"id,{column}\n{rows}", encoding="utf-8")
+    asked = [sys.executable, "-m", "anls_eval", "check", f"{tmp_path}/p.csv", "-r", f"{tmp_path}/r.csv", "--json"]
+    read, write = os.pipe()
+    fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(write, False)
+    with subprocess.Popen(asked, cwd=ROOT, stdout=write, stderr=subprocess.DEVNULL) as process:
+        os.close(write)
+        parts = []
+        while part := os.read(read, 4096):
+            parts.append(part)
+            time.sleep(0.001)
+        os.close(read)
+    assert (process.returncode, len(json.loads(b"".join(parts))["problems"])) == (0, 2000)

@@ -608,6 +608,7 @@ class TestFilesThatChange:
         (changing / "references" / path.name).unlink()
         assert dataclasses.replace(found.submission, notes=()) == in_one_process(changing)
 
+    @pytest.mark.filterwarnings("ignore:there are no workers")  # which take a while to start on a busy machine
     @pytest.mark.parametrize(
         ("sides", "checksums"), [("data", False), pytest.param("apart", True, marks=pytest.mark.long)]
     )
@@ -621,7 +622,7 @@ class TestFilesThatChange:
             LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
             concurrent.futures.ThreadPoolExecutor() as thread,
         ):
-            options = {"client": cluster.scheduler_address, "checksums": checksums}
+            options = {"client": cluster.scheduler_address, "checksums": checksums, "patience": 600}
             others = len(cluster.scheduler.clients)
             run = thread.submit(scored, changing, tmp_path / "out", **options)
             while len(cluster.scheduler.clients) == others:  # the files were seen before
