@@ -120,8 +120,8 @@ def test_results_that_nobody_reads(name: str, sides: list[str]) -> None:
 @pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="the size of a pipe cannot be set here")
 def test_a_stream_that_does_not_wait(tmp_path: Path) -> None:
     """As Node and ssh leave one that they share: what is written faster than it is read is not lost."""
-    rows = "".join(f"{row}, r \n" for row in range(2000))  # of which blanks are found
-    for name, column in ("p", "prediction"), ("r", "answer"):
+    for name, column, text in ("p", "prediction", " r "), ("r", "answer", "r"):  # of which the blanks are found
+        rows = "".join(f"{row},{text}\n" for row in range(2000))
         (tmp_path / f"{name}.csv").write_text(f"id,{column}\n{rows}", encoding="utf-8")
     asked = [sys.executable, "-m", "anls_eval", "check", f"{tmp_path}/p.csv", "-r", f"{tmp_path}/r.csv", "--json"]
     read, write = os.pipe()
