@@ -94,7 +94,8 @@ class Watch:
 
         thread = threading.Thread(target=keep, daemon=True)  # which a frozen process would hold for ever
         thread.start()
-        self.until(lambda: not thread.is_alive())
+        # Tasks are cancelled as the connection breaks; what was asked otherwise would wait until it is given up.
+        self.until(lambda: not thread.is_alive() or self.client.status == "connecting")
         if not returned:
             raise ClusterError(LOST)
         return returned[0]

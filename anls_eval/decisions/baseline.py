@@ -7,6 +7,7 @@ import glob
 import hashlib
 import itertools
 import json
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from anls_eval.analysis.field_credits import Credits, field_credits
 from anls_eval.arrow import as_list
+from anls_eval.decoding import marked_encoding
 from anls_eval.errors import AnlsError
 from anls_eval.files.files import exists
 from anls_eval.files.write import check_replaceable, whole_file
@@ -26,6 +28,8 @@ from anls_eval.tree.as_json import tree_as_json
 
 _FORMAT = "anls_baseline"
 _VERSION = 1
+_START = re.compile(rf'\s*{{\s*"{_FORMAT}"\s*:')
+_LOOKED_AT = 512  # bytes in which a baseline is known
 _SHOWN = 5  # ids in a message
 _NOT_RULES = ("n", "version", "unicode", "missing")  # fields of a signature that may differ between comparable scores
 
@@ -146,9 +150,14 @@ def is_baseline(path: str) -> bool:
     """Return whether a file is one that `Baseline.write` wrote."""
     try:
         with open_regular(path) as stream:
-            return stream.read(len(_FORMAT) + 3) == f'{{"{_FORMAT}"'.encode()
+            return _START.match(_text(stream.read(_LOOKED_AT), "ignore")) is not None
     except (OSError, ValueError):  # ValueError: a NUL in the path
         return False
+
+
+def _text(stored: bytes, errors: str = "strict") -> str:
+    """Return the text of a file that an editor may have saved again."""
+    return stored.decode(marked_encoding(stored) or "utf-8-sig", errors)
 
 
 def read_baseline(path: str) -> Baseline:
@@ -159,7 +168,7 @@ def read_baseline(path: str) -> Baseline:
     except OSError as error:
         raise AnlsError(opening_fault(error), where=path) from None
     try:
-        content: dict[str, Any] = json.loads(stored.decode())
+        content: dict[str, Any] = json.loads(_text(stored))
         ids, fingerprints, scores = zip(*content["questions"], strict=True)
         found = Baseline(
             str(content["signature"]),

@@ -95,7 +95,11 @@ def schema_of_model(text: str) -> Any:
     from pathlib import Path
 
     module_name, _, model_name = text.partition(":")
-    here = str(Path.cwd())
+    try:
+        here = str(Path.cwd())
+    except FileNotFoundError:
+        problem = "the working folder, in which modules are looked for, no longer exists. Change to one that does"
+        raise AnlsError(problem, option="fields", value=text) from None
     sys.path.insert(0, here)
     try:
         found: Any = importlib.import_module(module_name)

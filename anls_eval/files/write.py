@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from anls_eval.arrow import is_text, text_array
 from anls_eval.files.errors import FormatError, OutputError
 
+_LINKS = 40  # that lead to one another, as many as Linux follows
 _NAME = 200  # bytes of the name of a file that are in its temporary name
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
@@ -91,12 +92,27 @@ def check_replaceable(path: Path) -> None:
     """Refuse a name that is none of a file to write: a folder, or a device or pipe, which a file would replace."""
     if not path.name:
         raise OutputError(str(path), "expected the name of a file to write.")
+    if _is_of_a_process(path):
+        raise OutputError(str(path), "stands for what a process has open; expected the name of a file to write.")
     try:
         mode = path.stat().st_mode
     except OSError:  # nothing is there, or a broken link, which is replaced
         return
     if not stat.S_ISREG(mode):
         raise OutputError(str(path), f"is a {_kind(mode)}; expected the name of a file to write.")
+
+
+def _is_of_a_process(path: Path) -> bool:
+    """Return whether a name is in /proc, or a link to such a one, as /dev/stdout is; the link would be replaced."""
+    for _ in range(_LINKS):
+        path = Path(os.path.realpath(path.parent), path.name)
+        if path.is_relative_to("/proc"):
+            return True
+        try:
+            path = path.parent / path.readlink()
+        except OSError:
+            break
+    return False
 
 
 def _kind(mode: int) -> str:

@@ -844,6 +844,18 @@ class TestOutputs:
         )
         assert path.lstat() == before
 
+    def test_a_link_to_what_is_open_is_not_replaced(self, run: Any, tmp_path: Path) -> None:
+        """As /dev/stdout is one, also where it leads to a file."""
+        with (tmp_path / "open").open("w") as stream:
+            through = f"/proc/self/fd/{stream.fileno()}"
+            (tmp_path / "second").symlink_to(through)
+            (tmp_path / "first").symlink_to("second")
+            for path in (through, tmp_path / "second", tmp_path / "first", "/dev/stdout"):
+                told = refused(run("gate", RUN, "-r", GOLD, "--min-score", "0", "--save-baseline", path))
+                assert f"{path}: stands for what a process has open; expected the name of a file to write" in told
+        assert {own.name for own in tmp_path.iterdir()} == {"open", "first", "second"}
+        assert Path("/dev/stdout").readlink().is_relative_to("/proc")
+
     def test_a_long_name(self, run: Any, tmp_path: Path) -> None:
         path = tmp_path / f"{'ü' * 125}.csv"
         assert run("score", RUN, "-r", GOLD, "--per-question", path).status == 0

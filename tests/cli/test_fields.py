@@ -52,6 +52,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("schema", None)
 
 
+def test_a_model_where_the_working_folder_was_deleted(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "gone").mkdir()
+    monkeypatch.chdir(folder / "gone")
+    (folder / "gone").rmdir()
+    found = run("fields", folder / "out", "-r", folder / "gold", "--fields", "schema:Invoice")
+    assert found.status == 2
+    assert found.err.endswith("modules are looked for, no longer exists. Change to one that does\n")
+
+
 def test_one_command_shows_the_failing_fields(run: Run, folder: Path) -> None:
     found = run("fields", "out/", "-r", "gold/", "--fields", "schema:Invoice")
     assert found.status == 0, found.err

@@ -24,7 +24,9 @@ from dask.distributed import Client, LocalCluster
 from places import ROOT
 
 from anls_eval.cluster import workers as workers_module
+from anls_eval.cluster.errors import ClusterError
 from anls_eval.cluster.run import score_dataset
+from anls_eval.cluster.watch import Watch
 from anls_eval.files import open_predictions, open_references
 from anls_eval.submission.score import SubmissionScore, score_submission
 from anls_eval.version import __version__
@@ -255,6 +257,20 @@ def test_a_frozen_scheduler(cluster: Cluster, data: Path, tmp_path: Path) -> Non
         f"error: the scheduler has not answered for {4 * PATIENCE} s.",
         f"0 parts are finished in {tmp_path / 'out'}. To continue, pass --resume.",
     ]
+
+
+def test_a_scheduler_that_is_killed_before_workers_are_asked(cluster: Cluster) -> None:
+    """Dask tries for a while to connect again, which nobody waits for."""
+    cluster.worker()
+    with Client(cluster.address) as client:
+        watch = Watch(client, 30, "")
+        watch.until_workers()
+        cluster.scheduler.kill()
+        while client.status != "connecting":
+            time.sleep(0.01)
+        with pytest.raises(ClusterError, match="the connection to the scheduler was lost"):
+            watch.on_workers(os.getpid)
+        assert client.status == "connecting"
 
 
 def test_a_killed_scheduler(cluster: Cluster, data: Path, tmp_path: Path) -> None:

@@ -292,6 +292,18 @@ def test_by_field_compares_the_mean_credit_of_each_path(run: Any, tmp_path: Path
     )
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_baseline_that_was_saved_again(indent: int | None, encoding: str, run: Any, tmp_path: Path) -> None:
+    """By an editor, or by a program that formats JSON."""
+    assert run(NEW, "-r", GOLD, "--min-score", 0, "--save-baseline", tmp_path / "own", "-q").status == 0
+    expected = run(NEW, "-r", GOLD, "--baseline", tmp_path / "own", "-q")
+    content = json.loads((tmp_path / "own").read_bytes())
+    (tmp_path / "own").write_text(f"\n{json.dumps(content, indent=indent)}", encoding=encoding)
+    assert run(NEW, "-r", GOLD, "--baseline", tmp_path / "own", "-q") == expected
+    assert expected.status == 0
+
+
 def test_a_baseline_that_is_no_file(run: Any, tmp_path: Path) -> None:
     """Nobody waits for who writes to a FIFO."""
     os.mkfifo(tmp_path / "fifo")
