@@ -107,8 +107,6 @@ class Engine:
         except (FutureCancelledError, CommClosedError) as error:
             is_lost = getattr(error, "reason", _NO_SCHEDULER) == _NO_SCHEDULER
             raise ClusterError(LOST if is_lost else CANCELLED) from None
-        except ClosedClientError:
-            raise ClusterError(CANCELLED) from None
         except ImportError as error:  # of what only some tasks load
             raise ClusterError(f"a worker lacks a module: {error}. Install anls_eval[eval,dask] on it.") from None
         except UnpairedError:

@@ -17,10 +17,11 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 from dask.distributed import Client
+from distributed.client import ClosedClientError
 
 from anls_eval.cluster.agreement import Agreement, agreed, check_cluster
 from anls_eval.cluster.engine import Engine, warn_of_faults
-from anls_eval.cluster.errors import RESUME, BadPartsError, ClusterError, InterruptedRunError, are
+from anls_eval.cluster.errors import CANCELLED, RESUME, BadPartsError, ClusterError, InterruptedRunError, are
 from anls_eval.cluster.folder import (
     Seen,
     check_outside,
@@ -242,7 +243,7 @@ def score_dataset(
             totals.add(found.read)
             for part in found.parts:
                 totals.add(_written(part, job))
-        except (OutputError, ClusterError, OSError, KeyboardInterrupt) as error:
+        except (OutputError, ClusterError, ClosedClientError, OSError, KeyboardInterrupt) as error:
             if client is None:  # whose workers have ended: SIGTERM, sent to a group, reaches them too
                 remove_unfinished(job)
             told = _with_what_is_kept(error, job)
@@ -283,6 +284,8 @@ def _with_what_is_kept(error: BaseException, job: Job) -> BaseException | None:
         case ClusterError():
             kept, resume = (f"\n{_kept(job)}", [RESUME]) if job.keep_rows else ("", [])
             return ClusterError(error.problem + kept, remedies=[*error.remedies, *resume], where=error.where)
+        case ClosedClientError():
+            return _with_what_is_kept(ClusterError(CANCELLED), job)
         case OSError(filename=str(name)) if job.out in Path(name).parents:  # here, or in a worker
             return _unwritable(OutputError(name, f"cannot be read, written or removed: {error.strerror}."), job)
         case KeyboardInterrupt() if job.keep_rows:

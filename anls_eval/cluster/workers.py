@@ -152,7 +152,8 @@ def _check_start(workers: int) -> None:
         if not _can_start_threads(threads):
             raise ClusterError(
                 f"the workers could not start: {counted(workers, 'worker')} need {threads} processes and threads, and "
-                "fewer may be started. Raise the limit (ulimit -u, or that of the container), or start fewer workers."
+                "fewer may be started. Raise the limit (ulimit -u or -v, or that of the container), or start fewer "
+                "workers."
             )
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.server
+import itertools
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import dask
 import psutil
@@ -24,6 +26,7 @@ from dask.distributed import Client, LocalCluster
 from places import ROOT
 
 from anls_eval.cluster import workers as workers_module
+from anls_eval.cluster.engine import Engine
 from anls_eval.cluster.errors import ClusterError
 from anls_eval.cluster.run import score_dataset
 from anls_eval.cluster.watch import Watch
@@ -574,6 +577,29 @@ def test_tasks_that_are_cancelled(fault: Callable[[Client], None], data: Path, t
         )
 
 
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_client_that_is_closed_between_tasks(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_dataset(tmp_path / "data", ROWS, FILES, apart=True)
+    each, calls = Engine.each, itertools.count(1)
+
+    def closed_before(engine: Engine, *given: Any) -> Any:
+        if next(calls) == number:
+            client.close()
+        return each(engine, *given)
+
+    monkeypatch.setattr(Engine, "each", closed_before)
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as own,
+        Client(own, set_as_default=False) as client,
+        pytest.raises(
+            ChildProcessError, match=r"(tasks were cancelled: |was lost)(?s:.*)To continue, pass resume=True\.$"
+        ),
+    ):
+        score_dataset(
+            tmp_path / "data" / "predictions", tmp_path / "data" / "references", out=tmp_path / "out", client=client
+        )
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -783,7 +809,7 @@ def test_few_threads(data: Path, tmp_path: Path) -> None:
     )
     told = (
         "error: the workers could not start: 2 workers need 22 processes and threads, and fewer may be started. Raise "
-        "the limit (ulimit -u, or that of the container), or start fewer workers.\n"
+        "the limit (ulimit -u or -v, or that of the container), or start fewer workers.\n"
     )
     assert (run.returncode, run.stdout, run.stderr) == (2, "", told)
 
