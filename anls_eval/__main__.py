@@ -8,6 +8,8 @@ import sys
 
 def main() -> None:
     """Run the command line, or say what it needs."""
+    # Nothing here is faster with more; each takes memory, and OpenBLAS tries for ever to get it.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from anls_eval.cli import interrupts, streams
 

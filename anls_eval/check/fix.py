@@ -16,7 +16,7 @@ from anls_eval.check.problem import CheckReport
 from anls_eval.check.rows import ROWS_AT_ONCE, Rows, read_references
 from anls_eval.errors import short_repr
 from anls_eval.files import FormatError
-from anls_eval.files.files import How
+from anls_eval.files.files import How, is_utf8
 from anls_eval.files.reading import whole_rows
 from anls_eval.files.source import ABSENT
 from anls_eval.files.write import whole_file
@@ -54,6 +54,8 @@ def fix_submission(
     if rows.faults:
         place = next(iter(rows.faults))
         raise FormatError(path, "the row cannot be read, and a fixed file would lose it. Fix it by hand first.", place)
+    if not is_utf8(out):
+        raise FormatError(str(out), "the name of the file is not UTF-8, so that it could not be read. Use another one.")
     write = _WRITERS.get(out.suffix)
     if write is None or (rows.portal and out.suffix != ".json"):
         raise FormatError(

@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -481,6 +482,14 @@ def test_composed_and_decomposed_ids(tmp_path: Path) -> None:
     ]
     fix_submission(tmp_path / "run.csv", tmp_path / "out.csv", tmp_path / "gold.csv")
     assert (tmp_path / "out.csv").read_text(encoding="utf-8") == "id,pred\ncafe\u0301,x\nna\u00efve,y\n"
+
+
+def test_a_fixed_file_that_could_not_be_read(tmp_path: Path) -> None:
+    (tmp_path / "run.csv").write_text("id,pred\n7, x \n", encoding="utf-8")
+    out = tmp_path / os.fsdecode(b"out\xff.csv")
+    with pytest.raises(FormatError, match="the name of the file is not UTF-8, so that it could not be read"):
+        fix_submission(tmp_path / "run.csv", out)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.csv"]
 
 
 def test_section_numbers_are_no_floats(tmp_path: Path) -> None:
