@@ -1500,8 +1500,8 @@ def is_cut(error: UnicodeDecodeError) -> bool:
 # ---------------------------------------------------------------------------------------------------
 
 _FILES = errno.EMFILE, errno.ENFILE
-# First what Python says where its code in C had no memory; then what Python and Arrow say of a thread, and the system of
-# a library that does not fit, unless it adds a reason.
+# What Python says where its own code in C had no memory; what Python and Arrow say of a thread, and the system of a
+# library that does not fit, unless it adds a reason.
 _LACKS = re.compile(
     "error return without exception set|"
     f"can't start new thread|{os.strerror(errno.EAGAIN)}|failed to map segment from shared object(?!: )"

@@ -9,8 +9,8 @@ import re
 from anls_eval.errors import Explained
 
 _FILES = errno.EMFILE, errno.ENFILE
-# First what Python says where its code in C had no memory; then what Python and Arrow say of a thread, and the system of
-# a library that does not fit, unless it adds a reason.
+# What Python says where its own code in C had no memory; what Python and Arrow say of a thread, and the system of a
+# library that does not fit, unless it adds a reason.
 _LACKS = re.compile(
     "error return without exception set|"
     f"can't start new thread|{os.strerror(errno.EAGAIN)}|failed to map segment from shared object(?!: )"
