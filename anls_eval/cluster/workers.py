@@ -58,6 +58,7 @@ def local_client(
     # Tasks hold no data that could be spilled, and a worker that pauses for lack of memory would wait forever.
     settings = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
     _check_start(CPU_COUNT if workers is None else workers)
+    preload = dask.config.get("distributed.worker.preload") or []
     options = {
         "n_workers": workers,
         "threads_per_worker": 1,
@@ -66,6 +67,7 @@ def local_client(
         # A worker that dies is replaced, and what matters is in our errors.
         "silence_logs": logging.WARNING if verbose else logging.CRITICAL,
         "config": settings,
+        "preload": [*([preload] if isinstance(preload, str) else preload), "anls_eval.cluster.preload"],
     }
     is_wanted = threading.Event()
     is_wanted.set()

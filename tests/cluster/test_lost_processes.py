@@ -4,6 +4,7 @@ import contextlib
 import http.server
 import itertools
 import json
+import logging
 import os
 import re
 import shutil
@@ -23,6 +24,7 @@ import dask
 import psutil
 import pytest
 from dask.distributed import Client, LocalCluster
+from distributed.scheduler import KilledWorker
 from places import ROOT
 
 from anls_eval.cluster import workers as workers_module
@@ -244,6 +246,23 @@ def check_replaced(run: Run, expected: SubmissionScore) -> None:
         note.startswith(first) and note.endswith(f"after {4 * PATIENCE} s, others do the work") for note in notes
     )
     assert any(note.startswith(second) and note.endswith(": others do the work") for note in notes)
+
+
+@pytest.mark.parametrize(("error", "is_ended"), [(MemoryError("to send"), True), (ValueError("another"), False)])
+def test_a_worker_without_memory_for_its_messages(error: Exception, is_ended: bool) -> None:
+    """Dask only logs that; what the worker could not send would be awaited for ever."""
+
+    def log() -> int:
+        logging.getLogger("distributed.protocol.core").critical("Failed to Serialize", exc_info=error)
+        return os.getpid()
+
+    with workers_module.local_client(1) as client:
+        task = client.submit(log)
+        if is_ended:
+            with pytest.raises(KilledWorker):
+                task.result()
+        else:
+            assert task.result() != os.getpid()
 
 
 @pytest.mark.long
