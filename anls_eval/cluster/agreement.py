@@ -7,7 +7,7 @@ import functools
 import hashlib
 import itertools
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from distributed.comm import CommClosedError
 from anls_eval.cluster.errors import ClusterError
 from anls_eval.cluster.watch import Watch
 from anls_eval.files.errors import SHOWN
-from anls_eval.files.watch import file_state
+from anls_eval.files.watch import State, file_state
 from anls_eval.files.write import whole_file
 from anls_eval.version import __version__
 
@@ -52,10 +52,13 @@ def code_checksum() -> str:
 
 
 @contextlib.contextmanager
-def agreed(folder: Path, files: Iterable[str]) -> Iterator[Agreement]:
-    """Write the mark of a run into its folder; remove it, and those that workers wrote beside it, at exit."""
-    sizes = {path: _size(path) for path in reversed(list(files))}
-    first_of_folders = {Path(path).parent: (path, size) for path, size in sizes.items() if size is not None}
+def agreed(folder: Path, files: Mapping[str, State]) -> Iterator[Agreement]:
+    """Write the mark of a run into its folder; remove it, and those that workers wrote beside it, at exit.
+
+    Workers must see the first of the files in each folder as they were when the run began.
+    """
+    states = reversed(list(files.items()))
+    first_of_folders = {Path(path).parent: (path, state[0]) for path, state in states if state is not None}
     secret = uuid.uuid4().hex
     mark = folder / f"seen-{secret}"
     try:
@@ -97,12 +100,8 @@ def _check_seen(path: str, size: int, kind: type[ClusterError]) -> None:
 
 def without_changed(expected: Agreement) -> Agreement:
     """Return what workers must still find, without input that was changed or removed, of which its own task tells."""
-    return expected._replace(files=tuple((path, size) for path, size in expected.files if _size(path) == size))
-
-
-def _size(path: str) -> int | None:
-    state = file_state(path)
-    return None if state is None else state[0]
+    states = ((path, size, file_state(path)) for path, size in expected.files)
+    return expected._replace(files=tuple((path, size) for path, size, now in states if now and now[0] == size))
 
 
 def check_cluster(watch: Watch, expected: Agreement) -> Agreement:

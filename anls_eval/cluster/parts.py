@@ -333,7 +333,12 @@ def check_rows(file: ShuffledPiece, job: Job) -> None:
     """Raise OutputError unless the rows of a shuffled piece, from which parts were scored, are what was written."""
     fault = lost_rows(file, job)
     if fault:
-        raise OutputError(str(job.out), f"{fault}, though it was written.")
+        raise lost_error(fault, job)
+
+
+def lost_error(fault: str, job: Job) -> OutputError:
+    """Return the error of something in the output folder that this run needs, and that is not as it was written."""
+    return OutputError(str(job.out), f"{fault}, though it was written.")
 
 
 def shuffle_piece(file: ShuffledPiece, job: Job) -> None:

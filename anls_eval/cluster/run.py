@@ -52,6 +52,7 @@ from anls_eval.cluster.parts import (
     has_repeats,
     has_rows,
     kept_of,
+    lost_error,
     lost_rows,
     rows_path,
     shuffle_piece,
@@ -217,13 +218,13 @@ def score_dataset(
             check_outside(out, (predictions, references))
         job = dataclasses.replace(job, out=results_folder(out, client, folder))
         prepare(job, resume, folder)
-        paths = {*files[0], *files[1]}
+        paths = dict.fromkeys([*files[0], *files[1]])
         seen = files_seen(paths, checksums)
         pairs = paired_pieces(job, files)
 
         def start() -> tuple[Watch, Agreement]:
             watch = connect(workers, client, patience, verbose, stack)
-            agreement = stack.enter_context(agreed(job.work, [*files[0], *files[1]]))
+            agreement = stack.enter_context(agreed(job.work, {path: own.state for path, own in seen.items()}))
             return watch, agreement if client is None else check_cluster(watch, agreement)
 
         try:
@@ -551,7 +552,7 @@ def _written(task: Part | ShuffledPiece, job: Job) -> Totals:
     kept = kept_of(task, job)
     if kept.totals is None:
         fault = kept.fault or f"{task.record(job).relative_to(job.out)} is missing"
-        raise OutputError(str(job.out), f"{fault}, though it was written.")
+        raise lost_error(fault, job)
     return kept.totals
 
 

@@ -47,6 +47,8 @@ class Watch:
     def until(self, is_done: Callable[[], bool]) -> None:
         """Wait until something is done; raise a ClusterError if it cannot come to its end."""
         while not is_done():
+            if self.client.status == "connecting":  # again, for which Dask takes its time
+                raise ClusterError(LOST)
             if time.monotonic() >= self._next:
                 self._next = time.monotonic() + self._every
                 self._look()
@@ -94,8 +96,7 @@ class Watch:
 
         thread = threading.Thread(target=keep, daemon=True)  # which a frozen process would hold for ever
         thread.start()
-        # Tasks are cancelled as the connection breaks; what was asked otherwise would wait until it is given up.
-        self.until(lambda: not thread.is_alive() or self.client.status == "connecting")
+        self.until(lambda: not thread.is_alive())
         if not returned:
             raise ClusterError(LOST)
         return returned[0]

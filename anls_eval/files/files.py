@@ -190,6 +190,9 @@ def _is_utf8_name(encoding: str) -> bool:
     return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
 
 
+PART_OF_XLSX = "[Content_Types].xml"
+"""What tells a spreadsheet from other zip files."""
+
 _SPREADSHEETS = {".xlsx", ".xlsm"}
 
 
@@ -208,7 +211,7 @@ def _member(path: str) -> str:
         reason = str(error) or type(error).__name__
         raise FormatError(path, f"not a readable zip file or spreadsheet: {reason}. Write it again.") from None
     names = [part.filename for part in parts if not part.is_dir()]
-    if "[Content_Types].xml" in names:
+    if PART_OF_XLSX in names:
         return ""
     data = [name for name in names if not name.startswith("__MACOSX/") and not Path(name).name.startswith(".")]
     if not data:

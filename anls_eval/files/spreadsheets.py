@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from anls_eval.errors import short_repr
 from anls_eval.files.errors import FormatError, listed
-from anls_eval.files.files import File
+from anls_eval.files.files import PART_OF_XLSX, File
 from anls_eval.files.joined import check_zip
 from anls_eval.files.source import ABSENT, Block, Source
 from anls_eval.files.tables import Rows, blocks_of, checked_header
@@ -72,7 +72,7 @@ def _unpacked(file: File) -> Iterator[tuple[BinaryIO, zipfile.ZipFile]]:
             with zipfile.ZipFile(stream) as archive:
                 check_zip(archive, stream, file.path)
                 file.check_expansion(sum(part.file_size for part in archive.infolist()))
-                if "[Content_Types].xml" not in archive.namelist():
+                if PART_OF_XLSX not in archive.namelist():
                     raise FormatError(file.path, "a zip file that is no .xlsx. Unpack it, or save it as .xlsx or CSV.")
                 yield stream, archive
         except FormatError:

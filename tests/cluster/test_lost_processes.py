@@ -292,6 +292,8 @@ def test_a_scheduler_that_is_killed_before_workers_are_asked(cluster: Cluster) -
             time.sleep(0.01)
         with pytest.raises(ClusterError, match="the connection to the scheduler was lost"):
             watch.on_workers(os.getpid)
+        with pytest.raises(ClusterError, match="the connection to the scheduler was lost"):
+            watch.until(lambda: False)
         assert client.status == "connecting"
 
 
@@ -447,13 +449,23 @@ def test_a_worker_that_does_not_see_a_shared_folder(shared: str, cluster: Cluste
 
 
 @contextlib.contextmanager
-def http_server() -> Iterator[str]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
+def serving(server: socketserver.TCPServer) -> Iterator[str]:
+    """Answer at the address that this yields."""
+    with server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        yield f"tcp://127.0.0.1:{server.server_port}"
+        yield f"tcp://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
         thread.join()
+
+
+def http_server() -> contextlib.AbstractContextManager[str]:
+    return serving(http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler))
+
+
+def closed_port() -> contextlib.AbstractContextManager[str]:
+    """A tunnel with nothing at its other end."""
+    return serving(socketserver.ThreadingTCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler))
 
 
 @contextlib.contextmanager
@@ -461,21 +473,6 @@ def silent_port() -> Iterator[str]:
     """A program that is stopped: the system takes connections for it."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
-
-
-@contextlib.contextmanager
-def closed_port() -> Iterator[str]:
-    """A tunnel with nothing at its other end."""
-
-    class Close(socketserver.BaseRequestHandler):
-        pass
-
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Close) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"tcp://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
 
 
 @pytest.mark.parametrize(
@@ -494,11 +491,10 @@ def test_an_address_of_another_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(workers_module, "_FOR_SCHEDULER", 2)
-    with (
-        server() as address,
-        pytest.raises(ValueError, match=f"^no Dask scheduler responds at {address} {reason}.*; expected .*tcp://HOST:"),
-    ):
-        score_dataset(data / "predictions", data / "references", out=tmp_path / "out", client=address)
+    with server() as address:
+        message = f"^no Dask scheduler responds at {address} {reason}.*; expected .*tcp://HOST:8786"
+        with pytest.raises(ValueError, match=message):
+            score_dataset(data / "predictions", data / "references", out=tmp_path / "out", client=address)
 
 
 def test_ctrl_c_while_a_server_does_not_answer(data: Path, tmp_path: Path) -> None:
@@ -516,8 +512,7 @@ def test_ctrl_c_while_a_server_does_not_answer(data: Path, tmp_path: Path) -> No
             assert run.wait() == (130, "", ["interrupted"])
 
 
-@contextlib.contextmanager
-def greeting(said: bytes) -> Iterator[str]:
+def greeting(said: bytes) -> contextlib.AbstractContextManager[str]:
     """A program that speaks first."""
 
     class Greet(socketserver.BaseRequestHandler):
@@ -525,13 +520,9 @@ def greeting(said: bytes) -> Iterator[str]:
             self.request.sendall(said)
             self.request.recv(1 << 16)  # what Dask says, so that its connection is not reset
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greet) as server:
-        server.daemon_threads = True  # one whose connection stays open is not awaited
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"tcp://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greet)
+    server.daemon_threads = True  # one whose connection stays open is not awaited
+    return serving(server)
 
 
 @pytest.mark.parametrize(

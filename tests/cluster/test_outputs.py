@@ -239,7 +239,7 @@ def test_a_mark_that_cannot_be_removed_hides_no_error(tmp_path: Path) -> None:
         make_a_folder(mark)
         raise RuntimeError("why the run ends")
 
-    with pytest.raises(RuntimeError, match="why the run ends"), agreed(tmp_path, []) as agreement:
+    with pytest.raises(RuntimeError, match="why the run ends"), agreed(tmp_path, {}) as agreement:
         end(agreement.mark)
 
 

@@ -151,7 +151,7 @@ class TestTheSameScore:
     def test_no_part_is_still_written_when_the_rows_are_brought_together(self, tmp_path: Path) -> None:
         with client_in_this_process(2) as own:
             job: Any = tmp_path
-            with agreed(tmp_path, []) as agreement, pytest.raises(UnpairedError):
+            with agreed(tmp_path, {}) as agreement, pytest.raises(UnpairedError):
                 Engine(lambda: (Watch(own, 30, ""), agreement), job).each(one_is_unpaired, [0, 1])
             assert (tmp_path / "ended").exists()
 

@@ -675,13 +675,13 @@ def datasets(random: Random, folder: Path) -> str:
         cuts = sorted(random.choices(range(rows + 1), k=random.randrange(3)))
         for number, (start, end) in enumerate(zip([0, *cuts], [*cuts, rows], strict=True)):
             hurt |= _write_part(random, folder / side / str(number), table[start:end], wild)
-    options: dict[str, Any] = {"protocol": random.choice(sorted(_NAMES))}
+    asked: dict[str, Any] = {"protocol": random.choice(sorted(_NAMES))}
     if random.random() < 0.5:
-        options |= {"missing": "zero", "unknown": "ignore"}
+        asked |= {"missing": "zero", "unknown": "ignore"}
     with _quiet(), refusals() as messages, pytest.MonkeyPatch.context() as patch:
         for module, name in ((engine, "score_part"), (distributed, "shuffle_piece")):
             patch.setattr(module, name, _told(getattr(module, name)))
-        options |= {"out": folder / "out", "client": _client(), "skip_bad": random.random() < 0.5}
+        options = asked | {"out": folder / "out", "client": _client(), "skip_bad": random.random() < 0.5}
         found = distributed.score_dataset(*parts, by=["group"], **options)
         again = distributed.score_dataset(*parts, by=["group"], resume=True, **options)
         assert again.submission == found.submission
@@ -689,14 +689,13 @@ def datasets(random: Random, folder: Path) -> str:
     if messages or found.bad:
         return "refused" if messages else "scored in part"
     with _quiet():
-        one = {key: value for key, value in options.items() if key in ("protocol", "missing", "unknown")}
-        expected = score_submission(*parts, by=["group"], **one)
+        expected = score_submission(*parts, by=["group"], **asked)
         assert (found.submission.n, found.submission.score) == (expected.n, expected.score)
         assert found.submission.by == expected.by
         if hurt:
             return "scored"
         sides_ = open_predictions(whole[0]), open_references(whole[1])
-        expected = score_submission(*sides_, by=["group"], protocol=options["protocol"])
+        expected = score_submission(*sides_, by=["group"], protocol=asked["protocol"])
     assert (found.submission.n, found.submission.score) == (expected.n, expected.score)
     return "the same"
 
