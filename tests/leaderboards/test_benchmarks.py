@@ -275,6 +275,20 @@ def backwards(document: Any) -> Any:
     )
 
 
+def has_leaf(document: Any) -> bool:
+    own = document.values() if isinstance(document, dict) else document
+    return any(map(has_leaf, own)) if isinstance(document, (dict, list)) else True
+
+
+def has_bare_items(document: Any) -> bool:
+    """Whether a list has an item without a leaf."""
+    if not isinstance(document, (dict, list)):
+        return False
+    own = document.values() if isinstance(document, dict) else document
+    is_bare = isinstance(document, list) and not all(map(has_leaf, document))
+    return is_bare or any(map(has_bare_items, own))
+
+
 class TestProperties:
     @given(prediction=DOCUMENTS, reference=DOCUMENTS)
     @examples(150)
@@ -292,7 +306,21 @@ class TestProperties:
                 score = leaderboard_score(document, document, protocol=protocol)
             except ValueError:
                 continue  # no field
+            if protocol == "varex" and has_bare_items(document):
+                continue  # it never pairs an item without a leaf
             assert math.isnan(score) or score == pytest.approx(1, abs=1e-5) or score == 0
+
+    @pytest.mark.parametrize(
+        ("document", "own"),
+        [
+            ({"a": [{}, False, [[]]]}, 1 / 2),
+            ({"a": [{"b": 1}, [[]], "x"]}, 2 / 3),
+            ({"a": [{"b": 1}, {"c": [[]]}]}, 1 / 2),
+        ],
+    )
+    def test_varex_of_a_document_with_itself(self, document: Any, own: float) -> None:
+        """As the original does: an item without a leaf has no share in any, so it stands behind all others."""
+        assert leaderboard_score(document, document, protocol="varex") == own
 
     @given(pairs=st.lists(st.tuples(DOCUMENTS, DOCUMENTS), max_size=6), at=st.integers(0, 6))
     @examples(100)
