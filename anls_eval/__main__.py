@@ -8,7 +8,7 @@ import sys
 
 def main() -> None:
     """Run the command line, or say what it needs."""
-    # Nothing here is faster with more; each takes memory, and OpenBLAS tries for ever to get it.
+    # Nothing here is faster with more, and each takes memory.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from anls_eval.cli import interrupts, streams
@@ -22,15 +22,17 @@ def main() -> None:
 
 
 def _command_line() -> None:
+    from anls_eval.limits import limit_error
+    from anls_eval.openblas import load_openblas
+
     try:
+        load_openblas()
         from anls_eval.cli import commands
     except ModuleNotFoundError as error:
         remedy = "pip install '.[eval]' in the folder of anls"
         print(f"error: the command line needs {error.name}: {remedy}", file=sys.stderr)
         sys.exit(2)
     except (ImportError, MemoryError) as error:
-        from anls_eval.limits import limit_error
-
         told = limit_error(error)
         if told is None:
             raise

@@ -3,6 +3,8 @@
 import logging
 import os
 
+from anls_eval.openblas import load_openblas
+
 _STATUS = 71  # any but 0: the worker is replaced
 
 
@@ -17,3 +19,8 @@ class _EndWithoutMemory(logging.Handler):
 
 for _name in ("distributed", "asyncio", "tornado"):
     logging.getLogger(_name).handlers.insert(0, _EndWithoutMemory())
+
+try:
+    load_openblas()
+except MemoryError:
+    os._exit(_STATUS)

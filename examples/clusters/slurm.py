@@ -16,10 +16,14 @@ from dask_jobqueue import SLURMCluster
 def main() -> int:
     """Submit the jobs, score, and cancel the jobs."""
     jobs, *options = sys.argv[1:]
+    # Tasks hold no data that a paused worker could release, so that it would wait for ever.
+    no_pause = "export DASK_DISTRIBUTED__WORKER__MEMORY__PAUSE=False"
+    # Ends a worker in which Dask itself runs out of memory, so that another is started.
+    preload = ["--preload", "anls_eval.cluster.preload"]
     with SLURMCluster(
         processes=dask.config.get("jobqueue.slurm.cores"),
-        # Tasks hold no data that a paused worker could release, so that it would wait for ever.
-        job_script_prologue=["export DASK_DISTRIBUTED__WORKER__MEMORY__PAUSE=False"],
+        job_script_prologue=[*dask.config.get("jobqueue.slurm.job-script-prologue"), no_pause],
+        worker_extra_args=[*dask.config.get("jobqueue.slurm.worker-extra-args"), *preload],
     ) as cluster:
         cluster.scale(jobs=int(jobs))
         # Jobs may wait in the queue for an hour.

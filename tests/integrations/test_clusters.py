@@ -72,6 +72,7 @@ def test_slurm(data: Path, tmp_path: Path) -> None:
         (folder / name).write_text(script.format(folder=folder), encoding="utf-8")
         (folder / name).chmod(0o755)
     settings = {"QUEUE": "cpu", "CORES": "2", "MEMORY": "4GB", "WALLTIME": "01:00:00"}
+    settings |= {"JOB_SCRIPT_PROLOGUE": "['export OMP_NUM_THREADS=1']", "WORKER_EXTRA_ARGS": "['--lifetime', '1h']"}
     environment = ENVIRONMENT | {f"DASK_JOBQUEUE__SLURM__{name}": value for name, value in settings.items()}
     environment["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
     sides = [str(data / "runs"), "-r", str(data / "references")]
@@ -95,9 +96,13 @@ def test_slurm(data: Path, tmp_path: Path) -> None:
         "--mem=4G",
         "-t 01:00:00",
     ]
+    assert {"export OMP_NUM_THREADS=1", "export DASK_DISTRIBUTED__WORKER__MEMORY__PAUSE=False"} <= set(
+        script.split("\n")
+    )
     [worker] = (shlex.split(line) for line in script.splitlines() if "dask_worker" in line)
     options = options_of(worker[worker.index("distributed.cli.dask_worker") + 1 :], dask_worker.main)
     assert (int(options["n_workers"]), options["nthreads"]) == (2, 1)
+    assert (options["lifetime"], options["preload"]) == ("1h", ("anls_eval.cluster.preload",))
 
 
 @pytest.fixture
@@ -134,7 +139,8 @@ def test_kubernetes(data: Path, tmp_path: Path, manifest: dict[str, Any], proces
     assert read_by_kubernetes(service_spec, "V1Service").spec.ports[0].port == 8786
     scheduler = read_by_kubernetes(scheduler_spec, "V1Deployment").spec.template.spec.containers[0]
     options_of(scheduler.args[2:], dask_scheduler.main)
-    assert options_of(worker.spec.containers[0].args[2:], dask_worker.main)["nthreads"] == 1
+    options = options_of(worker.spec.containers[0].args[2:], dask_worker.main)
+    assert (options["nthreads"], options["preload"]) == (1, ("anls_eval.cluster.preload",))
 
     contact = tmp_path / "scheduler.json"
     start = [sys.executable, "-m", *scheduler.args, "--port", "0", "--no-dashboard", "--scheduler-file", str(contact)]
