@@ -8,6 +8,7 @@ import os
 import stat
 import time
 from pathlib import Path
+from typing import Any
 
 from anls_eval.limits import raise_limit
 
@@ -26,12 +27,37 @@ def check_regular(path: str | os.PathLike[str]) -> None:
     _check_mode(Path(path).stat().st_mode, path)
 
 
-def open_regular(path: str | os.PathLike[str]) -> io.FileIO:
-    """Open a regular file, or raise an OSError: to open a FIFO waits for its writer, in Arrow deaf to any signal."""
+class Regular(io.FileIO):
+    """A regular file, which always has data or ends; some of the kernel's only look like one."""
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read into a buffer, or raise NotRegularError."""
+        found: int | None = super().readinto(buffer)
+        if found is None:  # no data yet
+            raise _not_regular(self.name)
+        return found
+
+    def readall(self) -> bytes:
+        """Read to the end, or raise NotRegularError."""
+        found: bytes | None = super().readall()
+        if found is None:
+            raise _not_regular(self.name)
+        return found
+
+
+def _not_regular(name: str | int) -> NotRegularError:
+    return NotRegularError(errno.EINVAL, "Not a regular file", name)
+
+
+def open_regular(path: str | os.PathLike[str]) -> io.BufferedReader:
+    """Open a regular file, or raise an OSError: to open a FIFO waits for its writer, in Arrow deaf to any signal.
+
+    Reads are as long as they are asked to be, also where the storage gives less at once.
+    """
     check_regular(path)  # before: to open a device can change its state
     while True:
         try:
-            stream = io.FileIO(path, opener=_open)
+            stream = Regular(path, opener=_open)
         except BlockingIOError:  # Linux asks the holder of a lease, such as a Samba server, to give it up
             check_regular(path)
             time.sleep(_LEASE)
@@ -42,7 +68,7 @@ def open_regular(path: str | os.PathLike[str]) -> io.FileIO:
     except BaseException:
         stream.close()
         raise
-    return stream
+    return io.BufferedReader(stream)
 
 
 def opening_fault(error: OSError | ValueError) -> str:
@@ -64,4 +90,4 @@ def _check_mode(mode: int, path: str | os.PathLike[str]) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if not stat.S_ISREG(mode):
-        raise NotRegularError(errno.EINVAL, "Not a regular file", os.fspath(path))
+        raise _not_regular(os.fspath(path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from collections.abc import Callable
@@ -22,7 +21,7 @@ def read_settings(path: str | os.PathLike[str], option: str) -> str:
     if not name:
         raise AnlsError("an empty path; expected a file", option=option, value=name)
     try:
-        with io.BufferedReader(open_regular(name)) as stream:
+        with open_regular(name) as stream:
             data = stream.read(_MOST + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise AnlsError(opening_fault(error), where=name) from None

@@ -18,6 +18,7 @@ from anls_eval.errors import AnlsError, Remedy, short_repr
 from anls_eval.extract.json_in_text import json_in_text
 from anls_eval.extract.steps import check_extract, extracted, read_extract
 from anls_eval.files import FormatError
+from anls_eval.files.errors import ChangedFileError
 from anls_eval.files.files import DETECTED, How
 from anls_eval.files.json_text import CONTROL_CHARACTERS
 from anls_eval.files.source import ABSENT
@@ -67,7 +68,7 @@ def check_submission(
         The problems. That the predictions cannot be read is one of them.
 
     Raises:
-        FormatError: The references cannot be read.
+        FormatError: The references cannot be read, or a file changed while it was read.
         ValueError: The predictions have ids and the references have none.
 
     Example:
@@ -131,6 +132,8 @@ def examine(
     try:
         rows = open_rows(path, format_name, columns, how)
         ids = _read_ids(rows, references, on_rows)
+    except ChangedFileError:
+        raise
     except FormatError as error:
         remedy = KINDS["unreadable"].remedy
         problem = Problem("unreadable", "refused", None, error.place, None, str(error), remedy, certain=False)

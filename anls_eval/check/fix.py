@@ -16,11 +16,12 @@ from anls_eval.check.problem import CheckReport
 from anls_eval.check.rows import ROWS_AT_ONCE, Rows, read_references
 from anls_eval.errors import short_repr
 from anls_eval.files import FormatError
-from anls_eval.files.files import How, is_utf8
+from anls_eval.files.files import How
 from anls_eval.files.reading import whole_rows
 from anls_eval.files.source import ABSENT
 from anls_eval.files.write import whole_file
 from anls_eval.inputs.values import type_with_article
+from anls_eval.names import is_utf8
 from anls_eval.structure import Parse
 from anls_eval.types import Extract
 

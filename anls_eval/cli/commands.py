@@ -59,10 +59,11 @@ from anls_eval.cli.common import (
 )
 from anls_eval.cli.decisions import agreement, audit, automate, gate
 from anls_eval.cli.fields import fields as fields_command
-from anls_eval.cli.outputs import check_html, check_not_read, check_outputs, is_same
+from anls_eval.cli.outputs import check_html, check_not_read, check_outputs, is_same, output_option
 from anls_eval.cli.words import Command, Commands, forget_command, in_options, whole_number
 from anls_eval.errors import AnlsError
 from anls_eval.limits import LimitError, limit_error
+from anls_eval.names import is_utf8, name_fault
 from anls_eval.version import __version__
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # whatever a text or a file name holds
     try:
+        _check_arguments(sys.argv[1:])
         _app_with(sys.argv[1:2])()
     except SystemExit as stop:
         if stop.code == interrupts.STATUS and stop.__context__ is not None:
@@ -105,6 +107,12 @@ def main() -> None:
         raise SystemExit(2) from (told if isinstance(told, LimitError) else None)
     finally:
         forget_command()
+
+
+def _check_arguments(arguments: list[str]) -> None:
+    """Refuse what is UTF-8 where the environment says that it is ASCII: its bytes would be taken for characters."""
+    if sys.getfilesystemencoding() != "utf-8" and not all(map(is_utf8, arguments)):
+        raise ValueError(f"an argument is {name_fault()}")
 
 
 def _app_with(first: list[str]) -> typer.Typer:
@@ -233,14 +241,14 @@ def score(
     extract: Extract = None,
     by: By = None,
     per_question: Annotated[
-        Path | None, typer.Option(help="Write a row for each question: .parquet, .csv or .jsonl.")
+        Path | None, output_option("Write a row for each question: .parquet, .csv or .jsonl.")
     ] = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
-    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None,
+    report: Annotated[Path | None, output_option("Write a self-contained HTML report.")] = None,
     confidence: Confidence = None,
     eval_results: Annotated[
-        Path | None, typer.Option(help="Write the .eval_results/*.yaml file that the Hub shows into this folder.")
+        Path | None, output_option("Write the .eval_results/*.yaml file that the Hub shows into this folder.")
     ] = None,
     dataset_id: Annotated[str | None, typer.Option(help="For --eval-results: the dataset on the Hub.")] = None,
     task_id: Annotated[str | None, typer.Option(help="For --eval-results: the task in that dataset.")] = None,
@@ -439,7 +447,7 @@ def compare(
     by: By = None,
     cluster_by: ClusterBy = None,
     seed: Seed = 0,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report of two systems side by side.")] = None,
+    report: Annotated[Path | None, output_option("Write an HTML report of two systems side by side.")] = None,
     fields: FieldsOption = None,
     options: OptionsFile = None,
     missing: Missing = "error",
@@ -516,7 +524,7 @@ def leaderboard(
     ],
     references: References,
     out_file: Annotated[
-        Path | None, typer.Option("--out", help="Write the leaderboard: .md, .csv, .html or .json.")
+        Path | None, output_option("Write the leaderboard: .md, .csv, .html or .json.", "--out")
     ] = None,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
@@ -639,7 +647,7 @@ def check(
     separator: Separator = None,
     filter_name: Filter = None,
     fix: Annotated[
-        Path | None, typer.Option(help="Write the submission with all safe fixes applied: .json, .jsonl or .csv.")
+        Path | None, output_option("Write the submission with all safe fixes applied: .json, .jsonl or .csv.")
     ] = None,
     extract: Extract = None,
     as_json: Annotated[
@@ -673,10 +681,13 @@ def check(
             for _ in rows.ids():  # for the error itself, which the report quotes
                 pass
         except FormatError as error:
-            if not as_json:
-                raise
-            shown["problems"] = [dataclasses.replace(report.problems[0], found=in_options(error))]
-            warn(f"error: {in_options(error)}")
+            told = in_options(error)
+        else:  # what it was is over
+            told = report.problems[0].found
+        warn(f"error: {told}")
+        if not as_json:
+            raise typer.Exit(2)
+        shown["problems"] = [dataclasses.replace(report.problems[0], found=told)]
     if not as_json:
         say(tables.check_text(report))
     if fix is not None and report.is_readable:

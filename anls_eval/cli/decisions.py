@@ -39,7 +39,7 @@ from anls_eval.cli.common import (
     show_notes,
     warn,
 )
-from anls_eval.cli.outputs import check_html, check_not_read, check_outputs
+from anls_eval.cli.outputs import check_html, check_not_read, check_outputs, output_option
 from anls_eval.cli.words import whole_number
 
 if TYPE_CHECKING:
@@ -71,10 +71,10 @@ def gate(
     ] = False,
     cluster_by: ClusterBy = None,
     save_baseline: Annotated[
-        Path | None, typer.Option(help="Write the scores as a baseline for later, unless the gate fails.")
+        Path | None, output_option("Write the scores as a baseline for later, unless the gate fails.")
     ] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write the result as Markdown, for a summary.")] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write the result as JUnit XML.")] = None,
+    markdown: Annotated[Path | None, output_option("Write the result as Markdown, for a summary.")] = None,
+    junit: Annotated[Path | None, output_option("Write the result as JUnit XML.")] = None,
     power: Annotated[
         bool,
         typer.Option("--power", help="Decide nothing, but say how many questions would show a drop of --max-drop."),
@@ -196,7 +196,7 @@ def automate(
     match_at: MatchAt = "1",
     cluster_by: ClusterBy = None,
     report: Annotated[
-        Path | None, typer.Option(help="Write an HTML page with a plot of the share against the error.")
+        Path | None, output_option("Write an HTML page with a plot of the share against the error.")
     ] = None,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
@@ -289,7 +289,7 @@ def agreement(
         str | None, typer.Option(help="The label that means right. By default true, yes, 1, right, correct and pass.")
     ] = None,
     out_file: Annotated[
-        Path | None, typer.Option("--out", help="Write the disagreements: .csv, .jsonl or .parquet.")
+        Path | None, output_option("Write the disagreements: .csv, .jsonl or .parquet.", "--out")
     ] = None,
     protocol: Protocol = "standard",
     threshold: Threshold = None,
@@ -437,7 +437,7 @@ def audit(
         ),
     ] = None,
     out_file: Annotated[
-        Path | None, typer.Option("--out", help="Write all of it: .html with the evidence, .csv, .jsonl or .parquet.")
+        Path | None, output_option("Write all of it: .html with the evidence, .csv, .jsonl or .parquet.", "--out")
     ] = None,
     protocol: Protocol = "standard",
     threshold: Threshold = None,

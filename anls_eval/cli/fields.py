@@ -36,7 +36,7 @@ from anls_eval.cli.common import (
     say,
     show_notes,
 )
-from anls_eval.cli.outputs import check_html, check_outputs
+from anls_eval.cli.outputs import check_html, check_outputs, output_option
 
 
 def fields(
@@ -47,7 +47,7 @@ def fields(
     protocol: Annotated[str, typer.Option("--protocol", "-p", help="anls_star or anls_star_paper.")] = "anls_star",
     threshold: Threshold = None,
     extract: Extract = None,
-    report_file: Annotated[Path | None, typer.Option("--report", help="Write a self-contained HTML report.")] = None,
+    report_file: Annotated[Path | None, output_option("Write a self-contained HTML report.", "--report")] = None,
     confidence: Confidence = None,
     seed: Seed = 0,
     missing: Missing = "error",

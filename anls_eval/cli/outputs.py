@@ -7,6 +7,14 @@ import itertools
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import typer
+
+
+def output_option(description: str, *names: str) -> Any:
+    """Return an option that names a file to write; nobody needs to be able to read one that is replaced."""
+    return typer.Option(*names, help=description, readable=False)
 
 
 def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -> None:

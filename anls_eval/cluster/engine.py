@@ -26,6 +26,7 @@ _NO_SCHEDULER = "scheduler-connection-lost"  # for which Dask cancels tasks
 
 _Item = TypeVar("_Item")
 _Value = TypeVar("_Value")
+_Part = TypeVar("_Part", bound=Part)
 
 
 class Engine:
@@ -49,9 +50,9 @@ class Engine:
         """The number of workers."""
         return len(self._started[0].workers)
 
-    def score(self, parts: Sequence[Part]) -> tuple[int, dict[Part, Exception]]:
+    def score(self, parts: Sequence[_Part]) -> tuple[int, dict[_Part, Exception]]:
         """Score the unfinished parts; return the number of parts finished before, and the errors of bad parts."""
-        finished: dict[Part, int] = {}
+        finished: dict[_Part, int] = {}
         faults: list[str] = []
         for part in parts:
             kept = kept_of(part, self.job)

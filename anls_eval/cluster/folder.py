@@ -24,9 +24,10 @@ from anls_eval.cluster.lock import check_free, locked
 from anls_eval.cluster.parts import PART, Job, Part, Piece
 from anls_eval.cluster.records import checksum
 from anls_eval.errors import AnlsError, Remedy
-from anls_eval.files.files import exists, is_folder, is_utf8
+from anls_eval.files.files import exists, is_folder
 from anls_eval.files.paths import Paths
 from anls_eval.files.watch import State, check_unchanged, file_state
+from anls_eval.names import is_utf8
 from anls_eval.submission.passes import SIDES
 
 _REMOVALS, _PAUSE = 40, 0.05  # of a temporary folder, and seconds between them

@@ -191,6 +191,11 @@ class FilePart(Part):
         """The name of the part in messages: its prediction file."""
         return self.predictions.label
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Its files."""
+        return self.predictions.paths + self.references.paths
+
     def sides(self, job: Job) -> Sides:
         """Open both files."""
         readers = job.open(SIDES[0], self.predictions), job.open(SIDES[1], self.references)
@@ -227,6 +232,11 @@ class ShuffledPiece:
     def label(self) -> str:
         """The name of the piece in messages."""
         return self.piece.label
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Its files."""
+        return self.piece.paths
 
     def record(self, job: Job) -> Path:
         """Return the path of totals with the notes, which are written last; the rows are removed once scored."""

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
@@ -83,6 +83,8 @@ if TYPE_CHECKING:
 
 _BUCKET_BYTES = 32 << 20  # of the files, for each bucket: some hundred thousand rows
 _CHECKED_AT_ONCE = 1 << 23  # fingerprints, 64 MB
+
+_Item = TypeVar("_Item", FilePart, ShuffledPiece)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -419,12 +421,12 @@ def _paired(
             resumed, errors = resumed + resumed_apart, {**errors, **errors_apart}
     except UnpairedError:
         return None
-    good = [part for part in parts if part not in errors]
+    good = _of_intact_files(parts, errors)
     may_be_one_left = bool(good) or (bool(several) and not skip_bad)
     bad = _left_out(parts, errors, engine.job, skip_bad, may_be_one_left)
     if has_ids and len(good) > 1 and _have_repeats(engine, good):
         return None
-    notes = _bad_notes(bad, sum(len(part.predictions.paths) for part in parts))
+    notes = _bad_notes(bad, len({path for part in parts for path in part.predictions.paths}))
     return _Found(good, resumed, bad, notes, [piece for part in good for piece in (part.predictions, part.references)])
 
 
@@ -500,7 +502,7 @@ def _shuffled(
         all_files = [*(file for file in all_files if file not in several), *apart]
         before_apart, errors_apart = _shuffle(engine, apart)
         before, errors = {**before, **before_apart}, {**errors, **errors_apart}
-    good = [file for file in all_files if file not in errors]
+    good = _of_intact_files(all_files, errors)
     may_be_one_left = {file.side for file in good} == set(SIDES) or (bool(several) and not skip_bad)
     bad = _left_out(all_files, errors, job, skip_bad, may_be_one_left)
     identity = hash_of([file.identity for file in good])
@@ -531,7 +533,7 @@ def _shuffled(
     for path in job.rows.iterdir():
         if path.suffix != ".json":
             path.unlink()
-    notes = [*read.notes, *_bad_notes(bad, sum(len(file.piece.paths) for file in all_files))]
+    notes = [*read.notes, *_bad_notes(bad, len({path for file in all_files for path in file.paths}))]
     return _Found(parts, resumed, bad, notes, [file.piece for file in good], read)
 
 
@@ -571,7 +573,7 @@ def _unwritable(error: OutputError, job: Job) -> OutputError:
 
 
 def _left_out(
-    items: Sequence[Any], errors: Mapping[Any, Exception], job: Job, skip_bad: bool, may_be_one_left: bool
+    items: Sequence[_Item], errors: Mapping[_Item, Exception], job: Job, skip_bad: bool, may_be_one_left: bool
 ) -> dict[str, str]:
     """Return the reason for each of these items that is left out, or raise them."""
     bad = [item for item in items if item in errors]
@@ -581,11 +583,16 @@ def _left_out(
     return {_at_fault(item, errors[item]): str(errors[item]) for item in bad}
 
 
-def _at_fault(item: Part | ShuffledPiece, error: Exception) -> str:
-    """Return the file of references that an error of a pair of files is about, or else the name of the item."""
-    paths = item.references.paths if isinstance(item, FilePart) else ()
+def _of_intact_files(items: Sequence[_Item], errors: Mapping[_Item, Exception]) -> list[_Item]:
+    """Return the items without errors that share no file with one that has: a file is left out as a whole."""
+    bad = {path for item in items if item in errors for path in item.paths}
+    return [item for item in items if bad.isdisjoint(item.paths)]
+
+
+def _at_fault(item: FilePart | ShuffledPiece, error: Exception) -> str:
+    """Return the file that an error of an item is about, or else the first of its files."""
     where = located("", error).where
-    return next((path for path in paths if where == path or where.startswith(f"{path},")), item.label)
+    return next((path for path in item.paths if where == path or where.startswith(f"{path},")), item.paths[0])
 
 
 def _bad_notes(bad: Mapping[str, str], n: int) -> list[str]:

@@ -91,7 +91,7 @@ class Watch:
         returned: list[_Value] = []
 
         def keep() -> None:
-            with contextlib.suppress(OSError, FutureCancelledError, ClosedClientError):
+            with contextlib.suppress(OSError, FutureCancelledError, ClosedClientError, RuntimeError):
                 returned.append(call())
 
         thread = threading.Thread(target=keep, daemon=True)  # which a frozen process would hold for ever
@@ -109,6 +109,8 @@ class Watch:
         except (OSError, asyncio.TimeoutError):  # another one before Python 3.11
             self._count_unanswered()
             return
+        except RuntimeError:  # which Dask raises while the client closes
+            raise ClusterError(LOST) from None
         self._unanswered = 0
         self._without_progress += 1
         workers = answer["workers"]

@@ -32,8 +32,8 @@ from distributed.security import Security
 from anls_eval.cluster.errors import LIMITS, MISCONFIGURED, OTHER_TMPDIR, ClusterError, misconfigured
 from anls_eval.cluster.folder import temporary_folder
 from anls_eval.cluster.watch import Watch
-from anls_eval.files.files import is_utf8
 from anls_eval.limits import raise_limit
+from anls_eval.names import is_utf8
 from anls_eval.submission.passes import counted
 
 _HOST = "127.0.0.1"  # of workers that are started, for this machine only
@@ -45,6 +45,9 @@ _ATTEMPTS = 3  # to start workers
 _PAUSE = 0.02  # seconds
 _TO_END = 1  # second that workers have to end by themselves, which a frozen one does not
 _SILENT = logging.CRITICAL + 1
+_OTHER_TEMPORARY_DIRECTORY = (
+    "another folder as temporary-directory in Dask's configuration (DASK_TEMPORARY_DIRECTORY in the environment)"
+)
 # In the environment of processes that start: the folder of this start, and that they take Python's own modules, not
 # files of the same names in the working folder.
 _STARTING, _SAFE_PATH = "ANLS_EVAL_STARTING", "PYTHONSAFEPATH"
@@ -218,7 +221,10 @@ def _start_workers(options: Mapping[str, Any], folder: str, is_wanted: threading
     """Start the workers; try again if one of them dies."""
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            return Client(LocalCluster(**options))
+            with contextlib.ExitStack() as stack:
+                client = Client(stack.enter_context(LocalCluster(**options)))
+                stack.pop_all()  # it stays
+                return client
         except (OSError, RuntimeError, AssertionError, ImportError, *MISCONFIGURED) as error:
             if _unguarded(folder).exists():
                 raise ClusterError(
@@ -243,12 +249,18 @@ def _causes(error: BaseException) -> list[BaseException]:
     return causes
 
 
+def _uses_tmpdir(path: str) -> bool:
+    """Return whether TMPDIR led to this path: for its own files, Dask prefers a folder of its configuration."""
+    folder = dask.config.get("temporary-directory", None)
+    return not folder or Path(folder).absolute() not in Path(path).absolute().parents
+
+
 def _not_started(error: BaseException) -> ClusterError:
     """Return the error of workers that did not start, from its first cause."""
     if isinstance(error, OSError) and error.filename:
-        return ClusterError(
-            f"the workers could not start: {error.strerror}: {error.filename}. Make room there, or name {OTHER_TMPDIR}."
-        )
+        other = OTHER_TMPDIR if _uses_tmpdir(error.filename) else _OTHER_TEMPORARY_DIRECTORY
+        problem = f"{error.strerror}: {error.filename}. Make room there, or name {other}."
+        return ClusterError(f"the workers could not start: {problem}")
     if isinstance(error, OSError) and error.errno == errno.EAGAIN:
         return ClusterError(f"the workers could not start: {error.strerror}. Raise {LIMITS}, or start fewer workers.")
     if isinstance(error, OSError) and error.errno is not None:

@@ -62,7 +62,10 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
             # Reading ahead would hold whole row groups in memory. With a limit, texts stay a dictionary until it is
             # known how long they are when expanded.
             parquet = pq.ParquetFile(
-                stream, pre_buffer=False, read_dictionary=None if file.max_bytes is None else texts
+                stream,
+                pre_buffer=False,
+                read_dictionary=None if file.max_bytes is None else texts,
+                page_checksum_verification=True,
             )
             batches = parquet.iter_batches(size, row_groups=groups, columns=list(wanted))
             yield from _blocks(_within(batches, first, start, end), wanted, size, file, start)

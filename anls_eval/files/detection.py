@@ -50,6 +50,7 @@ _NOT_READ: dict[bytes | tuple[bytes, ...], str] = {
     b"\xfd7zXZ": "compressed with xz. Unpack it, or use gzip or zstd",
     (b"\x1f\x8b", b"\x28\xb5\x2f\xfd"): "compressed twice. Unpack it once",
     (b"\x89PNG", b"\xff\xd8\xff\xe0"): "an image",
+    b"<<<<<<< ": "a text with the marks of a conflict, as git leaves them. Resolve the conflict",
     b"<": "HTML or XML, perhaps an error page instead of the file. Download it again",
 }
 _LINES = (".jsonl", ".ndjson")

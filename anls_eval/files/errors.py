@@ -18,6 +18,10 @@ class NoRowsError(FormatError):
     """A file has no rows, which only matters if no other file of its side has any."""
 
 
+class ChangedFileError(FormatError):
+    """A file changed while it was read, which says nothing about what it holds."""
+
+
 class OutputError(FormatError):
     """A file of results cannot be written, whatever is in the input."""
 

@@ -19,7 +19,8 @@ from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.joined import check_zip
 from anls_eval.limits import raise_limit
-from anls_eval.opening import open_regular, opening_fault
+from anls_eval.names import is_utf8, name_fault
+from anls_eval.opening import NotRegularError, open_regular, opening_fault
 
 _BUFFER = 1 << 20
 _PLAUSIBLE = 1 << 28  # bytes that any compressed file may expand to
@@ -79,7 +80,7 @@ class File:
         if self.compression:
             with self.open() as stream:
                 return io.BytesIO(stream.read())
-        stream = _Plain(opened(self.path))
+        stream = _Plain(opened(self.path).detach())
         try:
             self.check_size(os.fstat(stream.fileno()).st_size)
         except FormatError:
@@ -127,7 +128,7 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def opened(path: str) -> io.FileIO:
+def opened(path: str) -> io.BufferedReader:
     """Open a regular file; every error is a FormatError."""
     try:
         return open_regular(path)
@@ -135,21 +136,12 @@ def opened(path: str) -> io.FileIO:
         raise FormatError(path, opening_fault(error)) from None
 
 
-def is_utf8(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path can be written as text, as Arrow and Dask do."""
-    try:
-        os.fspath(path).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def find_file(
     path: str, max_bytes: int | None, faults: dict[str, FormatError] | None = None, how: How = DETECTED
 ) -> File:
     """Return the file at a path, whose first bytes tell its compression."""
     if not is_utf8(path):
-        raise FormatError(path, "the name of the file is not UTF-8. Rename it.")
+        raise FormatError(path, f"the name of the file is {name_fault()}")
     with opened(path) as stream:
         start = stream.read(4)
     compression = next((name for magic, name in COMPRESSIONS.items() if start.startswith(magic)), None)
@@ -201,7 +193,7 @@ def _member(path: str) -> str:
     if Path(path).suffix.lower() in _SPREADSHEETS:
         return ""
     try:
-        with io.BufferedReader(opened(path)) as stream, zipfile.ZipFile(stream) as archive:
+        with opened(path) as stream, zipfile.ZipFile(stream) as archive:
             parts = archive.infolist()
             check_zip(archive, stream, path)
     except FormatError:
@@ -245,7 +237,7 @@ class _Decompressed(io.RawIOBase):
         self._stored = stored = opened(file.path)
         try:
             if file.member:
-                self._archive = zipfile.ZipFile(io.BufferedReader(stored))
+                self._archive = zipfile.ZipFile(stored)
                 self._stream = self._archive.open(file.member)
             else:
                 self._stream = pa.input_stream(stored, file.compression) if file.compression else stored
@@ -259,6 +251,8 @@ class _Decompressed(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             data = self._stream.read(len(buffer))
+        except NotRegularError:
+            raise
         except (OSError, ValueError, pa.ArrowException, *_ZIP_FAULTS) as error:
             raise self._fault(error) from None
         self._size += len(data)

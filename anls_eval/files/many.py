@@ -329,7 +329,9 @@ def are_documents(
         rename = " or start its name with _" if isinstance(given, (str, os.PathLike)) else ""
         expected = f"expected one document, a JSON object, as in {documents} others"
         raise FormatError(stray, f"this file {what}; {expected}. Remove it{rename}.")
-    return not strays and (len(paths) == 1 or len(set(keys)) < len(keys))  # parts have each id once, and share no key
+    if strays or not documents:
+        return False
+    return len(paths) == 1 or len(set(keys)) < len(keys)  # parts have each id once, and share no key
 
 
 def _columns_of_table(value: dict[str, Any], file: File, side: str) -> tuple[str, ...] | None:

@@ -5,9 +5,10 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from anls_eval.files.errors import FormatError
+from anls_eval.files.errors import ChangedFileError, FormatError
 from anls_eval.files.source import Block, Source
 from anls_eval.limits import raise_limit
+from anls_eval.opening import NotRegularError, opening_fault
 
 State = tuple[int, int] | None
 """The size of a file and the time of its last change in nanoseconds; None if there is no such file."""
@@ -33,6 +34,8 @@ def changes_told(path: str, state: State) -> Iterator[None]:
     except OSError as error:
         raise_limit(error)
         check_unchanged(path, state)
+        if isinstance(error, NotRegularError):
+            raise FormatError(path, opening_fault(error)) from None
         raise FormatError(path, f"cannot be read further: {error.strerror or error}.") from None
 
 
@@ -55,8 +58,8 @@ def watched(source: Source, path: str, state: State) -> Source:
 
 
 def check_unchanged(path: str, state: State) -> None:
-    """Raise a FormatError if a file is not in this state any more."""
+    """Raise a ChangedFileError if a file is not in this state any more."""
     now = file_state(path)
     if now != state:
         happened = "was removed" if now is None else "changed"
-        raise FormatError(path, f"the file {happened} while it was read. Run again once nothing writes to it.")
+        raise ChangedFileError(path, f"the file {happened} while it was read. Run again once nothing writes to it.")

@@ -49,8 +49,13 @@ class CountedFile(io.BufferedWriter):
         return super().write(data)
 
 
-def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.RecordBatch]) -> Written:
-    """Write a table, or record batches one by one, to a Parquet, CSV or JSON Lines file, by the suffix of its name."""
+def write_rows(
+    path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.RecordBatch], keep_interrupted: bool = False
+) -> Written:
+    """Write a table, or record batches one by one, to a Parquet, CSV or JSON Lines file, by the suffix of its name.
+
+    What Ctrl-C interrupts can be kept, under another name, if it has rows.
+    """
     path = Path(path)
     compression = _COMPRESSIONS.get(path.suffix)
     write = _WRITERS.get(path.with_suffix("").suffix if compression else path.suffix)
@@ -66,12 +71,20 @@ def write_rows(path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.Record
         if first is None:
             raise FormatError(str(path), "there are neither rows nor columns to write. Pass an empty table.")
         schema, batches = first.schema, itertools.chain([first], batches)
+    rows_written = 0
+
+    def counted() -> _Batches:
+        nonlocal rows_written
+        for batch in batches:
+            yield batch
+            rows_written += len(batch)
+
     with (
-        whole_file(path, keep_interrupted=True) as unfinished,
+        whole_file(path, is_kept=lambda: keep_interrupted and rows_written > 0) as unfinished,
         CountedFile(unfinished) as file,  # by Arrow, only a name that is UTF-8
         pa.output_stream(file, compression=compression) as stream,
     ):
-        formulas = write(stream, schema, batches)
+        formulas = write(stream, schema, counted())
     if formulas:  # which stay, since an altered result could not be verified
         warnings.warn(
             f"{path}: {formulas:,} texts begin like a formula (=, +, - or @) and are written unchanged; in a "
@@ -122,8 +135,11 @@ def _kind(mode: int) -> str:
 
 
 @contextlib.contextmanager
-def whole_file(path: Path, keep_interrupted: bool = False, is_synced: bool = False) -> Iterator[Path]:
-    """Yield a temporary name to write a file under; it is renamed at the end, or removed after an error."""
+def whole_file(path: Path, is_kept: Callable[[], bool] = lambda: False, is_synced: bool = False) -> Iterator[Path]:
+    """Yield a temporary name to write a file under; it is renamed at the end, or removed after an error.
+
+    It is also renamed, to a name that says partial, where it is kept after Ctrl-C.
+    """
     short = os.fsdecode(os.fsencode(path.name)[:_NAME])  # most file systems take 255 bytes
     unfinished = path.with_name(f".{short}.{uuid.uuid4().hex}")
     try:
@@ -132,7 +148,7 @@ def whole_file(path: Path, keep_interrupted: bool = False, is_synced: bool = Fal
             _bring_to_disk(unfinished)
         unfinished.replace(path)
     except KeyboardInterrupt:
-        if not (keep_interrupted and unfinished.exists()):
+        if not (is_kept() and unfinished.exists()):
             raise
         ending = "".join(path.suffixes[-2:] if path.suffix in _COMPRESSIONS else path.suffixes[-1:])
         partial = unfinished.replace(_free_name(path, f"{path.name.removesuffix(ending)}.partial", ending))

@@ -301,7 +301,8 @@ def _scored(
     def score(whole: bool) -> tuple[SubmissionScore, Pass]:
         run = Pass(sides_of(readers, options), options, whole, keep=keep, measure=measure)
         if per_question is not None:
-            write_rows(per_question, run.rows(True, on_progress, lists=keeps_lists(per_question)))
+            rows = run.rows(True, on_progress, lists=keeps_lists(per_question))
+            write_rows(per_question, rows, keep_interrupted=True)
         else:
             for _ in run.scored(False, on_progress):
                 pass

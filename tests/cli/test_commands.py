@@ -24,7 +24,7 @@ import yaml
 from docvqa_runs import FOLDER, RUNS, some
 from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 from in_process import Ran
-from places import DATA, EXAMPLES
+from places import DATA, EXAMPLES, ROOT
 
 from anls_eval.check.check import check_submission
 from anls_eval.cli import common
@@ -1027,3 +1027,32 @@ def test_columns_after_one_option_are_not_files(run: Any, tmp_path: Path) -> Non
     assert message.endswith("To name a column, pass --columns answers=Referenz.\n")
     named = [f"--columns={own}" for own in ("prediction=Vorhersage", "answers=Referenz", "question_id=Frage")]
     assert run("score", path, *named).out.split()[:2] == ["ANLS", "1.000000"]
+
+
+def in_environment(*arguments: str, **environment: str) -> tuple[int, str, str]:
+    command = [sys.executable, "-m", "anls_eval", *arguments]
+    done = subprocess.run(command, env=os.environ | environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names are not bytes there")
+def test_an_environment_that_names_ascii(tmp_path: Path) -> None:
+    """What is UTF-8 is not taken for other characters, and the remedy works."""
+    (tmp_path / "naïve.json").write_text('[{"question_id": 1, "prediction": "a", "answers": ["a"]}]')
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    words = "not ASCII, the encoding that the environment names. Set LC_ALL=C.UTF-8.\n"
+    explained = "explain", "naïve", "naive"
+    assert in_environment(*explained, **ascii_only) == (2, "", f"error: an argument is {words}")
+    status, printed, told = in_environment("score", str(tmp_path), "--json", **ascii_only)
+    assert (status, printed, told[-len(words) :]) == (2, "", words)
+    for asked in (explained, ("score", str(tmp_path), "--json")):
+        assert in_environment(*asked, **(ascii_only | {"LC_ALL": "C.UTF-8"}))[0] == 0
+
+
+@pytest.mark.parametrize("date", ["", "yesterday"])
+def test_a_date_that_scipy_cannot_load_with(date: str, tmp_path: Path) -> None:
+    """One of its modules takes this for a number, whatever it is."""
+    rows = [{"question_id": 1, "prediction": {"a": list("abcdefghij")}, "reference": {"a": list("jihgfedcba")}}]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    asked = "score", str(tmp_path / "rows.json"), "-p", "anls_star", "--quiet"
+    assert in_environment(*asked, SOURCE_DATE_EPOCH=date)[0] == 0

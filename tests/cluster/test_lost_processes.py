@@ -297,6 +297,17 @@ def test_a_scheduler_that_is_killed_before_workers_are_asked(cluster: Cluster) -
         assert client.status == "connecting"
 
 
+def test_a_client_that_begins_to_close() -> None:
+    """Dask refuses to ask anything from then on, in words of its own."""
+    with Client(n_workers=1, processes=False, dashboard_address="127.0.0.1:0", set_as_default=False) as client:
+        watch = Watch(client, 30, "")
+        watch.until_workers()
+        client.sync(client.rpc.close)
+        for ask in (lambda: watch.on_workers(os.getpid), lambda: watch.until(lambda: False)):
+            with pytest.raises(ClusterError, match="the connection to the scheduler was lost"):
+                ask()
+
+
 def test_a_killed_scheduler(cluster: Cluster, data: Path, tmp_path: Path) -> None:
     cluster.worker()
     run = cluster.run(data, tmp_path / "out")
@@ -914,6 +925,29 @@ def test_no_room_for_temporary_files(data: Path, tmp_path: Path) -> None:
     [line] = told
     assert line.startswith(f"error: the workers could not start: No space left on device: {tmp_path}/")
     assert line.endswith("name another folder for temporary files by the environment variable TMPDIR.")
+
+
+def test_a_folder_of_dask_that_cannot_be_written_to(data: Path, tmp_path: Path) -> None:
+    """Which TMPDIR does not change."""
+    (tmp_path / "file").touch()
+    folders = {"DASK_TEMPORARY_DIRECTORY": str(tmp_path / "file"), "TMPDIR": str(tmp_path)}
+    status, printed, told = Run(data, "--workers", "1", "--quiet", **folders).wait()
+    assert (status, printed) == (2, "")
+    assert told == [
+        f"error: the workers could not start: Not a directory: {tmp_path}/file/dask-scratch-space. Make room there, or "
+        "name another folder as temporary-directory in Dask's configuration (DASK_TEMPORARY_DIRECTORY in the "
+        "environment)."
+    ]
+
+
+@pytest.mark.parametrize("kind", ["client", "worker", "scheduler"])
+def test_what_is_preloaded_is_not_there(kind: str, data: Path, tmp_path: Path) -> None:
+    """Nothing is left of the processes that had started before."""
+    settings = {f"DASK_DISTRIBUTED__{kind.upper()}__PRELOAD": "no_such_module", "TMPDIR": str(tmp_path)}
+    status, printed, told = Run(data, "--workers", "1", "--quiet", **settings).wait()
+    assert (status, printed) == (2, "")
+    assert told[-1].startswith("error: Dask cannot run with its configuration (ModuleNotFoundError: No module named")
+    assert [path.name for path in tmp_path.iterdir() if path.name != "dask-scratch-space"] == []
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no PYTHONSAFEPATH")

@@ -26,6 +26,7 @@ import pytest
 from dask.distributed import Client, LocalCluster
 from dataset_command import DatasetCommand, finished
 from places import DATA, ROOT
+from short_reads import give_little
 from typer.testing import CliRunner
 
 from anls_eval.cli import commands as cli
@@ -274,6 +275,49 @@ class TestIds:
         again = score_dataset(*paths, client=client, by=["model"])
         assert again.submission == expected
         assert again.paired_by == ("file" if parts == 1 else "id")
+
+    @pytest.mark.parametrize("paired_by", ["file", "id"])
+    def test_a_divided_file_is_left_out_as_a_whole(
+        self, paired_by: str, data: Path, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """One of its pieces is damaged; the others are scored before that is known."""
+        monkeypatch.setattr(pieces, "_LARGE_BYTES", 1)
+        monkeypatch.setattr(pieces, "_PIECE_ROWS", 1_000)
+        folder = copied(data, tmp_path)
+        for path in folder.glob("*/*"):
+            pq.write_table(pq.read_table(path), path, row_group_size=1_000)
+        damaged, second, *others = sorted((folder / "references").iterdir())
+        if paired_by == "id":
+            last = others.pop()
+            pq.write_table(pa.concat_tables(map(pq.read_table, (second, last))), second)
+            last.unlink()
+        column = pq.read_metadata(damaged).row_group(9).column(1)
+        with damaged.open("r+b") as stream:
+            stream.seek(column.dictionary_page_offset or column.data_page_offset)
+            stream.write(b"\xff" * 8)
+        sides = folder / "predictions", folder / "references"
+        asked: dict[str, Any] = {"client": client, "skip_bad": True, "unknown": "ignore", "out": tmp_path / "out"}
+        found, again = (score_dataset(*sides, **asked, resume=is_resumed) for is_resumed in (False, True))
+        intact = score_submission(open_predictions(sides[0]), open_references([second, *others]), unknown="ignore")
+        assert (found.submission.score, found.submission.n) == (intact.score, intact.n)
+        assert (list(found.bad), found.paired_by) == ([str(damaged)], paired_by)
+        files = {"file": 6, "id": 11}[paired_by]
+        assert f"1 of {files} files cannot be read or scored and is left out: {damaged}" in found.submission.notes
+        assert dataclasses.replace(again, resumed=0) == found
+
+    def test_storage_that_gives_less_than_asked_for(
+        self, data: Path, expected: SubmissionScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Rows that are matched by id are read back from such storage, too."""
+        folder = copied(data, tmp_path)
+        side = folder / "references"
+        first, second, *_ = sorted(side.iterdir())
+        pq.write_table(pa.concat_tables(map(pq.read_table, (first, second))), first)
+        second.unlink()
+        give_little(monkeypatch)
+        with client_in_this_process(2) as client:
+            found = scored(folder, tmp_path / "out", client=client)
+        assert (found.submission, found.paired_by) == (expected, "id")
 
     def test_notes_name_rows_without_ids_as_one_process_does(self, client: Client, tmp_path: Path) -> None:
         columns: dict[str, tuple[str, list[str | None]]] = {

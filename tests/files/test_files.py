@@ -663,6 +663,7 @@ def test_numbers_in_spreadsheets(tmp_path: Path) -> None:
         (b"id,pred\n1,x\0y\n", r"neither text \(it has a NUL in line 2\) nor a known binary format"),
         (b"id,pred\n" + b"1,x\n" * 2000 + bytes(9), "line 2002: a NUL character, which no text has. Write"),
         (b"<!DOCTYPE html>", "HTML or XML"),
+        (b"<<<<<<< HEAD\n[]\n=======\n", "with the marks of a conflict, as git leaves them"),
         (b"BZh91AY", "compressed with bzip2"),
         (gzip.compress(gzip.compress(b"x", mtime=0), mtime=0), "compressed twice"),
         (
@@ -985,6 +986,21 @@ RESULTS = pa.table(
         "score": [1.0, 0.875, 0.1 + 0.2, 1 / 3, 0.0],
     }
 )
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("has_dictionary", [True, False])
+def test_checksums_of_parquet(version: str, has_dictionary: bool, tmp_path: Path) -> None:
+    """A file can have one for each page: damage to a text is no other text, then."""
+    path = tmp_path / "rows.parquet"
+    table = pa.table({"question_id": ["1", "2"], "prediction": ["Lima", "Amarillo"]})
+    options: dict[str, Any] = {"data_page_version": version, "use_dictionary": has_dictionary}
+    pq.write_table(table, path, compression="none", write_statistics=False, write_page_checksum=True, **options)
+    stored = path.read_bytes()
+    assert stored.count(b"Amarillo") == 1
+    path.write_bytes(stored.replace(b"Amarillo", b"Amarilla"))
+    with pytest.raises(FormatError, match=r"CRC checksum verification failed.* It is truncated or damaged"):
+        list(open_predictions(path).batches())
 
 
 def test_a_damaged_arrow_file_gets_no_more_room_than_it_has_bytes(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import openpyxl
@@ -91,15 +92,15 @@ def test_nothing_runs_at_exit_that_could_lack_it_too(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.splitlines()[-1]) == (2, f"error: {OPEN_FILES}")
 
 
-def command(path: Path, limit: int, value: int) -> tuple[int, str, str]:
+def command(path: Path, limit: int, value: int, *options: str, python: Sequence[str] = ()) -> tuple[int, str, str]:
     """Score a file under a limit."""
 
     def limited() -> None:
         resource.setrlimit(limit, (value, resource.getrlimit(limit)[1]))
 
-    asked = ["score", str(path), "--json", "--quiet"]
+    asked = ["score", str(path), "--json", "--quiet", *options]
     done = subprocess.run(
-        [sys.executable, "-m", "anls_eval", *asked],
+        [sys.executable, *python, "-m", "anls_eval", *asked],
         preexec_fn=limited,
         capture_output=True,
         text=True,
@@ -129,6 +130,49 @@ def test_little_memory(tmp_path: Path, megabytes: int) -> None:
         assert json.loads(printed)["anls_score"] == 1
     elif status > 0:
         assert (status, printed, told.splitlines()[-1]) == (2, "", f"error: {MEMORY}")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("megabytes", range(250, 750, 50))
+def test_little_memory_for_documents(tmp_path: Path, megabytes: int) -> None:
+    """Long lists need scipy, whose OpenBLAS tried for ever to get memory that the documents had taken."""
+    invoice = {"items": [{"name": f"item {number}", "price": str(number)} for number in range(12)]}
+    rows = [{"question_id": number, "prediction": invoice, "reference": invoice} for number in range(3000)]
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    limit = resource.RLIMIT_AS, megabytes << 20
+    status, printed, told = command(path, *limit, "-p", "anls_star")
+    if status == 0:
+        assert json.loads(printed)["anls_star_score"] == 1
+    else:
+        assert (status, printed, told.splitlines()[-1]) == (2, "", f"error: {MEMORY}")
+
+
+@pytest.mark.parametrize(("megabytes", "loaded"), [(-1, "nothing\n"), (100, "no memory\n"), (2000, "scipy.linalg\n")])
+def test_openblas_is_loaded_early_only_under_a_limit(megabytes: int, loaded: str) -> None:
+    program = """
+import resource, sys
+from anls_eval.openblas import load_openblas
+if int(sys.argv[1]) > 0:
+    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]) << 20, resource.getrlimit(resource.RLIMIT_AS)[1]))
+try:
+    load_openblas()
+except MemoryError:
+    print("no memory")
+else:
+    print("scipy.linalg" if "scipy.linalg" in sys.modules else "nothing")
+"""
+    asked = [sys.executable, "-c", program, str(megabytes)]
+    assert subprocess.run(asked, capture_output=True, text=True, check=True, cwd=ROOT).stdout == loaded
+
+
+def test_the_command_loads_openblas_before_it_reads(tmp_path: Path) -> None:
+    """One file is missing, so that nothing else would need it."""
+    missing = tmp_path / "no such file"
+    for limit, loaded in ((resource.RLIM_INFINITY, False), (2000 << 20, True)):
+        status, _, told = command(missing, resource.RLIMIT_AS, limit, python=("-X", "importtime"))
+        assert status == 2
+        assert ("scipy.linalg" in told) == loaded
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
 """Only regular files are opened, without waiting for what took their place, in an orderly way for who holds them."""
 
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from short_reads import give_little
 
-from anls_eval.opening import NotRegularError, open_regular, opening_fault
+from anls_eval.opening import NotRegularError, Regular, open_regular, opening_fault
 
 # Holds a lease on a file until somebody wants to open it.
 HOLDER = """
@@ -67,3 +69,22 @@ def test_a_file_with_a_lease(tmp_path: Path) -> None:
         with open_regular(path) as stream:
             assert stream.read() == b"content"
     assert holder.returncode == 0
+
+
+def test_a_file_of_the_kernel_without_data() -> None:
+    """It looks regular, as /proc/kmsg does, and has nothing yet, as this pipe."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with io.BufferedReader(Regular(reading)) as stream:
+        for size in (1, -1):
+            with pytest.raises(NotRegularError):
+                stream.read(size)
+    os.close(writing)
+
+
+def test_storage_that_gives_less_than_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As POSIX allows, and FUSE and Lustre do."""
+    (tmp_path / "file").write_bytes(bytes(range(256)) * 100)
+    give_little(monkeypatch)
+    with open_regular(tmp_path / "file") as stream:
+        assert stream.read(20_000) == (bytes(range(256)) * 100)[:20_000]

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from ordinary_user import without_privileges
+from places import ROOT
 
 from anls_eval.files import open_predictions
 
@@ -125,6 +127,15 @@ def test_interrupted(tmp_path: Path, sides: tuple[str, str], name: str) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, partial.name])
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_interrupted_before_a_row_is_written(tmp_path: Path, sides: tuple[str, str], name: str) -> None:
+    """The first block is scored, and its rows are not written yet."""
+    asked = ["score", sides[0], "-r", sides[1], "--per-question", str(tmp_path / name)]
+    status, told = in_the_middle(asked, lambda process: process.send_signal(signal.SIGINT), blocks=1)
+    assert (status, told[-1]) == (130, "interrupted")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_interrupted_without_a_file(sides: tuple[str, str]) -> None:
     assert interrupt(["score", sides[0], "-r", sides[1]])[-1] == "interrupted"
 
@@ -139,9 +150,20 @@ def test_a_folder_that_vanishes(tmp_path: Path, sides: tuple[str, str], name: st
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("is_written", [False, True])
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("score", "-r {references}"),
+        ("score", "-r {references} --per-question {folder}/rows.csv"),
+        ("check", ""),
+        ("check", "--fix {folder}/rows.csv"),
+        ("check", "--json"),
+    ],
+)
 @pytest.mark.parametrize("what", ["changed", "was removed"])
-def test_input_that_changes_meanwhile(tmp_path: Path, sides: tuple[str, str], what: str, is_written: bool) -> None:
+def test_input_that_changes_meanwhile(
+    tmp_path: Path, sides: tuple[str, str], what: str, command: str, options: str
+) -> None:
     """As of a model that still answers: the score of some of its answers is never told."""
     path = Path(shutil.copy(sides[0], tmp_path / "predictions.jsonl"))
 
@@ -152,8 +174,8 @@ def test_input_that_changes_meanwhile(tmp_path: Path, sides: tuple[str, str], wh
             with path.open("a", encoding="utf-8") as stream:
                 stream.write('\n{"question_id": "x", "prediction": "one more"}')
 
-    options = ["--per-question", str(tmp_path / "rows.csv")] if is_written else []
-    status, told = in_the_middle(["score", str(path), "-r", sides[1], *options], change)
+    asked = options.format(references=sides[1], folder=tmp_path).split()
+    status, told = in_the_middle([command, str(path), *asked], change)
     words = f"error: {path}: the file {what} while it was read. Run again once nothing writes to it."
     assert (status, told[-1]) == (2, words)
     assert [own.name for own in tmp_path.iterdir()] == ([path.name] if what == "changed" else [])
@@ -332,3 +354,37 @@ def test_a_process_of_several_dies(tmp_path: Path, metric_path: str, moment: str
     assert "One of them has ended or is late" in message
     assert f"timeout={1 if moment == 'before' else 10_000} seconds" in message
     assert (rows, score) == ("2", "0.5")
+
+
+WRITTEN = {
+    "score": ("--per-question rows.csv", "--report report.html"),
+    "check": ("--fix rows.csv",),
+    "gate": tuple(
+        f"--min-score 0 {output}" for output in ("--save-baseline a.json", "--markdown a.md", "--junit a.xml")
+    ),
+    "agreement": ("--human human --out rows.csv",),
+    "audit": ("q.jsonl --out rows.csv",),
+    "leaderboard": ("q.jsonl --out board.md",),
+}
+
+
+@pytest.mark.parametrize(("command", "options"), [(name, own) for name, every in WRITTEN.items() for own in every])
+def test_an_output_that_nobody_may_read(tmp_path: Path, command: str, options: str) -> None:
+    """It is only replaced."""
+    for name, field in ("p", "prediction"), ("q", "prediction"), ("r", "answers"):
+        rows = (f'{{"question_id": {number}, "{field}": "Lima", "human": "{number < 5}"}}\n' for number in range(9))
+        (tmp_path / f"{name}.jsonl").write_text("".join(rows))
+    *_, output = options.split()
+    (tmp_path / output).touch(mode=0)
+    before = (tmp_path / output).stat()
+    done = subprocess.run(
+        [sys.executable, "-m", "anls_eval", command, "p.jsonl", "-r", "r.jsonl", *options.split()],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        preexec_fn=without_privileges,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not os.path.samestat(before, (tmp_path / output).stat())

@@ -1,4 +1,4 @@
-"""Be an ordinary user for a while, also where the tests run as the superuser, who may read every file."""
+"""Be an ordinary user, also where the tests run as the superuser, who may read every file."""
 
 import contextlib
 import ctypes
@@ -28,3 +28,9 @@ def ordinary_user() -> Iterator[None]:
     finally:
         own[0] = before
         call("capset")
+
+
+def without_privileges() -> None:
+    """Before a program is executed: leave it none of the superuser's privileges but the ownership of files."""
+    no_root, set_bits = 1 | 1 << 1, 28  # SECBIT_NOROOT, locked; PR_SET_SECUREBITS
+    ctypes.CDLL(None).prctl(set_bits, no_root)  # fails for who has none
