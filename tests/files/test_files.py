@@ -1064,6 +1064,26 @@ def test_an_error_leaves_nothing_behind(tmp_path: Path, name: str) -> None:
     assert (tmp_path / name).read_text() == "what was there"
 
 
+def interrupted(rows: int) -> Iterator[pa.RecordBatch]:
+    yield RESULTS.to_batches()[0].slice(0, rows)
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("name", ["r.parquet", "r.csv", "r.jsonl", "r.csv.gz"])
+@pytest.mark.parametrize(("rows", "is_wanted"), [(0, True), (2, True), (2, False)])
+def test_what_is_kept_of_an_interrupted_file(tmp_path: Path, name: str, rows: int, is_wanted: bool) -> None:
+    """Rows, if they are wanted; never an empty file that is said to hold what was written."""
+    write(tmp_path / name, "what was there")
+    partial = tmp_path / name.replace("r.", "r.partial.")
+    words = f"what was written before is kept in {partial}" if rows and is_wanted else ""
+    with pytest.raises(KeyboardInterrupt, match=f"^{words}$"):
+        write_rows(tmp_path / name, interrupted(rows), keep_interrupted=is_wanted)
+    assert (tmp_path / name).read_text() == "what was there"
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / name, *([partial] if words else [])])
+    if words:
+        assert sum(map(len, open_predictions(partial).batches())) == rows
+
+
 @pytest.mark.parametrize("name", ["r.txt", "r", "r.parquet.gz", "r.gz"])
 def test_other_endings(tmp_path: Path, name: str) -> None:
     with pytest.raises(FormatError, match=r"expected a name ending in \.parquet, \.csv or \.jsonl"):

@@ -127,15 +127,6 @@ def test_interrupted(tmp_path: Path, sides: tuple[str, str], name: str) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, partial.name])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_interrupted_before_a_row_is_written(tmp_path: Path, sides: tuple[str, str], name: str) -> None:
-    """The first block is scored, and its rows are not written yet."""
-    asked = ["score", sides[0], "-r", sides[1], "--per-question", str(tmp_path / name)]
-    status, told = in_the_middle(asked, lambda process: process.send_signal(signal.SIGINT), blocks=1)
-    assert (status, told[-1]) == (130, "interrupted")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_interrupted_without_a_file(sides: tuple[str, str]) -> None:
     assert interrupt(["score", sides[0], "-r", sides[1]])[-1] == "interrupted"
 
