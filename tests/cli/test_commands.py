@@ -889,7 +889,7 @@ class TestOutputs:
         (tmp_path / "x.partial.csv").write_text("precious")
         for name in ("x.partial-2.csv", "x.partial-3.csv"):
             with pytest.raises(KeyboardInterrupt, match=f"kept in .*{name}$"):
-                write_rows(tmp_path / "x.csv", interrupted())
+                write_rows(tmp_path / "x.csv", interrupted(), keep_interrupted=True)
             assert (tmp_path / name).exists()
         assert (tmp_path / "x.partial.csv").read_text() == "precious"
 
