@@ -50,8 +50,8 @@ class Engine:
         """The number of workers."""
         return len(self._started[0].workers)
 
-    def score(self, parts: Sequence[_Part]) -> tuple[int, dict[_Part, Exception]]:
-        """Score the unfinished parts; return the number of parts finished before, and the errors of bad parts."""
+    def score(self, parts: Sequence[_Part]) -> tuple[set[_Part], dict[_Part, Exception]]:
+        """Score the unfinished parts; return those that were finished before, and the errors of bad ones."""
         finished: dict[_Part, int] = {}
         faults: list[str] = []
         for part in parts:
@@ -63,7 +63,7 @@ class Engine:
         self._advance(sum(finished.values()))
         warn_of_faults("part", "scored", faults)
         errors = self.each(score_part, [part for part in parts if part not in finished], self._advance)
-        return len(finished), errors
+        return set(finished), errors
 
     def each(
         self,

@@ -73,6 +73,7 @@ from anls_eval.files.printed import all_of
 from anls_eval.files.watch import State, check_unchanged, file_state
 from anls_eval.files.write import whole_file
 from anls_eval.limits import limit_error
+from anls_eval.names import check_working_folder
 from anls_eval.opening import open_regular
 from anls_eval.submission.passes import ANSWERED, SIDES, Options, OptionWords, blank_error, check_pairs, counted
 from anls_eval.submission.score import SubmissionScore, sides_with, sum_up, with_option_columns
@@ -204,7 +205,7 @@ def score_dataset(
         raise ValueError("checksums=True needs out, since they are for a later run with resume=True")
     if client is None:
         end_unguarded()  # before it meets the lock of the process that started it
-    _check_working_folder()
+    check_working_folder()  # in which workers start
     files = part_paths(predictions, format), part_paths(predictions if references is None else references, format)
     roles, how = columns or {}, How(encoding, separator, filter)
     of_predictions, of_references = (
@@ -294,14 +295,6 @@ def _with_what_is_kept(error: BaseException, job: Job) -> BaseException | None:
         case KeyboardInterrupt() if job.keep_rows:
             return InterruptedRunError(_kept(job), remedies=[RESUME])
     return None
-
-
-def _check_working_folder() -> None:
-    """Raise AnlsError if the working folder was deleted: workers cannot start in it."""
-    try:
-        Path.cwd()
-    except FileNotFoundError:
-        raise AnlsError("the working folder no longer exists. Change to one that does.") from None
 
 
 def _kept(job: Job) -> str:
@@ -412,13 +405,13 @@ def _paired(
         identity, alone = identity_of(engine.job, seen, pair), not has_ids or is_only
         parts.append(FilePart(number, identity, predictions, references, alone, is_only))
     try:
-        resumed, errors = engine.score(parts)
+        finished, errors = engine.score(parts)
         several = [part for part in parts if part in errors and len(part.predictions.paths) > 1]
         if skip_bad and several:  # of which the damaged ones are left out alone
             apart = _each_document(several, len(parts), engine.job, seen)
-            resumed_apart, errors_apart = engine.score(apart)
+            finished_apart, errors_apart = engine.score(apart)
             parts = [*(part for part in parts if part not in several), *apart]
-            resumed, errors = resumed + resumed_apart, {**errors, **errors_apart}
+            finished, errors = finished | finished_apart, {**errors, **errors_apart}
     except UnpairedError:
         return None
     good = _of_intact_files(parts, errors)
@@ -427,6 +420,7 @@ def _paired(
     if has_ids and len(good) > 1 and _have_repeats(engine, good):
         return None
     notes = _bad_notes(bad, len({path for part in parts for path in part.predictions.paths}))
+    resumed = len(finished.intersection(good))
     return _Found(good, resumed, bad, notes, [piece for part in good for piece in (part.predictions, part.references)])
 
 
@@ -522,7 +516,7 @@ def _shuffled(
     if is_new:  # the rows of an earlier run may be gone
         lost = [file for file, fault in faults.items() if fault]
         _left_out(lost, engine.each(shuffle_piece, lost), job, skip_bad=False, may_be_one_left=True)
-    resumed, unscored = engine.score(parts)
+    finished, unscored = engine.score(parts)
     if unscored:
         raise next(iter(unscored.values()))  # an error of the ids, not of a part
     if is_new:
@@ -534,7 +528,7 @@ def _shuffled(
         if path.suffix != ".json":
             path.unlink()
     notes = [*read.notes, *_bad_notes(bad, len({path for file in all_files for path in file.paths}))]
-    return _Found(parts, resumed, bad, notes, [file.piece for file in good], read)
+    return _Found(parts, len(finished), bad, notes, [file.piece for file in good], read)
 
 
 def _shuffle(
@@ -591,8 +585,8 @@ def _of_intact_files(items: Sequence[_Item], errors: Mapping[_Item, Exception]) 
 
 def _at_fault(item: FilePart | ShuffledPiece, error: Exception) -> str:
     """Return the file that an error of an item is about, or else the first of its files."""
-    where = located("", error).where
-    return next((path for path in item.paths if where == path or where.startswith(f"{path},")), item.paths[0])
+    told = str(error)
+    return next((path for path in item.paths if told.startswith((f"{path}:", f"{path},"))), item.paths[0])
 
 
 def _bad_notes(bad: Mapping[str, str], n: int) -> list[str]:

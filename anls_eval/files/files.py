@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from anls_eval.decoding import BOM, COMPRESSIONS, ZIP, is_cut, marked_encoding, utf8_fault
+from anls_eval.decoding import COMPRESSIONS, ZIP, is_cut, marked_encoding, utf8_fault
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.joined import check_zip
@@ -293,7 +293,7 @@ def text_of(file: File) -> str:
         data = stream.read()
     encoding = encoding_of(file, data[:4])
     try:
-        return data.decode(encoding or "utf-8-sig").removeprefix("\ufeff")
+        return data.decode(encoding or "utf-8-sig").lstrip("\ufeff")
     except UnicodeError as error:
         if encoding is not None:
             raise _wrong_encoding(file, encoding, error) from None
@@ -320,10 +320,11 @@ def lines_of(file: File) -> Iterator[tuple[int, str]]:
         lines = _lines_by_return(stream) if b"\r" in start and b"\n" not in start else stream
         for number, line in enumerate(lines, 1):
             try:
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+                text = line.decode()
             except UnicodeDecodeError as error:
-                first = error.start + len(BOM) * (number == 1 and line.startswith(BOM))
-                raise _encoding_error(file, line, error, first, f"line {number}, byte {offset + first:,}") from None
+                place = f"line {number}, byte {offset + error.start:,}"
+                raise _encoding_error(file, line, error, error.start, place) from None
+            yield number, text.lstrip("\ufeff") if number == 1 else text
             offset += len(line)
 
 
@@ -334,7 +335,7 @@ def _decoded_lines(file: File, stream: BinaryIO, encoding: str) -> Iterator[tupl
     lines = io.TextIOWrapper(stream, encoding, newline="")
     try:
         for number, line in enumerate(lines, 1):
-            yield number, line.removeprefix("\ufeff") if number == 1 else line
+            yield number, line.lstrip("\ufeff") if number == 1 else line
     except UnicodeError as error:
         raise _wrong_encoding(file, encoding, error) from None
 

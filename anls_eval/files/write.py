@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from anls_eval.arrow import is_text, text_array
 from anls_eval.files.errors import FormatError, OutputError
+from anls_eval.names import check_working_folder
 
 _LINKS = 40  # that lead to one another, as many as Linux follows
 _NAME = 200  # bytes of the name of a file that are in its temporary name
@@ -105,6 +106,8 @@ def check_replaceable(path: Path) -> None:
     """Refuse a name that is none of a file to write: a folder, or a device or pipe, which a file would replace."""
     if not path.name:
         raise OutputError(str(path), "expected the name of a file to write.")
+    if not path.is_absolute():
+        check_working_folder()
     if _is_of_a_process(path):
         raise OutputError(str(path), "stands for what a process has open; expected the name of a file to write.")
     try:

@@ -304,6 +304,23 @@ class TestIds:
         files = {"file": 6, "id": 11}[paired_by]
         assert f"1 of {files} files cannot be read or scored and is left out: {damaged}" in found.submission.notes
         assert dataclasses.replace(again, resumed=0) == found
+        assert again.resumed == again.parts
+
+    def test_references_at_fault_are_blamed(self, client: Client, tmp_path: Path) -> None:
+        """Also for what they hold, not only for damage."""
+        rows: dict[str, tuple[str, list[Any]]] = {
+            "predictions": ("prediction", ["a", "a", "a"]),
+            "references": ("answers", [["a"], ["a"], []]),
+        }
+        for side, (name, values) in rows.items():
+            (tmp_path / side).mkdir()
+            lines = [json.dumps({"question_id": number, name: value}) for number, value in enumerate(values)]
+            (tmp_path / side / "0.jsonl").write_text(lines[0], encoding="utf-8")
+            (tmp_path / side / "1.jsonl").write_text("\n".join(lines[1:]), encoding="utf-8")
+        found = score_dataset(tmp_path / "predictions", tmp_path / "references", client=client, skip_bad=True)
+        [(path, reason)] = found.bad.items()
+        assert path == str(tmp_path / "references" / "1.jsonl")
+        assert reason.startswith(f"{path}, line 2 (question_id '2'): the reference is empty")
 
     def test_storage_that_gives_less_than_asked_for(
         self, data: Path, expected: SubmissionScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1064,6 +1064,20 @@ def test_an_error_leaves_nothing_behind(tmp_path: Path, name: str) -> None:
     assert (tmp_path / name).read_text() == "what was there"
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "rows.json", "rows.jsonl"])
+def test_several_byte_order_marks(tmp_path: Path, name: str, encoding: str) -> None:
+    """Of tools that each add one."""
+    texts = {
+        "rows.csv": csv_text(","),
+        "rows.tsv": csv_text("\t"),
+        "rows.json": json.dumps(ROWS),
+        "rows.jsonl": json_lines(ROWS),
+    }
+    (tmp_path / name).write_bytes(("\ufeff\ufeff" + texts[name]).encode(encoding))
+    assert contents(open_predictions(tmp_path / name)) == (IDS, PREDICTIONS)
+
+
 def interrupted(rows: int) -> Iterator[pa.RecordBatch]:
     yield RESULTS.to_batches()[0].slice(0, rows)
     raise KeyboardInterrupt

@@ -379,3 +379,45 @@ def test_an_output_that_nobody_may_read(tmp_path: Path, command: str, options: s
     )
     assert done.returncode == 0, done.stderr
     assert not os.path.samestat(before, (tmp_path / output).stat())
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "score {predictions} -r {references} --per-question rows.csv",
+        "score {predictions} -r {references} --eval-results model --dataset-id a/b --task-id c",
+        "check {predictions} --fix rows.jsonl",
+        "gate {predictions} -r {references} --min-score 0 --markdown gate.md",
+    ],
+)
+def test_an_output_in_a_working_folder_that_was_deleted(tmp_path: Path, sides: tuple[str, str], asked: str) -> None:
+    command = [sys.executable, "-m", "anls_eval", *asked.format(predictions=sides[0], references=sides[1]).split()]
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", *command],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    words = "error: the working folder no longer exists. Change to one that does."
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, words)
+
+
+# As a library whose thread still reads, or that has no memory, as Python ends.
+CRASH = """
+import atexit, os, sys
+atexit.register(os.abort)
+from anls_eval.__main__ import main
+main()
+"""
+
+
+def test_a_library_that_crashes_as_python_ends(tmp_path: Path) -> None:
+    """After an error, it gets no chance."""
+    missing = tmp_path / "missing.json"
+    done = subprocess.run(
+        [sys.executable, "-c", CRASH, "score", str(missing)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: {missing}: cannot be opened: No such file or directory. Check the path.\n"
