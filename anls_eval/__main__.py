@@ -43,7 +43,7 @@ def _command_line() -> None:
     try:
         commands.main()
     except SystemExit as stop:
-        if stop.code == 2:
+        if isinstance(stop.__cause__, MemoryError):
             _end(2)
         raise
     finally:
@@ -51,10 +51,7 @@ def _command_line() -> None:
 
 
 def _end(status: int) -> None:
-    """End a process after an error: libraries that clean up as Python ends can crash.
-
-    They may need the memory that there is not, or have threads that still read for who gave up.
-    """
+    """End a process that lacks something: libraries that clean up as Python ends need it, too, and can crash."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none
             stream.flush()

@@ -402,22 +402,3 @@ def test_an_output_in_a_working_folder_that_was_deleted(tmp_path: Path, sides: t
     )
     words = "error: the working folder no longer exists. Change to one that does."
     assert (done.returncode, done.stderr.splitlines()[-1]) == (2, words)
-
-
-# As a library whose thread still reads, or that has no memory, as Python ends.
-CRASH = """
-import atexit, os, sys
-atexit.register(os.abort)
-from anls_eval.__main__ import main
-main()
-"""
-
-
-def test_a_library_that_crashes_as_python_ends(tmp_path: Path) -> None:
-    """After an error, it gets no chance."""
-    missing = tmp_path / "missing.json"
-    done = subprocess.run(
-        [sys.executable, "-c", CRASH, "score", str(missing)], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"error: {missing}: cannot be opened: No such file or directory. Check the path.\n"
