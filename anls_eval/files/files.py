@@ -293,7 +293,7 @@ def text_of(file: File) -> str:
         data = stream.read()
     encoding = encoding_of(file, data[:4])
     try:
-        return data.decode(encoding or "utf-8-sig").lstrip("\ufeff")
+        return data.decode(encoding or "utf-8").lstrip("\ufeff")
     except UnicodeError as error:
         if encoding is not None:
             raise _wrong_encoding(file, encoding, error) from None

@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ordinary_user import without_privileges
@@ -347,6 +348,11 @@ def test_a_process_of_several_dies(tmp_path: Path, metric_path: str, moment: str
     assert (rows, score) == ("2", "0.5")
 
 
+def in_folder(folder: Path, command: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, **how)
+
+
 WRITTEN = {
     "score": ("--per-question rows.csv", "--report report.html"),
     "check": ("--fix rows.csv",),
@@ -368,15 +374,8 @@ def test_an_output_that_nobody_may_read(tmp_path: Path, command: str, options: s
     *_, output = options.split()
     (tmp_path / output).touch(mode=0)
     before = (tmp_path / output).stat()
-    done = subprocess.run(
-        [sys.executable, "-m", "anls_eval", command, "p.jsonl", "-r", "r.jsonl", *options.split()],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        preexec_fn=without_privileges,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    asked = [sys.executable, "-m", "anls_eval", command, "p.jsonl", "-r", "r.jsonl", *options.split()]
+    done = in_folder(tmp_path, asked, preexec_fn=without_privileges)
     assert done.returncode == 0, done.stderr
     assert not os.path.samestat(before, (tmp_path / output).stat())
 
@@ -392,13 +391,6 @@ def test_an_output_that_nobody_may_read(tmp_path: Path, command: str, options: s
 )
 def test_an_output_in_a_working_folder_that_was_deleted(tmp_path: Path, sides: tuple[str, str], asked: str) -> None:
     command = [sys.executable, "-m", "anls_eval", *asked.format(predictions=sides[0], references=sides[1]).split()]
-    done = subprocess.run(
-        ["/bin/sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", *command],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = in_folder(tmp_path, ["/bin/sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", *command])
     words = "error: the working folder no longer exists. Change to one that does."
     assert (done.returncode, done.stderr.splitlines()[-1]) == (2, words)
