@@ -1,9 +1,31 @@
 """``python -m anls_eval`` is the command line."""
 
+import atexit
 import contextlib
-import gc
 import os
 import sys
+
+
+def command() -> None:
+    """Run the command line as a process of its own, and end that.
+
+    After all else that runs at exit, the process ends at once. Python would take itself apart first, and abort where
+    a thread of pyarrow still lets go of a file: https://github.com/python/cpython/issues/87135.
+    """
+    status: int | None = None
+
+    def end() -> None:
+        if status is not None:
+            _end(status)
+
+    atexit.register(end)
+    try:
+        main()
+        status = 0
+    except SystemExit as stop:
+        if isinstance(stop.code, int):
+            status = stop.code
+        raise
 
 
 def main() -> None:
@@ -46,8 +68,6 @@ def _command_line() -> None:
         if isinstance(stop.__cause__, MemoryError):
             _end(2)
         raise
-    finally:
-        gc.freeze()  # else Python looks for cycles among all objects once more as it ends
 
 
 def _end(status: int) -> None:
@@ -59,4 +79,4 @@ def _end(status: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    command()

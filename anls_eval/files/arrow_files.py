@@ -119,10 +119,18 @@ def _is_random(reader: Any) -> bool:
 def _ipc_reader(stream: Any) -> Any:
     is_file = stream.read(6) == b"ARROW1"
     stream.seek(0)
-    return pa.ipc.open_file(stream) if is_file else pa.ipc.open_stream(stream)
+    options = pa.ipc.IpcReadOptions(use_threads=False)  # batches can be small
+    return pa.ipc.open_file(stream, options=options) if is_file else pa.ipc.open_stream(stream, options=options)
 
 
 def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File, first: int = 0) -> Iterator[Block]:
+    for rows in _gathered(_plain(batches, wanted, size, file), size):
+        yield Block(dict(zip(wanted, rows.columns, strict=True)), from_row(first))
+        first += len(rows)
+
+
+def _plain(batches: Any, wanted: Sequence[str], size: int, file: File) -> Iterator[pa.RecordBatch]:
+    """Yield what is wanted of the batches without dictionaries, up to `size` rows at a time."""
     read = 0
     for batch in batches:
         batch = batch.select(list(wanted))
@@ -131,11 +139,31 @@ def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File, first: i
         read += sum(map(_size, batch.columns))
         file.check_size(read)
         for start in range(0, len(batch), size):
-            part = batch.slice(start, size)
-            plain = [column.cast(_without_dictionaries(column.type)) for column in part.columns]
-            columns = dict(zip(wanted, plain, strict=True))
-            yield Block(columns, from_row(first + start))
-        first += len(batch)
+            columns = batch.slice(start, size).columns
+            plain = [column.cast(_without_dictionaries(column.type)) for column in columns]
+            yield pa.RecordBatch.from_arrays(plain, list(wanted))
+
+
+def _gathered(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
+    """Join batches up to `size` rows: some programs write each row as one, which would cost as much as thousands."""
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        if rows + len(batch) > size:
+            yield _joined(held)
+            held, rows = [], 0
+        held.append(batch)
+        rows += len(batch)
+        if rows == size:
+            yield _joined(held)
+            held, rows = [], 0
+    if held:
+        yield _joined(held)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    [whole] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return whole
 
 
 def _check_types(schema: pa.Schema, path: str) -> None:

@@ -858,6 +858,22 @@ def test_views_of_one_long_text(tmp_path: Path, nest: Any) -> None:
             contents(open_side(path, max_bytes=10_000_000))
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())], ids=str)
+def test_an_arrow_stream_with_a_batch_for_each_row(tmp_path: Path, kind: pa.DataType) -> None:
+    """Small batches are read as one, since each costs as much as thousands of rows."""
+    texts = [None, *(f"text {row}" for row in range(9))]
+    rows = [pa.record_batch({"id": [row], "pred": pa.array([text], kind)}) for row, text in enumerate(texts)]
+    rest = pa.Table.from_batches(rows[3:]).combine_chunks().to_batches()
+    with pa.ipc.new_stream(tmp_path / "rows", rows[0].schema) as stream:
+        for batch in *rows[:3], rows[0].slice(1), *rest:
+            stream.write_batch(batch)
+    for size, sizes in (1, [1] * 10), (2, [2, 1, 2, 2, 2, 1]), (4, [3, 4, 3]), (10, [10]):
+        batches = list(open_predictions(tmp_path / "rows").batches(size))
+        assert [len(batch) for batch in batches] == sizes
+        assert [batch.first_row for batch in batches] == [sum(sizes[:number]) for number in range(len(sizes))]
+        assert [text for batch in batches for text in listed(batch.values)] == texts
+
+
 @pytest.mark.parametrize(
     "column",
     [
