@@ -1463,7 +1463,9 @@ BOM = b"\xef\xbb\xbf"
 ZIP = b"PK\x03\x04"
 """How a zip file begins."""
 
-COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_SKIPPABLE = [bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60)]  # frames that pzstd writes before others
+
+COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"} | dict.fromkeys(_SKIPPABLE, "zstd")
 """How other compressed files begin."""
 
 _ORDER_MARKS = {  # the longer ones first

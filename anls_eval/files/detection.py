@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from itertools import islice
 
+from anls_eval.decoding import COMPRESSIONS
 from anls_eval.files.arrow_files import open_arrow, open_dataset, open_hub, open_parquet
 from anls_eval.files.columns import LAYOUTS
 from anls_eval.files.errors import FormatError, NoRowsError
@@ -48,7 +49,7 @@ _NOT_READ: dict[bytes | tuple[bytes, ...], str] = {
     b"FEA1": "a Feather file of version 1. Write it again with pyarrow.feather.write_feather",
     b"BZh": "compressed with bzip2. Unpack it, or use gzip or zstd",
     b"\xfd7zXZ": "compressed with xz. Unpack it, or use gzip or zstd",
-    (b"\x1f\x8b", b"\x28\xb5\x2f\xfd"): "compressed twice. Unpack it once",
+    tuple(COMPRESSIONS): "compressed twice. Unpack it once",
     (b"\x89PNG", b"\xff\xd8\xff\xe0"): "an image",
     b"<<<<<<< ": "a text with the marks of a conflict, as git leaves them. Resolve the conflict",
     b"<": "HTML or XML, perhaps an error page instead of the file. Download it again",

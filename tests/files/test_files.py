@@ -152,6 +152,18 @@ def test_round_trip(tmp_path: Path, kind: str, size: int, compression: str | Non
     assert references.detected.columns == {"question_id": "questionId", "answers": "answers"}
 
 
+@pytest.mark.parametrize("number", [0, 15])
+def test_zstd_of_several_frames(tmp_path: Path, number: int) -> None:
+    """As pzstd writes them, with the size of each in a frame before it that holds no data."""
+    size = bytes([0x50 + number]) + b"\x2a\x4d\x18\x04\0\0\0size"
+    lines = json_lines(ROWS).splitlines(keepends=True)
+    frames = [size + pa.compress(line.encode(), codec="zstd", asbytes=True) for line in lines]
+    reader = open_predictions(write(tmp_path / "rows.jsonl.zst", b"".join(frames)))
+    assert (reader.detected.compression, contents(reader)) == ("zstd", (IDS, PREDICTIONS))
+    with pytest.raises(FormatError, match=r"truncated|damaged|end"):
+        contents(open_predictions(write(tmp_path / "rows.jsonl.zst", b"".join(frames)[:-3])))
+
+
 def test_round_trip_without_ids(tmp_path: Path) -> None:
     for name, content in {
         "predictions.json": json.dumps(PREDICTIONS),
