@@ -647,7 +647,8 @@ def check(
     separator: Separator = None,
     filter_name: Filter = None,
     fix: Annotated[
-        Path | None, output_option("Write the submission with all safe fixes applied: .json, .jsonl or .csv.")
+        Path | None,
+        output_option("Write the submission with all safe fixes applied: .json (as portals expect), .jsonl or .csv."),
     ] = None,
     extract: Extract = None,
     as_json: Annotated[

@@ -102,11 +102,14 @@ def gate(
     from anls_eval.submission.score import score_questions
 
     check_gate_options(max_drop, min_score)
-    if baseline is None and min_score is None and save_baseline is None and not power:
+    is_compared = baseline is not None or min_score is not None
+    if not is_compared and save_baseline is None and not power:
         raise ValueError(
             "nothing to compare with: pass --baseline FILE or --min-score X; the first time, --save-baseline FILE "
             "writes the file for --baseline"
         )
+    _check_written({"--save-baseline": save_baseline}, not power, power)
+    _check_written({"--markdown": markdown, "--junit": junit}, is_compared and not power, power)
     check_outputs([save_baseline, markdown, junit], [*predictions, *references, fields, options])
     is_replaced = baseline is not None and is_baseline(baseline)  # what --save-baseline wrote, not predictions
     check_not_read([own for own in (None if is_replaced else save_baseline, markdown, junit) if own], [baseline])
@@ -126,7 +129,7 @@ def gate(
     if power:
         _show_power(new, old, max_drop, cluster_by, as_json)
         return
-    if old is None and min_score is None:
+    if not is_compared:
         is_open = True
     else:
         result = run_gate(
@@ -158,6 +161,14 @@ def gate(
             warn(f"baseline written: {save_baseline}")
     if not is_open:
         raise typer.Exit(1)
+
+
+def _check_written(outputs: dict[str, Path | None], are_written: bool, power: bool) -> None:
+    """Refuse outputs that would not be written."""
+    why = "--power decides nothing" if power else "without --baseline FILE or --min-score X, nothing is compared"
+    for option, path in outputs.items():
+        if path is not None and not are_written:
+            raise ValueError(f"{option} would not be written: {why}")
 
 
 def _show_power(
