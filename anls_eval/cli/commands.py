@@ -384,7 +384,8 @@ def score(
         asked |= {} if patience is None else {"patience": patience}
         found = _score_dataset(predictions, references, quiet, asked)
         result = found.submission
-        dataset = {**found.to_dict(), "out": out_folder}
+        bad = {path: in_options(reason) for path, reason in found.bad.items()}
+        dataset = {**found.to_dict(), "bad": bad, "out": out_folder}
     show_notes(result.notes)
     if report is not None:
         from anls_eval.report import write_report

@@ -20,7 +20,7 @@ DAMAGED = "is damaged"
 
 
 class DamagedRecordError(OutputError):
-    """A record is not what was written: it is cut off, empty or altered, or no regular file."""
+    """A record is not what was written: it is cut off, empty altered or that of another task, or no regular file."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path), f"{DAMAGED}.")
@@ -30,6 +30,7 @@ class DamagedRecordError(OutputError):
 class Record:
     """What is known about a finished task."""
 
+    name: str  # of the task, so that a record in place of another one is noticed
     identity: str  # of its inputs and options
     totals: str  # as JSON
     files: Mapping[str, Sequence[int]]  # as they were `Written`, by their names in the output folder
@@ -59,7 +60,7 @@ def unreadable(path: Path, error: Exception) -> OutputError:
 def write_record(path: Path, identity: str, totals: str, folder: Path, files: Mapping[Path, Written]) -> None:
     """Write the record of a task that has written these files to the output folder."""
     states = {str(file.relative_to(folder)): written for file, written in files.items()}
-    text = json.dumps(dataclasses.asdict(Record(identity, totals, states)))
+    text = json.dumps(dataclasses.asdict(Record(path.stem, identity, totals, states)))
     with whole_file(path, is_synced=True) as unfinished:
         unfinished.write_text(json.dumps({"checksum": zlib.crc32(text.encode()), "record": text}), encoding="utf-8")
 
@@ -70,7 +71,9 @@ def read_record(path: Path) -> Record | None:
         with open_regular(path) as stream:
             own = json.loads(stream.read().decode())
         if zlib.crc32(own["record"].encode()) == own["checksum"]:
-            return Record(**json.loads(own["record"]))
+            record = Record(**json.loads(own["record"]))
+            if record.name == path.stem:
+                return record
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -62,7 +62,7 @@ from anls_eval.cluster.pieces import Files, Pair, paired_pieces, pieces_of
 from anls_eval.cluster.records import DAMAGED
 from anls_eval.cluster.watch import Watch
 from anls_eval.cluster.workers import connect, end_unguarded
-from anls_eval.errors import AnlsError, Remedy, located
+from anls_eval.errors import AnlsError, Remedy, as_note, located
 from anls_eval.files import FormatError, Reader
 from anls_eval.files.columns import NoColumnError
 from anls_eval.files.errors import SHOWN, NoRowsError, OutputError
@@ -574,7 +574,7 @@ def _left_out(
     if bad and not (skip_bad and may_be_one_left):
         told = {item.label: located("", errors[item]) for item in bad}
         raise BadPartsError(told, job.out if job.keep_rows else None, not may_be_one_left)
-    return {_at_fault(item, errors[item]): str(errors[item]) for item in bad}
+    return {_at_fault(item, errors[item]): as_note(errors[item]) for item in bad}
 
 
 def _of_intact_files(items: Sequence[_Item], errors: Mapping[_Item, Exception]) -> list[_Item]:

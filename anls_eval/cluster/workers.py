@@ -252,7 +252,10 @@ def _causes(error: BaseException) -> list[BaseException]:
 def _uses_tmpdir(path: str) -> bool:
     """Return whether TMPDIR led to this path: for its own files, Dask prefers a folder of its configuration."""
     folder = dask.config.get("temporary-directory", None)
-    return not folder or Path(folder).absolute() not in Path(path).absolute().parents
+    if not folder:
+        return True
+    own, at_fault = Path(folder).absolute(), Path(path).absolute()
+    return not (at_fault.is_relative_to(own) or own.is_relative_to(at_fault))  # it may be missing itself
 
 
 def _not_started(error: BaseException) -> ClusterError:

@@ -927,14 +927,15 @@ def test_no_room_for_temporary_files(data: Path, tmp_path: Path) -> None:
     assert line.endswith("name another folder for temporary files by the environment variable TMPDIR.")
 
 
-def test_a_folder_of_dask_that_cannot_be_written_to(data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "at_fault"), [("file", "file/dask-scratch-space"), ("file/missing", "file/missing")])
+def test_a_folder_of_dask_that_cannot_be_written_to(name: str, at_fault: str, data: Path, tmp_path: Path) -> None:
     """Which TMPDIR does not change."""
     (tmp_path / "file").touch()
-    folders = {"DASK_TEMPORARY_DIRECTORY": str(tmp_path / "file"), "TMPDIR": str(tmp_path)}
+    folders = {"DASK_TEMPORARY_DIRECTORY": str(tmp_path / name), "TMPDIR": str(tmp_path)}
     status, printed, told = Run(data, "--workers", "1", "--quiet", **folders).wait()
     assert (status, printed) == (2, "")
     assert told == [
-        f"error: the workers could not start: Not a directory: {tmp_path}/file/dask-scratch-space. Make room there, or "
+        f"error: the workers could not start: Not a directory: {tmp_path}/{at_fault}. Make room there, or "
         "name another folder as temporary-directory in Dask's configuration (DASK_TEMPORARY_DIRECTORY in the "
         "environment)."
     ]

@@ -359,6 +359,18 @@ class TestFinishedParts:
         assert found == DatasetScore(expected, FILES, FILES - 1, {}, "file")
         assert rows_of(out) == whole
 
+    def test_the_record_of_another_part(
+        self, data: Path, apart: Path, expected: SubmissionScore, client: Client, tmp_path: Path
+    ) -> None:
+        """As a restored backup, or a program that keeps two folders the same, can leave it."""
+        for name, folder in ("pairs", data), ("rows", apart):
+            out = tmp_path / name
+            scored(folder, out, client=client)
+            shutil.copy(out / "_work" / "part-00003.json", out / "_work" / "part-00001.json")
+            with pytest.warns(UserWarning, match=r"^1 part .* again, because _work/part-00001\.json is damaged$"):
+                found = scored(folder, out, client=client, resume=True)
+            assert (found.submission, found.resumed) == (expected, found.parts - 1)
+
     def test_all_of_them(self, data: Path, expected: SubmissionScore, client: Client, out: Path) -> None:
         for path in out.glob("*.parquet"):
             path.unlink()

@@ -871,6 +871,22 @@ def test_a_cluster_that_is_there(data: Path, expected: SubmissionScore, client: 
     assert client.scheduler_info()["workers"], "it was left running"
 
 
+def test_the_reasons_that_the_command_prints(client: Client, tmp_path: Path) -> None:
+    """They name the options of the command."""
+    for side, name in ("p", "prediction"), ("r", "answer"):
+        (tmp_path / side).mkdir()
+        for part in range(2):
+            (tmp_path / side / f"{part}.csv").write_text(f"question_id,{name}\n{part},a\n", encoding="utf-8")
+    path = tmp_path / "p" / "1.csv"
+    path.write_bytes(path.read_bytes() + "9,é\n".encode("cp1252"))
+    asked = ["score", str(tmp_path / "p"), "-r", str(tmp_path / "r"), "--skip-bad", "--json", "--quiet"]
+    run = CliRunner().invoke(cli.app, [*asked, "--missing", "zero", "--scheduler", client.scheduler.address])
+    [(bad, reason)] = json.loads(run.stdout)["bad"].items()
+    assert bad == str(path)
+    assert reason.startswith(f"{path}, line 3, byte 29: not UTF-8")
+    assert reason.endswith("To read it so, pass --encoding cp1252.")
+
+
 def as_json(expected: SubmissionScore, out: Path) -> Any:
     """What the command prints of a new run."""
     own = {"parts": FILES, "resumed": 0, "bad": {}, "paired_by": "file", "out": str(out)}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from anls_eval.app.words import in_page_words
-from anls_eval.cli.words import in_options
+from anls_eval.cli.words import forget_command, in_options
 from anls_eval.cluster.errors import BadPartsError, ClusterError, InterruptedRunError
 from anls_eval.errors import AnlsError, Explained, Remedy, check_choice, located
 from anls_eval.files import FormatError
@@ -101,6 +101,7 @@ def test_they_are_caught_as_before() -> None:
 )
 def test_words_of_python_and_of_the_command_line(error: Exception, python: str, command_line: str | None) -> None:
     assert str(error) == python
+    forget_command()  # which another test may have run
     assert in_options(error) == (command_line or python)
 
 
