@@ -18,6 +18,7 @@ from anls_eval.files.files import File, exists
 from anls_eval.files.joined import check_arrow_file, check_arrow_stream, check_parquet
 from anls_eval.files.source import Block, Source, from_row
 from anls_eval.limits import raise_limit
+from anls_eval.opening import storage_fault
 
 _ASKED = re.compile("alloc of size ([0-9]+) failed")
 _ABSURD = 1 << 40  # bytes at once, which only a damaged file asks for
@@ -31,8 +32,9 @@ def _faults_named(path: str, kind: str) -> Iterator[None]:
         asked = _ASKED.search(str(error))
         if asked is None or int(asked[1]) < _ABSURD:
             raise_limit(error)
-        problem = f"not a readable {kind} file: {str(error).rstrip('.')}. It is truncated or damaged"
-        raise FormatError(path, f"{problem}: write or download it again.") from None
+        damaged = f"not a readable {kind} file: {str(error).rstrip('.')}. It is truncated or damaged"
+        problem = storage_fault(error) or f"{damaged}: write or download it again."
+        raise FormatError(path, problem) from None
 
 
 def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:

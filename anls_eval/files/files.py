@@ -20,7 +20,7 @@ from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.joined import check_zip
 from anls_eval.limits import raise_limit
 from anls_eval.names import is_utf8, name_fault
-from anls_eval.opening import NotRegularError, open_regular, opening_fault
+from anls_eval.opening import NotRegularError, open_regular, opening_fault, storage_fault
 
 _BUFFER = 1 << 20
 _PLAUSIBLE = 1 << 28  # bytes that any compressed file may expand to
@@ -201,7 +201,8 @@ def _member(path: str) -> str:
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise_limit(error)
         reason = str(error) or type(error).__name__
-        raise FormatError(path, f"not a readable zip file or spreadsheet: {reason}. Write it again.") from None
+        problem = f"not a readable zip file or spreadsheet: {reason}. Write it again."
+        raise FormatError(path, storage_fault(error, path) or problem) from None
     names = [part.filename for part in parts if not part.is_dir()]
     if PART_OF_XLSX in names:
         return ""
@@ -269,9 +270,8 @@ class _Decompressed(io.RawIOBase):
         damaged = "The file is truncated or damaged: download or compress it again."
         if isinstance(error, (RuntimeError, NotImplementedError)):  # a password, or a compression
             damaged = "Unpack it, and pass the file in it."
-        return FormatError(
-            self._file.path, f"cannot be read further: {reason}. {damaged}", f"after {self._size:,} bytes"
-        )
+        problem = storage_fault(error) or f"cannot be read further: {reason}. {damaged}"
+        return FormatError(self._file.path, problem, f"after {self._size:,} bytes")
 
     def close(self) -> None:
         with contextlib.suppress(OSError, ValueError, pa.ArrowException, *_ZIP_FAULTS):  # the end of a damaged stream

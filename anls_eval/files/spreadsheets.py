@@ -16,6 +16,7 @@ from anls_eval.files.joined import check_zip
 from anls_eval.files.source import ABSENT, Block, Source
 from anls_eval.files.tables import Rows, blocks_of, checked_header
 from anls_eval.limits import raise_limit
+from anls_eval.opening import storage_fault
 
 _ZEROS = (
     "formulas whose stored value is 0 were read as 0, which some programs store for every formula that they write; "
@@ -80,9 +81,8 @@ def _unpacked(file: File) -> Iterator[tuple[BinaryIO, zipfile.ZipFile]]:
         except Exception as error:  # a damaged file makes openpyxl raise almost anything
             raise_limit(error)
             reason = str(error) or type(error).__name__
-            raise FormatError(
-                file.path, f"not a readable spreadsheet: {reason}. Save it again as .xlsx, or as CSV."
-            ) from None
+            problem = f"not a readable spreadsheet: {reason}. Save it again as .xlsx, or as CSV."
+            raise FormatError(file.path, storage_fault(error, file.path) or problem) from None
 
 
 def _sheets(stream: BinaryIO, *, values: bool = True) -> Any:

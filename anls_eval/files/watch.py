@@ -8,7 +8,7 @@ from pathlib import Path
 from anls_eval.files.errors import ChangedFileError, FormatError
 from anls_eval.files.source import Block, Source
 from anls_eval.limits import raise_limit
-from anls_eval.opening import NotRegularError, opening_fault
+from anls_eval.opening import NotRegularError, opening_fault, storage_fault
 
 State = tuple[int, int] | None
 """The size of a file and the time of its last change in nanoseconds; None if there is no such file."""
@@ -36,7 +36,7 @@ def changes_told(path: str, state: State) -> Iterator[None]:
         check_unchanged(path, state)
         if isinstance(error, NotRegularError):
             raise FormatError(path, opening_fault(error)) from None
-        raise FormatError(path, f"cannot be read further: {error.strerror or error}.") from None
+        raise FormatError(path, storage_fault(error) or f"cannot be read further: {error.strerror or error}.") from None
 
 
 def watched(source: Source, path: str, state: State) -> Source:

@@ -26,7 +26,7 @@ import pytest
 from dask.distributed import Client, LocalCluster
 from dataset_command import DatasetCommand, finished
 from places import DATA, ROOT
-from short_reads import give_little
+from storage import give_little
 from typer.testing import CliRunner
 
 from anls_eval.cli import commands as cli

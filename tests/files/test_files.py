@@ -6,7 +6,9 @@ import io
 import json
 import os
 import pickle
+import re
 import shutil
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from budget import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from places import DATA, EXAMPLES
+from storage import fail_from
 
 from anls_eval.files import FORMATS, FormatError, Reader, open_predictions, open_references, write_rows
 from anls_eval.files.errors import NoRowsError, OutputError
@@ -692,6 +695,26 @@ def test_malformed(tmp_path: Path, content: bytes, problem: str) -> None:
     with pytest.raises(FormatError, match=problem) as caught:
         contents(open_predictions(path))
     assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("kind", [*BOTH_SIDES, "gzip", "zstd", "zip"])
+def test_storage_that_fails(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no fault of the file, which would be the same when downloaded again."""
+    content = BOTH_SIDES.get(kind, BOTH_SIDES["jsonl"])
+    if kind == "zip":
+        with zipfile.ZipFile(tmp_path / "file", "w") as archive:
+            archive.writestr("rows.jsonl", content)
+    else:
+        is_packed = kind in ("gzip", "zstd")
+        write(tmp_path / "file", pa.compress(content, codec=kind, asbytes=True) if is_packed else content)
+    size = (tmp_path / "file").stat().st_size
+    words = "cannot be read further: Input/output error. The disk or the network that holds the file failed. Try again"
+    for place in 0, 1, size // 4, size // 2, size - 30, size - 1:
+        with monkeypatch.context() as patched:
+            fail_from(place, patched)
+            with pytest.raises(FormatError) as caught:
+                contents(open_predictions(tmp_path / "file"))
+        assert re.sub(r", after \d+ bytes", "", str(caught.value)).startswith(f"{tmp_path}/file: {words}")
 
 
 def test_the_error_survives_pickling() -> None:

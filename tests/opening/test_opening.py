@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from short_reads import give_little
+from storage import give_little
 
 from anls_eval.opening import NotRegularError, Regular, open_regular, opening_fault
 
