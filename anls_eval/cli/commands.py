@@ -59,11 +59,12 @@ from anls_eval.cli.common import (
 )
 from anls_eval.cli.decisions import agreement, audit, automate, gate
 from anls_eval.cli.fields import fields as fields_command
-from anls_eval.cli.outputs import check_html, check_not_read, check_outputs, is_same, output_option
+from anls_eval.cli.outputs import check_html, output_option
 from anls_eval.cli.words import Command, Commands, forget_command, in_options, whole_number
 from anls_eval.errors import AnlsError
 from anls_eval.limits import LimitError, limit_error
 from anls_eval.names import is_utf8, name_fault
+from anls_eval.outputs import check_not_read, check_outputs, is_same
 from anls_eval.version import __version__
 
 if TYPE_CHECKING:

@@ -39,8 +39,9 @@ from anls_eval.cli.common import (
     show_notes,
     warn,
 )
-from anls_eval.cli.outputs import check_html, check_not_read, check_outputs, output_option
+from anls_eval.cli.outputs import check_html, output_option
 from anls_eval.cli.words import whole_number
+from anls_eval.outputs import check_not_read, check_outputs
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

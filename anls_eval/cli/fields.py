@@ -36,7 +36,8 @@ from anls_eval.cli.common import (
     say,
     show_notes,
 )
-from anls_eval.cli.outputs import check_html, check_outputs, output_option
+from anls_eval.cli.outputs import check_html, output_option
+from anls_eval.outputs import check_outputs
 
 
 def fields(

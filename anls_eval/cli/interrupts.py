@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP end a command, even where a library swallows the KeyboardInterrupt, as in an import."""
+"""Ctrl-C, SIGTERM and others end a command, even where a library swallows the KeyboardInterrupt, as in an import."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from types import FrameType
 STATUS = 130  # with which Typer ends a command after a KeyboardInterrupt, whatever signal it stands for
 
 # What becomes of each signal as Python starts; else it is ignored, as in the background or by nohup, and stays so.
-_USUAL = {"SIGINT": signal.default_int_handler, "SIGTERM": signal.SIG_DFL, "SIGHUP": signal.SIG_DFL}
+_OTHERS = "SIGTERM", "SIGHUP", "SIGXCPU", "SIGUSR1", "SIGUSR2"  # by which schedulers tell of limits of time, too
+_USUAL = {"SIGINT": signal.default_int_handler} | dict.fromkeys(_OTHERS, signal.SIG_DFL)
 _AGAIN = 0.1  # seconds after which an interrupt that was swallowed is raised again
 _TO_CLEAN_UP = 10  # seconds after the first signal, in which others are taken for the same: some press Ctrl-C twice
 _received = 0  # the number of the first signal
@@ -30,7 +31,7 @@ def run(command: Callable[[], None]) -> None:
     """
     global _is_over
     for name, usual in _USUAL.items():
-        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        number = getattr(signal, name, None)  # Windows has few of them
         if number is not None and signal.getsignal(number) is usual:
             signal.signal(number, _raise)
             atexit.register(signal.signal, number, signal.SIG_IGN)  # after all else that runs at exit

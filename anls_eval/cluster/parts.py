@@ -122,9 +122,17 @@ class Piece:
     def check_unchanged(self) -> None:
         """Raise a FormatError if a file is another than when the run began, even if it is put back later."""
         for path, state in zip(self.paths, self.states, strict=False):
-            if state is not None and file_state(path) != state:
-                problem = "the file was changed or replaced after the run began, or another one is seen here."
-                raise FormatError(path, f"{problem} Run again once nothing writes to it.")
+            now = state and file_state(path)
+            if now == state:
+                continue
+            if now is None:
+                problem = "the file was removed after the run began, or is not seen here. Put it back, and run again."
+            else:
+                problem = (
+                    "the file was changed or replaced after the run began, or another one is seen here. Run again once "
+                    "nothing writes to it."
+                )
+            raise FormatError(path, problem)
 
 
 @dataclasses.dataclass(frozen=True)

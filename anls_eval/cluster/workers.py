@@ -183,9 +183,10 @@ def _started(starting: Future[Client]) -> Client:
 
 
 def _leave_interrupts_to_the_main_thread() -> None:
-    """Block Ctrl-C and SIGHUP in this thread and all that it starts: both reach every process of a terminal."""
+    """Block Ctrl-C and others in this thread and all that it starts: every process of a terminal or a job gets them."""
     if sys.platform != "win32":
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})  # which would end the process that comes next
+        # These would end the process that comes next.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2})
         resource_tracker.ensure_running()  # else Python unblocks Ctrl-C again where it starts the first process
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 

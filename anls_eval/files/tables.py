@@ -24,7 +24,7 @@ def open_csv(file: File, usual: str, others: str) -> Source:
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         rows = _text_rows(file, delimiter, skipped)
-        next(rows)
+        next(rows, None)
         return blocks_of(_of_width(rows, len(names), delimiter, file), names, wanted, size, "line", file)
 
     return Source("tsv" if delimiter == "\t" else "csv", names, None, read, in_cells=True)

@@ -28,21 +28,22 @@ def changes_told(path: str, state: State) -> Iterator[None]:
     """Tell that a file is not in this state any more, where that is why it cannot be read."""
     try:
         yield
-    except FormatError:
-        check_unchanged(path, state)
-        raise
     except OSError as error:
         raise_limit(error)
         check_unchanged(path, state)
         if isinstance(error, NotRegularError):
             raise FormatError(path, opening_fault(error)) from None
         raise FormatError(path, storage_fault(error) or f"cannot be read further: {error.strerror or error}.") from None
+    except Exception:  # also one that no other content of the file would raise
+        check_unchanged(path, state)
+        raise
 
 
 def watched(source: Source, path: str, state: State) -> Source:
     """Return a source of a file that must still be in this state each time it has been read."""
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        check_unchanged(path, state)  # now, for the old file may be put back before the end
         with changes_told(path, state):
             yield from source.read(wanted, size)
         check_unchanged(path, state)
@@ -60,6 +61,7 @@ def watched(source: Source, path: str, state: State) -> Source:
 def check_unchanged(path: str, state: State) -> None:
     """Raise a ChangedFileError if a file is not in this state any more."""
     now = file_state(path)
+    if now is None and state is not None:
+        raise ChangedFileError(path, "the file was removed while it was read. Put it back, and run again.")
     if now != state:
-        happened = "was removed" if now is None else "changed"
-        raise ChangedFileError(path, f"the file {happened} while it was read. Run again once nothing writes to it.")
+        raise ChangedFileError(path, "the file changed while it was read. Run again once nothing writes to it.")

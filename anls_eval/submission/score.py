@@ -27,6 +27,7 @@ from anls_eval.files.source import KEY, VALUE
 from anls_eval.files.write import keeps_lists
 from anls_eval.markup import element, headline, notebook_page, notes_html, score_bar, signature_html, table_html
 from anls_eval.notes import printed_sentences
+from anls_eval.outputs import check_outputs
 from anls_eval.questions.pairing import repeated_note, unmatched_ids
 from anls_eval.questions.stream import RepeatedIdError
 from anls_eval.rules.protocol import Protocol, Threshold
@@ -295,6 +296,7 @@ def _scored(
     measure: bool = False,
 ) -> tuple[SubmissionScore, Pass]:
     """Score every question, and write a row for each if a file is given."""
+    check_outputs([per_question], [part.detected.path for side in (predictions, references) for part in side.parts])
     options = with_option_columns(predictions, references, options)
     readers = sides_with(predictions, references, options)
 

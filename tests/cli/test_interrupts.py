@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: a message and a status from the first line of our code on, never a run that goes on."""
+"""Ctrl-C, SIGTERM and others: a message and a status from the first line of our code on, never a run that goes on."""
 
 import contextlib
 import os
@@ -127,6 +127,9 @@ ENDINGS = {
     "SIGINT": (130, "interrupted"),
     "SIGTERM": (143, "interrupted by SIGTERM"),
     "SIGHUP": (129, "interrupted by SIGHUP"),
+    "SIGXCPU": (128 + signal.SIGXCPU, "interrupted by SIGXCPU"),
+    "SIGUSR1": (128 + signal.SIGUSR1, "interrupted by SIGUSR1"),
+    "SIGUSR2": (128 + signal.SIGUSR2, "interrupted by SIGUSR2"),
 }
 
 
@@ -186,6 +189,11 @@ def test_one_that_is_sent_twice(name: str) -> None:
 def test_a_cleanup_that_hangs_can_be_broken_off() -> None:
     status, words = ENDINGS["SIGINT"]
     assert ended(SENT_WHILE_A_CLEANUP_HANGS, "SIGINT") == (status, "", words)
+
+
+def test_a_limit_of_processor_time() -> None:
+    limited = "    import resource\n    resource.setrlimit(resource.RLIMIT_CPU, (1, 60))\n    while True:\n        pass"
+    assert ended(limited, "SIGXCPU") == (ENDINGS["SIGXCPU"][0], "", "interrupted by SIGXCPU")
 
 
 def test_before_anything_is_imported() -> None:

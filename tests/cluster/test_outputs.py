@@ -615,7 +615,8 @@ class TestFilesThatChange:
         monkeypatch.setattr(distributed, "agreed", then_changed)
         found = scored(changing, tmp_path / "out", skip_bad=True, **{"workers": 1} if is_own else {"client": client})
         assert list(found.bad) == [str(path)]
-        assert "the file was changed or replaced after the run began" in found.bad[str(path)]
+        happened = "removed" if is_removed else "changed or replaced"
+        assert f"the file was {happened} after the run began" in found.bad[str(path)]
         path.unlink(missing_ok=True)
         (changing / "references" / path.name).unlink()
         assert dataclasses.replace(found.submission, notes=()) == in_one_process(changing)

@@ -983,6 +983,7 @@ ENDINGS = {
     signal.SIGINT: (130, "interrupted"),
     signal.SIGTERM: (143, "interrupted by SIGTERM"),
     signal.SIGHUP: (129, "interrupted by SIGHUP"),
+    signal.SIGUSR1: (128 + signal.SIGUSR1, "interrupted by SIGUSR1"),
 }
 
 

@@ -16,8 +16,10 @@ from ordinary_user import ordinary_user
 from anls_eval.arrow import as_list
 from anls_eval.check.rows import open_rows
 from anls_eval.files import FormatError, Reader, open_predictions, open_references
+from anls_eval.files.errors import ChangedFileError
 from anls_eval.files.many import document_id
 from anls_eval.files.paths import check_numbers, file_paths, natural_order
+from anls_eval.files.watch import changes_told, file_state
 
 
 def csv(path: Path, *rows: tuple[str, ...], header: str = "id,prediction") -> Path:
@@ -494,6 +496,36 @@ class TestFilesThatChange:
         path.write_bytes(path.read_bytes()[:-20])
         with pytest.raises(FormatError, match=rf"^{path}: the file changed while it was read"):
             list(reader.batches())
+
+    def test_to_an_empty_one(self, path: Path) -> None:
+        reader = open_predictions(path)
+        os.truncate(path, 0)
+        with pytest.raises(FormatError, match=rf"^{path}: the file changed while it was read"):
+            list(reader.batches())
+
+    @pytest.mark.parametrize("content", [b"", b"\0", b"{}", b"[]", b"PK\x03\x04", b"PAR1", b"ARROW1", b"\x1f\x8b"])
+    def test_to_anything(self, path: Path, content: bytes) -> None:
+        reader = open_predictions(path)
+        path.write_bytes(content)
+        with pytest.raises(FormatError, match=rf"^{path}: the file changed while it was read"):
+            list(reader.batches())
+
+    def test_as_it_is_read_to_what_its_format_cannot_be(self, path: Path) -> None:
+        """Whatever the error is then."""
+        told = changes_told(str(path), file_state(str(path)))
+        with pytest.raises(ChangedFileError), told:  # noqa: PT012 # what changes the file is part of it
+            path.write_bytes(b"")
+            raise RuntimeError
+
+    def test_to_another_and_back(self, path: Path) -> None:
+        """What was read would be of the other one."""
+        reader = open_predictions(path)
+        kept = path.rename(path.with_name("kept"))
+        self.write(path, [("1", "another")])
+        with pytest.raises(FormatError, match=rf"^{path}: the file changed while it was read"):
+            next(reader.batches(1))
+        kept.replace(path)
+        assert sum(map(len, reader.batches())) == len(self.ROWS)
 
     def test_one_of_several(self, folder: Path) -> None:
         (folder / "part-3.json").write_text('[{"id": 3, "prediction": "answer 3"}]')

@@ -168,8 +168,8 @@ def test_input_that_changes_meanwhile(
 
     asked = options.format(references=sides[1], folder=tmp_path).split()
     status, told = in_the_middle([command, str(path), *asked], change)
-    words = f"error: {path}: the file {what} while it was read. Run again once nothing writes to it."
-    assert (status, told[-1]) == (2, words)
+    remedy = "Put it back, and run again." if what == "was removed" else "Run again once nothing writes to it."
+    assert (status, told[-1]) == (2, f"error: {path}: the file {what} while it was read. {remedy}")
     assert [own.name for own in tmp_path.iterdir()] == ([path.name] if what == "changed" else [])
 
 
@@ -210,7 +210,7 @@ def test_a_folder_that_loses_a_file_meanwhile(tmp_path: Path, sides: tuple[str, 
         (tmp_path / f"part-{number}.jsonl").write_text("".join(part), encoding="utf-8")
     lost = tmp_path / "part-3.jsonl"
     status, told = in_the_middle(["score", str(tmp_path), "-r", sides[1]], lambda process: lost.unlink())
-    words = f"error: {lost}: the file was removed while it was read. Run again once nothing writes to it."
+    words = f"error: {lost}: the file was removed while it was read. Put it back, and run again."
     assert (status, told[-1]) == (2, words)
 
 

@@ -3,7 +3,9 @@
 import datetime
 import json
 import math
+import os
 import re
+import stat
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -134,6 +136,22 @@ class TestRowsByQuestion:
             similarity = compute_similarity(row["distance"], row["length"], rules)
             assert row["similarity"] == similarity
             assert row["score"] in (similarity, 0.0)
+
+    def test_what_is_read_is_not_written_over(self, tmp_path: Path) -> None:
+        """Nor what is no file, such as a FIFO."""
+        sides = written(tmp_path, [{"id": 1, "prediction": "a"}], [{"id": 1, "answers": ["a"]}])
+        paths = [Path(side.detected.path) for side in sides]
+        content = [path.read_bytes() for path in paths]
+        (tmp_path / "link.jsonl").symlink_to(paths[1])
+        os.mkfifo(tmp_path / "fifo.csv")
+        for path in *paths, tmp_path / "link.jsonl":
+            for given in sides, paths, [str(tmp_path / "pred*.jsonl"), [paths[1]]]:
+                with pytest.raises(ValueError, match=f"^{path} is one of the input files; write to another name"):
+                    score_submission(*given, per_question=str(path))
+        with pytest.raises(ValueError, match=r"fifo\.csv: is a pipe or socket; expected the name of a file to write"):
+            score_submission(*sides, per_question=tmp_path / "fifo.csv")
+        assert [path.read_bytes() for path in paths] == content
+        assert stat.S_ISFIFO((tmp_path / "fifo.csv").stat().st_mode)
 
     def test_a_file_that_cannot_be_written_leaves_nothing(self, tmp_path: Path) -> None:
         sides = written(tmp_path, [{"id": 1, "prediction": "a"}, {"id": 2, "prediction": ["b"]}], [
