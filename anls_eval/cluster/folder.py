@@ -27,6 +27,7 @@ from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.files import exists, is_folder
 from anls_eval.files.paths import Paths
 from anls_eval.files.watch import State, check_unchanged, file_state
+from anls_eval.limits import raise_limit
 from anls_eval.names import is_utf8
 from anls_eval.submission.passes import SIDES
 
@@ -41,14 +42,24 @@ def results_folder(
         folder = Path(out).absolute()
     else:
         where = None if client is None else Path.cwd()
-        folder = stack.enter_context(temporary_folder(".anls-", where))
-    if is_utf8(folder):
-        return folder
-    named = folder.parent if out is None else folder
-    problem = f"{named}: the name of the folder is not UTF-8, which workers need."
-    if out is None and client is None:
-        raise ValueError(f"{problem} Name {OTHER_TMPDIR}.")
-    raise AnlsError(problem, remedies=[Remedy("out", "FOLDER", "use another folder")])
+        try:
+            folder = stack.enter_context(temporary_folder(".anls-", where))
+        except OSError as error:
+            raise_limit(error)
+            place = Path(error.filename).parent if error.filename else "the folder for temporary files"
+            raise _no_folder(f"{place}: no folder can be created in it: {error.strerror}.", client) from None
+    if not is_utf8(folder):
+        named = folder.parent if out is None else folder
+        problem = f"{named}: the name of the folder is not UTF-8, which workers need."
+        raise _no_folder(problem, client if out is None else "")
+    return folder
+
+
+def _no_folder(problem: str, client: Client | str | None) -> ValueError:
+    """Return the error of a folder for the results that cannot be used; without a client, it is in that of TMPDIR."""
+    if client is None:
+        return ValueError(f"{problem} Name {OTHER_TMPDIR}.")
+    return AnlsError(problem, remedies=[Remedy("out", "FOLDER", "use another folder")])
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ import os
 import shutil
 import socket
 import stat
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ import pytest
 from dask.distributed import Client, LocalCluster
 from dataset_command import DatasetCommand, finished
 from full_disk import enlarge, make_read_only, make_writable, small_disk
+from ordinary_user import ordinary_user
 
 from anls_eval.cluster import lock, parts
 from anls_eval.cluster import run as distributed
@@ -152,6 +154,20 @@ class TestFullDisk:
         assert str(caught.value).endswith(
             'was the temporary folder of this run. To use another folder, which is kept, pass out="FOLDER".'
         )
+
+
+@pytest.mark.parametrize("is_own", [False, True])
+def test_no_room_for_a_folder_of_results(
+    is_own: bool, data: Path, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without `out`: for workers on other machines, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    tmp_path.chmod(0o500)
+    remedy = "Name another folder for temporary files by the" if is_own else 'To use another folder, pass out="FOLDER"'
+    words = f"^{tmp_path}: no folder can be created in it: Permission denied. {remedy}"
+    with ordinary_user(), pytest.raises(ValueError, match=words):
+        score_dataset(data / "predictions", data / "references", client=None if is_own else client)
 
 
 def test_a_folder_that_vanishes(data: Path, expected: SubmissionScore, client: Client, tmp_path: Path) -> None:
