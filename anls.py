@@ -1494,10 +1494,20 @@ def utf8_fault(data: bytes, error: UnicodeDecodeError, start: int) -> str:
     """Return what is wrong with bytes that are not UTF-8 from `start` on, its likely cause and a remedy."""
     if is_cut(error):
         guess, remedy = "the end of a file that was truncated inside a character", "Download it again"
+    elif not is_windows_1252(data):
+        guess, remedy = "damage, or an encoding other than Windows-1252, too", "Download it again, or save it as UTF-8"
     else:
         shown = data[max(0, start - 10) : start + 10].decode("cp1252", "replace")
         guess, remedy = f"Windows-1252 or Latin-1, in which the text around it is {shown!r}", "Save it as UTF-8"
     return f"not UTF-8: the byte 0x{data[start]:02x} is not allowed here. It looks like {guess}. {remedy}."
+
+
+def is_windows_1252(data: bytes) -> bool:
+    """Return whether bytes can be a text in Windows-1252, which leaves five of them out."""
+    return not _NOT_WINDOWS_1252.intersection(data)
+
+
+_NOT_WINDOWS_1252 = frozenset(b"\x81\x8d\x8f\x90\x9d")
 
 
 def is_cut(error: UnicodeDecodeError) -> bool:

@@ -109,8 +109,11 @@ def gate(
             "nothing to compare with: pass --baseline FILE or --min-score X; the first time, --save-baseline FILE "
             "writes the file for --baseline"
         )
-    _check_written({"--save-baseline": save_baseline}, not power, power)
-    _check_written({"--markdown": markdown, "--junit": junit}, is_compared and not power, power)
+    if power:
+        _refuse([("save-baseline", save_baseline), ("markdown", markdown), ("junit", junit)], "--power decides nothing")
+    elif not is_compared:
+        nothing = "without --baseline FILE or --min-score X, nothing is compared"
+        _refuse([("markdown", markdown), ("junit", junit)], nothing)
     check_outputs([save_baseline, markdown, junit], [*predictions, *references, fields, options])
     is_replaced = baseline is not None and is_baseline(baseline)  # what --save-baseline wrote, not predictions
     check_not_read([own for own in (None if is_replaced else save_baseline, markdown, junit) if own], [baseline])
@@ -164,12 +167,11 @@ def gate(
         raise typer.Exit(1)
 
 
-def _check_written(outputs: dict[str, Path | None], are_written: bool, power: bool) -> None:
-    """Refuse outputs that would not be written."""
-    why = "--power decides nothing" if power else "without --baseline FILE or --min-score X, nothing is compared"
-    for option, path in outputs.items():
-        if path is not None and not are_written:
-            raise ValueError(f"{option} would not be written: {why}")
+def _refuse(outputs: Sequence[tuple[str, Path | None]], reason: str) -> None:
+    """Raise the error of outputs that would not be written, if any are asked for."""
+    for option, path in outputs:
+        if path is not None:
+            raise ValueError(f"--{option} would not be written: {reason}")
 
 
 def _show_power(

@@ -47,17 +47,17 @@ def results_folder(
         except OSError as error:
             raise_limit(error)
             place = Path(error.filename).parent if error.filename else "the folder for temporary files"
-            raise _no_folder(f"{place}: no folder can be created in it: {error.strerror}.", client) from None
+            raise _unusable(f"{place}: no folder can be created in it: {error.strerror}.", where is None) from None
     if not is_utf8(folder):
         named = folder.parent if out is None else folder
         problem = f"{named}: the name of the folder is not UTF-8, which workers need."
-        raise _no_folder(problem, client if out is None else "")
+        raise _unusable(problem, out is None and client is None)
     return folder
 
 
-def _no_folder(problem: str, client: Client | str | None) -> ValueError:
-    """Return the error of a folder for the results that cannot be used; without a client, it is in that of TMPDIR."""
-    if client is None:
+def _unusable(problem: str, is_in_tmpdir: bool) -> ValueError:
+    """Return the error of a folder that cannot be that of the results."""
+    if is_in_tmpdir:  # as other folders of the run will be
         return ValueError(f"{problem} Name {OTHER_TMPDIR}.")
     return AnlsError(problem, remedies=[Remedy("out", "FOLDER", "use another folder")])
 

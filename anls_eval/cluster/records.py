@@ -20,7 +20,7 @@ DAMAGED = "is damaged"
 
 
 class DamagedRecordError(OutputError):
-    """A record is not what was written: it is cut off, empty altered or that of another task, or no regular file."""
+    """A record is not what was written: it is cut off, empty, altered, that of another task, or no regular file."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path), f"{DAMAGED}.")

@@ -57,6 +57,7 @@ class Watch:
     def until_workers(self) -> None:
         """Wait for a worker; adaptive clusters start one only once there is a task."""
         self._look()
+        self._next = time.monotonic() + self._every
         if not self.workers:
             task = self.client.submit(int, pure=False)
             self.until(lambda: bool(self.workers))

@@ -22,6 +22,7 @@ from anls_eval.opening import storage_fault
 
 _ASKED = re.compile("alloc of size ([0-9]+) failed")
 _ABSURD = 1 << 40  # bytes at once, which only a damaged file asks for
+_HELD = 1 << 24  # bytes of small batches that are joined
 
 
 @contextlib.contextmanager
@@ -149,23 +150,24 @@ def _plain(batches: Any, wanted: Sequence[str], size: int, file: File) -> Iterat
 def _gathered(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
     """Join batches up to `size` rows: some programs write each row as one, which would cost as much as thousands."""
     held: list[pa.RecordBatch] = []
-    rows = 0
+    rows = read = 0
     for batch in batches:
         if rows + len(batch) > size:
-            yield _joined(held)
-            held, rows = [], 0
+            yield from _joined(held)
+            held, rows, read = [], 0, 0
         held.append(batch)
-        rows += len(batch)
-        if rows == size:
-            yield _joined(held)
-            held, rows = [], 0
+        rows, read = rows + len(batch), read + batch.nbytes
+        if rows == size or read > _HELD:
+            yield from _joined(held)
+            held, rows, read = [], 0, 0
     if held:
-        yield _joined(held)
+        yield from _joined(held)
 
 
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    [whole] = pa.Table.from_batches(batches).combine_chunks().to_batches()
-    return whole
+def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """Return the rows of batches as one, or as few if they hold more than Arrow can count."""
+    joined: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return joined
 
 
 def _check_types(schema: pa.Schema, path: str) -> None:

@@ -51,6 +51,8 @@ _NOT_READ: dict[bytes | tuple[bytes, ...], str] = {
     b"\xfd7zXZ": "compressed with xz. Unpack it, or use gzip or zstd",
     tuple(COMPRESSIONS): "compressed twice. Unpack it once",
     (b"\x89PNG", b"\xff\xd8\xff\xe0"): "an image",
+    b"PK\x05\x06": "a zip file without files. Write it again",
+    b"version https://git-lfs": "a pointer of Git LFS in place of the file. Fetch the file with `git lfs pull`",
     b"<<<<<<< ": "a text with the marks of a conflict, as git leaves them. Resolve the conflict",
     b"<": "HTML or XML, perhaps an error page instead of the file. Download it again",
 }

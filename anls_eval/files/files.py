@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from anls_eval.decoding import COMPRESSIONS, ZIP, is_cut, marked_encoding, utf8_fault
+from anls_eval.decoding import COMPRESSIONS, ZIP, is_cut, is_windows_1252, marked_encoding, utf8_fault
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.joined import check_zip
@@ -301,10 +301,29 @@ def text_of(file: File) -> str:
 
 
 def _wrong_encoding(file: File, encoding: str, error: UnicodeError) -> FormatError:
-    reason = error.reason if isinstance(error, UnicodeDecodeError) else error
-    is_named = file.encoding == encoding  # else the file itself says so, which no name changes
-    remedy = "Name the encoding that the file was written in, or save it as UTF-8." if is_named else "Save it as UTF-8."
-    return FormatError(file.path, f"not {encoding}: {reason}. {remedy}")
+    reason: object = error.reason if isinstance(error, UnicodeDecodeError) else error
+    remedy, place = "Save it as UTF-8.", ""
+    if file.encoding == encoding:  # else the file itself says so, which no name changes
+        remedy = "Name the encoding that the file was written in, or save it as UTF-8."
+    if isinstance(error, UnicodeDecodeError) and error.reason == _UNDEFINED:  # of a character set with a byte for each
+        place = f"line {_line_of_fault(file, encoding)}"
+        reason = f"the byte 0x{error.object[error.start]:02x} stands for no character"
+    return FormatError(file.path, f"not {encoding}: {reason}. {remedy}", place)
+
+
+_UNDEFINED = "character maps to <undefined>"
+
+
+def _line_of_fault(file: File, encoding: str) -> int:
+    """Return the line of the first byte that stands for no character."""
+    line = 1
+    with file.open() as stream:
+        while block := stream.read(_BUFFER):
+            try:
+                line += block.decode(encoding).count("\n")
+            except UnicodeDecodeError as error:
+                return line + block[: error.start].decode(encoding).count("\n")
+    return line
 
 
 def lines_of(file: File) -> Iterator[tuple[int, str]]:
@@ -353,5 +372,6 @@ def _lines_by_return(stream: BinaryIO) -> Iterator[bytes]:
 
 def _encoding_error(file: File, data: bytes, error: UnicodeDecodeError, start: int, place: str) -> FormatError:
     """Return the error for a line that is not UTF-8 from `start` on."""
-    remedies = [] if is_cut(error) else [Remedy("encoding", "cp1252", "read it so")]
+    is_readable = not is_cut(error) and is_windows_1252(data)
+    remedies = [Remedy("encoding", "cp1252", "read it so")] if is_readable else []
     return FormatError(file.path, utf8_fault(data, error, start), place, remedies)

@@ -678,6 +678,11 @@ def test_numbers_in_spreadsheets(tmp_path: Path) -> None:
         (b"id,pred\n1,x\0y\n", r"neither text \(it has a NUL in line 2\) nor a known binary format"),
         (b"id,pred\n" + b"1,x\n" * 2000 + bytes(9), "line 2002: a NUL character, which no text has. Write"),
         (b"<!DOCTYPE html>", "HTML or XML"),
+        (b"PK\x05\x06" + bytes(18), "a zip file without files. Write it again"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
+            "a pointer of Git LFS in place of the file. Fetch the file with `git lfs pull`",
+        ),
         (b"<<<<<<< HEAD\n[]\n=======\n", "with the marks of a conflict, as git leaves them"),
         (b"BZh91AY", "compressed with bzip2"),
         (gzip.compress(gzip.compress(b"x", mtime=0), mtime=0), "compressed twice"),
@@ -907,6 +912,14 @@ def test_an_arrow_stream_with_a_batch_for_each_row(tmp_path: Path, kind: pa.Data
         assert [len(batch) for batch in batches] == sizes
         assert [batch.first_row for batch in batches] == [sum(sizes[:number]) for number in range(len(sizes))]
         assert [text for batch in batches for text in listed(batch.values)] == texts
+
+
+def test_small_batches_of_long_texts_are_not_held(tmp_path: Path) -> None:
+    row = pa.record_batch({"id": [1], "pred": ["x" * 10_000_000]})
+    with pa.ipc.new_stream(tmp_path / "rows", row.schema) as stream:
+        for _ in range(5):
+            stream.write_batch(row)
+    assert [len(batch) for batch in open_predictions(tmp_path / "rows").batches(10)] == [2, 2, 1]
 
 
 @pytest.mark.parametrize(

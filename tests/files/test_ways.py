@@ -62,6 +62,18 @@ def test_windows_1252_is_refused_with_its_line(tmp_path: Path) -> None:
     assert contents(open_predictions(path, encoding="cp1252")) == READ
 
 
+@pytest.mark.parametrize("byte", [0x81, 0x8D, 0x8F, 0x90, 0x9D])
+def test_what_windows_1252_does_not_have_either(tmp_path: Path, byte: int) -> None:
+    """It is not advised then, and who names it learns where the byte is."""
+    path = tmp_path / "file.csv"
+    path.write_bytes(b"id,pred\n1,Oslo\n2," + bytes([byte]) + b"Lima\n")
+    with pytest.raises(FormatError, match=r"line 3, byte 17: not UTF-8: .*Download it again, or save it as UTF-8\.$"):
+        contents(open_predictions(path))
+    words = rf"line 3: not cp1252: the byte 0x{byte:02x} stands for no character\. Name the encoding"
+    with pytest.raises(FormatError, match=words):
+        contents(open_predictions(path, encoding="cp1252"))
+
+
 def test_a_given_encoding_that_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "file.csv"
     path.write_bytes(ROWS.encode("cp1252"))
