@@ -572,7 +572,10 @@ def _left_out(
     """Return the reason for each of these items that is left out, or raise them."""
     bad = [item for item in items if item in errors]
     if bad and not (skip_bad and may_be_one_left):
-        told = {item.label: located("", errors[item]) for item in bad}
+        told: dict[str, AnlsError] = {}
+        for item in bad:
+            path = _at_fault(item, errors[item])
+            told[item.label if path == item.paths[0] or path in told else path] = located("", errors[item])
         raise BadPartsError(told, job.out if job.keep_rows else None, not may_be_one_left)
     return {_at_fault(item, errors[item]): as_note(errors[item]) for item in bad}
 

@@ -321,6 +321,11 @@ class TestIds:
         [(path, reason)] = found.bad.items()
         assert path == str(tmp_path / "references" / "1.jsonl")
         assert reason.startswith(f"{path}, line 2 (question_id '2'): the reference is empty")
+        with pytest.raises(BadPartsError) as caught:
+            score_dataset(tmp_path / "predictions", tmp_path / "references", client=client)
+        assert (
+            str(caught.value).splitlines()[1].startswith(f"  {path}, line 2 (question_id '2'): the reference is empty")
+        )
 
     def test_storage_that_gives_less_than_asked_for(
         self, data: Path, expected: SubmissionScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
