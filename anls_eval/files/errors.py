@@ -38,7 +38,7 @@ class FilesError(AnlsError):
     def told(self, words: Words | None = None, verb: str = "pass") -> str:
         """Return the message with the first errors, one per line, in the words of an interface."""
         named = [
-            error if error.where.startswith(path) else located(path, error)
+            error if str(error).startswith(path) else located(path, error)
             for path, error in list(self.errors.items())[:SHOWN]
         ]
         shown = [f"  {error.told(words, verb)}" for error in named]
