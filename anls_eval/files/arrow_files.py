@@ -156,7 +156,7 @@ def _gathered(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Recor
             yield from _joined(held)
             held, rows, read = [], 0, 0
         held.append(batch)
-        rows, read = rows + len(batch), read + batch.nbytes
+        rows, read = rows + len(batch), read + sum(map(_size, batch.columns))
         if rows == size or read > _HELD:
             yield from _joined(held)
             held, rows, read = [], 0, 0
@@ -165,9 +165,11 @@ def _gathered(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Recor
 
 
 def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """Return the rows of batches as one, or as few if they hold more than Arrow can count."""
-    joined: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
-    return joined
+    """Return the rows of batches as one, or as several where Arrow cannot join them."""
+    if len(batches) > 1:
+        with contextlib.suppress(pa.ArrowNotImplementedError):  # for some types, up to pyarrow 19
+            batches = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return batches
 
 
 def _check_types(schema: pa.Schema, path: str) -> None:
