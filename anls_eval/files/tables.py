@@ -50,9 +50,10 @@ _SEPARATOR_LINE = re.compile(r"(?i)sep=(.)")
 _QUOTED = re.compile(r'"[^"]*"')
 
 
+_NEVER_CLOSED = "unexpected end"
 _FAULTS = {
     "new-line character": "a carriage return (\\r) in a field without quotes. Quote the field, or remove it.",
-    "unexpected end": "the file ends within a quoted field. It was truncated, or a quote in a field is not doubled.",
+    _NEVER_CLOSED: "the file ends within a quoted field of this row. It was truncated, or a quote is not doubled.",
     "expected after": "text after a closing quote. Quote a field that contains quotes, and double the quotes inside.",
 }
 """What is wrong with a row of CSV, by what the message of the csv module contains."""
@@ -62,13 +63,16 @@ def _text_rows(file: File, delimiter: str, skipped: int = 0) -> Rows:
     # The limit is one for the whole process; the pictures in VLMEvalKit's tables are over the usual one.
     csv.field_size_limit(max(csv.field_size_limit(), min(sys.maxsize, 2**31 - 1)))
     reader = csv.reader(_lines(file, skipped), delimiter=delimiter, strict=True)
+    first = skipped + 1  # line of the row
     try:
         for row in reader:
             if row:
                 yield reader.line_num + skipped, row
+            first = reader.line_num + skipped + 1
     except csv.Error as error:
         told = next((words for known, words in _FAULTS.items() if known in str(error)), f"{error}.")
-        raise FormatError(file.path, f"not a row of a table: {told}", f"line {reader.line_num + skipped}") from None
+        line = first if _NEVER_CLOSED in str(error) else reader.line_num + skipped
+        raise FormatError(file.path, f"not a row of a table: {told}", f"line {line}") from None
 
 
 def _lines(file: File, skipped: int) -> Iterator[str]:

@@ -662,7 +662,7 @@ def test_numbers_in_spreadsheets(tmp_path: Path) -> None:
         (b"id,pred\n1,x\n2\n", r"line 3: 1 fields where the header has 2: \['2'\]. Quote"),
         (b"id,pred\n", "there are columns but no rows"),
         (b"id,pred\n1,x,y\n", "line 2: 3 fields where the header has 2"),
-        (b'id,pred\n1,"x\n\n2,y\n', "line 4: not a row of a table: the file ends within a quoted .* truncated"),
+        (b'id,pred\n1,"x\n\n2,y\n', "line 2: not a row of a table: the file ends within a quoted .* truncated"),
         (b'id,pred\n1,"x" y\n', "line 2: not a row of a table: .*double the quotes inside"),
         (b"id,pred\n1,x\ry\n2,y\n", "line 2: not a row of a table: a carriage return .* in a field without quotes"),
         (b"id,pred,pred\n1,x,y\n", "line 1: two columns are named 'pred'"),
