@@ -62,7 +62,7 @@ def agreed(folder: Path, files: Mapping[str, State]) -> Iterator[Agreement]:
     secret = uuid.uuid4().hex
     mark = folder / f"seen-{secret}"
     try:
-        with whole_file(mark) as unfinished:
+        with whole_file(mark, is_synced=False) as unfinished:
             unfinished.write_text(secret, encoding="utf-8")
         yield Agreement(__version__, code_checksum(), mark, secret, tuple(first_of_folders.values()))
     finally:

@@ -29,7 +29,7 @@ _FILE = b"file"  # in the metadata of the schema: the file that the rows are fro
 def write_buckets(path: Path, reader: Reader, side: str, scorer: Scorer, names: Sequence[str], buckets: int) -> Written:
     """Write the rows of a file to an Arrow file, bucket by bucket, with one batch per bucket."""
     options = pa.ipc.IpcWriteOptions(compression="lz4")
-    with whole_file(path) as unfinished:
+    with whole_file(path, is_synced=False) as unfinished:
         cuts = (_cut(rows, buckets, reader) for rows in _held(stored_rows(reader, side, scorer, names)))
         first = next(cuts)
         schema = first[0].schema.with_metadata({_FILE: os.fsencode(reader.detected.path)})

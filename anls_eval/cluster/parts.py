@@ -284,7 +284,7 @@ def score_part(part: Part, job: Job) -> int:
         raise UnpairedError(part.label)
     held = io.BytesIO()  # to a file itself, NumPy does not say why it cannot write
     np.save(held, run.fingerprints)
-    with whole_file(fingerprints) as path:
+    with whole_file(fingerprints, is_synced=False) as path:  # it is checked before it is read
         path.write_bytes(held.getbuffer())
     files[fingerprints] = Written().and_then(held.getbuffer())
     _finish(part, job, run.totals, files)

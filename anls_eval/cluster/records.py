@@ -61,7 +61,7 @@ def write_record(path: Path, identity: str, totals: str, folder: Path, files: Ma
     """Write the record of a task that has written these files to the output folder."""
     states = {str(file.relative_to(folder)): written for file, written in files.items()}
     text = json.dumps(dataclasses.asdict(Record(path.stem, identity, totals, states)))
-    with whole_file(path, is_synced=True) as unfinished:
+    with whole_file(path) as unfinished:
         unfinished.write_text(json.dumps({"checksum": zlib.crc32(text.encode()), "record": text}), encoding="utf-8")
 
 

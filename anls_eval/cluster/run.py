@@ -458,7 +458,7 @@ def _have_repeats(engine: Engine, parts: Sequence[Part]) -> bool:
     if errors:
         raise next(iter(errors.values()))
     if not any(found):
-        with whole_file(checked, is_synced=True) as path:
+        with whole_file(checked) as path:
             path.write_text(identity)
     return any(found)
 

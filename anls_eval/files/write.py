@@ -138,7 +138,7 @@ def _kind(mode: int) -> str:
 
 
 @contextlib.contextmanager
-def whole_file(path: Path, is_kept: Callable[[], bool] = lambda: False, is_synced: bool = False) -> Iterator[Path]:
+def whole_file(path: Path, is_kept: Callable[[], bool] = lambda: False, is_synced: bool = True) -> Iterator[Path]:
     """Yield a temporary name to write a file under; it is renamed at the end, or removed after an error.
 
     It is also renamed, to a name that says partial, where it is kept after Ctrl-C.

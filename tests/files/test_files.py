@@ -1199,13 +1199,14 @@ def test_a_file_is_on_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: p
     def fsync(number: int, fsync: Callable[[int], None] = os.fsync) -> None:
         fsync(number)
         sizes.append(os.fstat(number).st_size)
-        assert not (tmp_path / "a").exists()
+        assert len(list(tmp_path.glob("[!.]*"))) < len(sizes)
 
     monkeypatch.setattr("os.fsync", fsync)
-    with whole_file(tmp_path / "a", is_synced=True) as unfinished:
+    with whole_file(tmp_path / "a") as unfinished:
         unfinished.write_text("whole")
-    assert sizes == [len("whole")]
-    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    write_rows(tmp_path / "rows.csv", pa.table({"a": ["b"]}))
+    assert sizes == [len("whole"), (tmp_path / "rows.csv").stat().st_size]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "rows.csv"]
 
 
 def test_a_missing_answer_is_an_empty_text(tmp_path: Path) -> None:
