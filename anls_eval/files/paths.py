@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -107,28 +108,37 @@ def natural_order(path: str) -> tuple[list[str | int], str]:
     return [int(piece) if number % 2 else piece for number, piece in enumerate(pieces)], path
 
 
-def check_numbers(predictions: Sequence[str], references: Sequence[str]) -> None:
-    """Refuse files that are paired in their order if the numbers that tell their names apart do not agree."""
+def check_order(predictions: Sequence[str], references: Sequence[str]) -> None:
+    """Refuse files that are paired in their order if their names show another one: by numbers, or by the same names."""
     numbers = _numbers(predictions), _numbers(references)
-    for own, other, one, counterpart in zip(*numbers, predictions, references, strict=False):
-        if len(own) == len(other) and own != other:
+    names = _short_names(predictions), _short_names(references)
+    on_both_sides = set(names[0]).intersection(names[1])
+    pairs = zip(*numbers, *names, predictions, references, strict=False)
+    for own, other, name, other_name, one, counterpart in pairs:
+        is_elsewhere = name != other_name and not on_both_sides.isdisjoint((name, other_name))
+        if is_elsewhere or (own and other and len(own) == len(other) and own != other):
+            what = "names" if is_elsewhere else "numbers in these names"
             raise AnlsError(
                 f"{one} would be paired with {counterpart}: without question_ids, files are paired in the natural "
-                "order of their names, and the numbers in these names differ. Rename the files, or add question_ids."
+                f"order of their names, and the {what} differ. Rename the files, or add question_ids."
             )
 
 
+def _short_names(paths: Sequence[str]) -> list[str]:
+    return [Path(path).name.split(".")[0].casefold() for path in paths]
+
+
 def _numbers(paths: Sequence[str]) -> list[tuple[int, ...]]:
-    """Return the first numbers of each name that together tell all names apart; empty if none do."""
+    """Return the first numbers of each name that together tell the names apart; empty for names with more or fewer."""
     found = [tuple(map(int, re.findall(r"[0-9]+", Path(path).name))) for path in paths]
-    if len(set(map(len, found))) > 1:
-        return []
-    columns = [column for column in zip(*found, strict=True) if len(set(column)) > 1]
-    for count in range(1, len(columns) + 1):
-        rows = list(zip(*columns[:count], strict=True))
-        if len(set(rows)) == len(rows):
-            return rows
-    return []
+    usual = max(Counter(map(len, found)).items(), key=lambda own: (own[1], own[0]), default=(0, 0))[0]
+    alike = [own for own in found if len(own) == usual]
+    varying = [place for place, column in enumerate(zip(*alike, strict=True)) if len(set(column)) > 1]
+    for count in range(1, len(varying) + 1):
+        rows = {own: tuple(own[place] for place in varying[:count]) for own in alike}
+        if len(set(rows.values())) == len(alike):
+            return [rows.get(own, ()) for own in found]
+    return [()] * len(paths)
 
 
 def paths_label(paths: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ from anls_eval.fields.fields import FieldsLike, as_fields
 from anls_eval.files import Batch, Detected, FormatError, Reader
 from anls_eval.files.errors import NoRowsError
 from anls_eval.files.nested import nested_remedy
-from anls_eval.files.paths import check_numbers
+from anls_eval.files.paths import check_order
 from anls_eval.files.printed import Holds
 from anls_eval.files.reading import VALUES
 from anls_eval.inputs.values import is_missing_value
@@ -410,7 +410,7 @@ def check_pairs(predictions: Sequence[str], references: Sequence[str]) -> None:
             f"{counted(of_references, 'reference file')}, and no question_ids. Expected the same number of files, with "
             "the same rows in the same order."
         )
-    check_numbers(predictions, references)
+    check_order(predictions, references)
 
 
 def counted(n: int, noun: str) -> str:

@@ -18,7 +18,7 @@ from anls_eval.check.rows import open_rows
 from anls_eval.files import FormatError, Reader, open_predictions, open_references
 from anls_eval.files.errors import ChangedFileError
 from anls_eval.files.many import document_id
-from anls_eval.files.paths import check_numbers, file_paths, natural_order
+from anls_eval.files.paths import check_order, file_paths, natural_order
 from anls_eval.files.watch import changes_told, file_state
 
 
@@ -543,7 +543,7 @@ class TestFilesThatChange:
             list(part.batches())
 
 
-class TestNumbersInNames:
+class TestNamesInTheirOrder:
     @pytest.mark.parametrize(
         ("predictions", "references"),
         [
@@ -554,10 +554,14 @@ class TestNumbersInNames:
             (["01-31.csv", "02-01.csv"], ["01-31.csv", "02-02.csv"]),  # the months tell all names apart
             (["a.csv", "b.csv"], ["1.csv", "2.csv"]),
             (["7.csv"], ["3.csv"]),
+            (["a.csv", "b.csv"], ["A.jsonl.gz", "B.jsonl.gz"]),
+            (["scan.csv", "scan2.csv", "scan10.csv"], ["gold.csv", "gold2.csv", "gold10.csv"]),
+            (["part-0.csv", "part-1.csv", "rerun.csv"], ["part-0.csv", "part-1.csv", "part-2.csv"]),
+            (["a.1.csv", "a.2.csv"], ["a.1.csv", "a.2.csv"]),
         ],
     )
     def test_agree(self, predictions: list[str], references: list[str]) -> None:
-        check_numbers(predictions, references)
+        check_order(predictions, references)
 
     @pytest.mark.parametrize(
         ("predictions", "references", "pair"),
@@ -565,8 +569,25 @@ class TestNumbersInNames:
             (["p_0.csv", "p_1.csv"], ["r_1.csv", "r_2.csv"], "p_0.csv would be paired with r_1.csv"),
             (["p_1.csv", "p_3.csv"], ["r_1.csv", "r_2.csv"], "p_3.csv would be paired with r_2.csv"),
             (["1-1.csv", "1-2.csv", "2-1.csv"], ["1-1.csv", "1-2.csv", "2-2.csv"], "2-1.csv would be paired with 2-2"),
+            (
+                ["part-0.csv", "part-1.csv", "part-3.csv", "rerun.csv"],
+                [f"part-{n}.csv" for n in range(4)],
+                "part-3.csv would be paired with part-2.csv",
+            ),
+            (
+                ["part.csv", "part(1).csv", "part(2).csv"],
+                ["part-0.csv", "part-1.csv", "part-2.csv"],
+                r"part\(1\).csv would be paired with part-0.csv",
+            ),
+            (
+                ["invoices.csv", "receipts.csv"],
+                ["forms.csv", "invoices.csv"],
+                "invoices.csv would be paired with forms",
+            ),
+            (["Bills.csv", "amends.csv"], ["amends.csv", "bills.csv"], "Bills.csv would be paired with amends.csv"),
+            (["c.csv", "d.csv"], ["a.csv", "c.csv"], "c.csv would be paired with a.csv"),
         ],
     )
     def test_do_not(self, predictions: list[str], references: list[str], pair: str) -> None:
         with pytest.raises(ValueError, match=f"^{pair}.*: without question_ids.*Rename the files, or add question_ids"):
-            check_numbers(predictions, references)
+            check_order(sorted(predictions, key=natural_order), references)
