@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from dask.distributed import Future, Worker, as_completed, get_worker
+from dask.distributed import Worker, as_completed, get_worker
 from distributed.client import ClosedClientError, FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
@@ -86,7 +86,7 @@ class Engine:
                 watch.until(completed.has_ready)
                 future, result = next(completed)
                 watch.progress()
-                (item, asked), error = futures[future], _error_of(future, result)
+                (item, asked), error = futures[future], _error_of(result)
                 if error is None:
                     on_value(result)
                 elif isinstance(error, (ValueError, TypeError)) and not isinstance(error, OutputError):
@@ -143,12 +143,13 @@ def _task(item: _Item, function: Callable[[_Item, Job], _Value], job: Job, agree
     raise ClusterError(limit.problem, where=f"worker {get_worker().address}")
 
 
-def _error_of(future: Future, result: Any) -> BaseException | None:
-    """Return the error of a completed future, whose result is then the error, perhaps with its type and traceback."""
-    if future.status == "finished":
-        return None
+def _error_of(result: Any) -> BaseException | None:
+    """Return the error that is the result of a future, perhaps with its type and traceback.
+
+    The status of the future may be another one by now: it is "lost" if the worker that held the result has died.
+    """
     error = result[1] if isinstance(result, tuple) else result
-    return error if isinstance(error, BaseException) else FutureCancelledError(future.key, None)
+    return error if isinstance(error, BaseException) else None
 
 
 def warn_of_faults(noun: str, done: str, faults: Sequence[str]) -> None:

@@ -225,9 +225,11 @@ def _content(path: Path) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise OutputError(
-            str(path), f"cannot be read: {error.strerror}. If it is certain that no run uses this folder, remove it."
-        ) from None
+        if isinstance(error, PermissionError):
+            remedy = "Make the folder readable and writable, or use another one."
+        else:
+            remedy = "If it is certain that no run uses this folder, remove it."
+        raise OutputError(str(path), f"cannot be read: {error.strerror}. {remedy}") from None
 
 
 def _holder(content: str | None) -> Holder | None:

@@ -33,7 +33,7 @@ from anls_eval.cluster.errors import LIMITS, MISCONFIGURED, OTHER_TMPDIR, Cluste
 from anls_eval.cluster.folder import temporary_folder
 from anls_eval.cluster.watch import Watch
 from anls_eval.limits import raise_limit
-from anls_eval.names import is_utf8
+from anls_eval.names import check_working_folder, is_utf8
 from anls_eval.submission.passes import counted
 
 _HOST = "127.0.0.1"  # of workers that are started, for this machine only
@@ -232,6 +232,7 @@ def _start_workers(options: Mapping[str, Any], folder: str, is_wanted: threading
                     "The workers could not start. Each worker imports the script that called score_dataset: put the "
                     'call under if __name__ == "__main__":.'
                 ) from None
+            check_working_folder()  # in which they start
             causes = _causes(error)
             raise_limit(causes[-1])
             for cause in causes:

@@ -312,7 +312,7 @@ def are_documents(
         except FormatError:
             continue  # it is named when it is read
         if not isinstance(value, dict):
-            strays[path] = f"holds {type_with_article(value)}"
+            strays[path] = "holds null" if value is None else f"holds {type_with_article(value)}"
             continue
         names = _columns_of_table(value, file, side)
         if names is not None:

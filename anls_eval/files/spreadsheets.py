@@ -258,5 +258,8 @@ def _value(cell: Any, path: str, block: Block, row: int, name: str) -> Any:
     place = f"{block.place(row)}, column {name}"
     if isinstance(cell, _WithoutValue):
         raise FormatError(path, f"the cell {cell.name} holds {cell.text}. {cell.remedy}", place)
-    problem = f"the cell holds {short_repr(cell)} instead of the text that was typed. Format the column as text."
+    problem = (
+        f"the cell holds the date or time {cell} instead of the text that was typed. Format the column as text and "
+        "type such cells again, or write the rows as CSV."
+    )
     raise FormatError(path, problem, place)

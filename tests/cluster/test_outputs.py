@@ -824,7 +824,7 @@ class TestTwoRunsInOneFolder:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
         monkeypatch.setattr(lock, "open_regular", refuse)  # root may read every file
-        message = rf"^{tmp_path}/lock: cannot be read: Permission denied\. .* no run uses this folder, remove it\.$"
+        message = rf"^{tmp_path}/lock: cannot be read: Permission denied\. Make the folder readable and writable, or"
         with pytest.raises(OutputError, match=message):
             lock.check_free(tmp_path)
         with pytest.raises(OutputError, match=message), lock.locked(tmp_path, "mine"):

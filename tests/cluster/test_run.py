@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -105,6 +105,29 @@ def client_in_this_process(workers: int) -> Iterator[Client]:
     options: dict[str, Any] = {"processes": False, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with Client(n_workers=workers, set_as_default=False, **options) as own:
         yield own
+
+
+def test_a_worker_that_dies_once_its_results_are_there(
+    data: Path, expected: SubmissionScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are here, although Dask says of them that they are lost."""
+    died = False
+    until = Watch.until
+
+    def until_it_dies(watch: Watch, is_done: Callable[[], bool]) -> None:
+        nonlocal died
+        until(watch, is_done)
+        if is_done.__name__ == "has_ready" and not died:
+            died = True
+            own.cluster.scale(0)
+            while not any(state.status == "lost" for state in own.futures.values()):
+                time.sleep(0.01)
+            own.cluster.scale(1)
+
+    monkeypatch.setattr(Watch, "until", until_it_dies)
+    with client_in_this_process(1) as own:
+        assert scored(data, tmp_path / "out", client=own).submission == expected
+    assert died
 
 
 def one_is_unpaired(number: int, job: Any) -> None:

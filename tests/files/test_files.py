@@ -829,7 +829,9 @@ def test_dates_in_spreadsheets(tmp_path: Path) -> None:
         [2, datetime.date(1988, 12, 15), None],
     ]
     path = write(tmp_path / "t.xlsx", xlsx_bytes(cells))
-    with pytest.raises(FormatError, match=r"row 3, column pred: the cell holds datetime.* Format the column as text"):
+    with pytest.raises(
+        FormatError, match=r"row 3, column pred: the cell holds the date or time 1988-12-15.* as text and type"
+    ):
         contents(open_predictions(path))
 
 
