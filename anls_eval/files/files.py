@@ -141,7 +141,8 @@ def find_file(
 ) -> File:
     """Return the file at a path, whose first bytes tell its compression."""
     if not is_utf8(path):
-        raise FormatError(path, f"the name of the file is {name_fault()}")
+        named = "the file" if not is_utf8(Path(path).name) else "a folder that it is in"
+        raise FormatError(path, f"the name of {named} is {name_fault()}")
     with opened(path) as stream:
         start = stream.read(4)
     compression = next((name for magic, name in COMPRESSIONS.items() if start.startswith(magic)), None)

@@ -757,6 +757,7 @@ def test_the_name_decides_only_what_the_content_leaves_open(
         ("nul\0in.json", "cannot be opened: embedded null"),
         ("/dev/null", "not a regular file"),
         ("n\udcff.csv", "the name of the file is not UTF-8. Rename it"),
+        ("n\udcff/a.csv", "the name of a folder that it is in is not UTF-8. Rename it"),
         ("nothing:train", "cannot be opened"),
     ],
 )
