@@ -11,6 +11,7 @@ import uuid
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,6 +51,21 @@ class CountedFile(io.BufferedWriter):
         return super().write(data)
 
 
+class _Undivided(io.RawIOBase):
+    """A stream whose writes are complete even where Ctrl-C comes meanwhile: else, rows could end in their middle."""
+
+    def __init__(self, stream: Any, thread: ThreadPoolExecutor) -> None:
+        super().__init__()
+        self._stream, self._thread = stream, thread
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        self._thread.submit(self._stream.write, bytes(data)).result()
+        return len(data)
+
+
 def write_rows(
     path: str | os.PathLike[str], rows: pa.Table | Iterable[pa.RecordBatch], keep_interrupted: bool = False
 ) -> Written:
@@ -84,8 +100,9 @@ def write_rows(
         whole_file(path, is_kept=lambda: keep_interrupted and rows_written > 0) as unfinished,
         CountedFile(unfinished) as file,  # by Arrow, only a name that is UTF-8
         pa.output_stream(file, compression=compression) as stream,
+        ThreadPoolExecutor(1) as thread,
     ):
-        formulas = write(stream, schema, counted())
+        formulas = write(_Undivided(stream, thread), schema, counted())
     if formulas:  # which stay, since an altered result could not be verified
         warnings.warn(
             f"{path}: {formulas:,} texts begin like a formula (=, +, - or @) and are written unchanged; in a "

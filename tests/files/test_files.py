@@ -6,8 +6,11 @@ import io
 import json
 import os
 import pickle
+import random
 import re
 import shutil
+import signal
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,7 +30,7 @@ from storage import fail_from
 
 from anls_eval.files import FORMATS, FormatError, Reader, open_predictions, open_references, write_rows
 from anls_eval.files.errors import NoRowsError, OutputError
-from anls_eval.files.write import whole_file
+from anls_eval.files.write import CountedFile, whole_file
 from anls_eval.scoring import anls_scores, anls_star_scores
 
 DOCVQA = EXAMPLES / "docvqa"
@@ -1193,6 +1196,33 @@ def test_a_folder_that_is_removed_meanwhile(tmp_path: Path, name: str) -> None:
     with pytest.raises(OutputError, match=rf"^{folder / name}: cannot be written: No such file or directory\.$"):
         write_rows(folder / name, removing())
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.csv.gz", "r.csv.zst", "r.jsonl", "r.jsonl.gz", "r.jsonl.zst"])
+def test_rows_that_are_kept_are_whole(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where Ctrl-C comes as some of them are written."""
+    texts = [random.Random(number).randbytes(300).hex() for number in range(3000)]  # noqa: S311
+    batches = pa.table({"id": range(3000), "pred": texts}).to_batches(1000)
+    written = 0
+
+    def write(file: CountedFile, data: Any, write: Any = CountedFile.write) -> int:
+        nonlocal written
+        if written < 700_000 <= written + len(data):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)  # in which Python would handle it
+        written += len(data)
+        return int(write(file, data))
+
+    monkeypatch.setattr(CountedFile, "write", write)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt, match="is kept in"):
+            write_rows(tmp_path / name, batches, keep_interrupted=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    ids, values = contents(open_predictions(tmp_path / name.replace("r.", "r.partial.")))
+    assert len(values) in (1000, 2000, 3000)
+    assert (ids, values) == (list(map(str, range(len(values)))), texts[: len(values)])
 
 
 def test_a_file_is_on_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
