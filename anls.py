@@ -167,15 +167,6 @@ class Note(str):
         return AnlsError(f"{self.problem}.", remedies=self.remedies).told(words, verb) if self.remedies else str(self)
 
 
-def as_note(error: Exception) -> str:
-    """Return the message of an error, which keeps its remedies."""
-    if not isinstance(error, AnlsError) or not error.remedies:
-        return str(error)
-    own = located("", error)
-    remedies, own.remedies = own.remedies, ()
-    return Note(str(own).removesuffix("."), remedies)
-
-
 def short_repr(value: object) -> str:
     """Return a value as Python writes it, cut short for a message, or its type where Python cannot write it."""
     try:
@@ -1566,7 +1557,6 @@ def raise_limit(error: BaseException) -> None:
 # ---------------------------------------------------------------------------------------------------
 
 _WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0)  # Windows has no FIFO among its files
-_BLOCK = 1 << 20
 _LEASE = 0.05  # seconds between two attempts while another process gives up its lease on a file
 
 
@@ -1634,24 +1624,6 @@ def opening_fault(error: OSError | ValueError) -> str:
         return "a folder; expected a file. Check the path."
     reason = error.strerror if isinstance(error, OSError) else error  # ValueError: a NUL in the path
     return f"cannot be opened: {reason}. Check the path."
-
-
-def storage_fault(error: BaseException, path: str | os.PathLike[str] | None = None) -> str | None:
-    """Return how the storage of a file failed as it was read, with a remedy; None where the file itself is at fault.
-
-    Some libraries take such an error for damage: with a path, the file is read once more to find out.
-    """
-    if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # EINVAL: a damaged file names a place
-        remedy = "The disk or the network that holds the file failed. Try again once it works, or use a copy."
-        return f"cannot be read further: {error.strerror}. {remedy}"
-    if path is not None:
-        try:
-            with open_regular(path) as stream:
-                while stream.read(_BLOCK):
-                    pass
-        except OSError as failure:
-            return storage_fault(failure)
-    return None
 
 
 def _open(path: str, flags: int) -> int:

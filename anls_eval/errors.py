@@ -98,15 +98,6 @@ class Note(str):
         return AnlsError(f"{self.problem}.", remedies=self.remedies).told(words, verb) if self.remedies else str(self)
 
 
-def as_note(error: Exception) -> str:
-    """Return the message of an error, which keeps its remedies."""
-    if not isinstance(error, AnlsError) or not error.remedies:
-        return str(error)
-    own = located("", error)
-    remedies, own.remedies = own.remedies, ()
-    return Note(str(own).removesuffix("."), remedies)
-
-
 def short_repr(value: object) -> str:
     """Return a value as Python writes it, cut short for a message, or its type where Python cannot write it."""
     try:

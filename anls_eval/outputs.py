@@ -28,6 +28,8 @@ def check_not_read(outputs: Sequence[Path], inputs: Sequence[str | None]) -> Non
     """Refuse outputs that are inputs."""
     from anls_eval.files.paths import file_paths
 
+    if not outputs:
+        return
     read: list[str] = []
     for own in filter(None, inputs):
         with contextlib.suppress(ValueError):  # what cannot be read is reported where it is opened

@@ -13,6 +13,7 @@ import pyarrow as pa
 from anls_eval.arrow import number_array
 from anls_eval.cluster.records import unreadable
 from anls_eval.files import FormatError, Reader
+from anls_eval.files.arrow_files import IN_THIS_THREAD
 from anls_eval.files.write import CountedFile, Written, whole_file
 from anls_eval.opening import open_regular
 from anls_eval.questions.stream import fingerprints_of
@@ -20,8 +21,6 @@ from anls_eval.submission.passes import Side, stored_rows
 from anls_eval.submission.scorers import Scorer
 
 _HELD = 128 << 20  # bytes of rows that are put in order at once
-
-_IN_THIS_THREAD = pa.ipc.IpcReadOptions(use_threads=False)  # batches are small
 
 _FILE = b"file"  # in the metadata of the schema: the file that the rows are from
 
@@ -80,7 +79,7 @@ class BucketSide(Side):
         self.rows.clear()
         for path in self._paths:
             try:
-                with open_regular(path) as file, pa.ipc.open_file(file, options=_IN_THIS_THREAD) as reader:
+                with open_regular(path) as file, pa.ipc.open_file(file, options=IN_THIS_THREAD) as reader:
                     # A file too large to be ordered at once has the batches of all buckets several times over.
                     numbers = range(self._bucket, reader.num_record_batches, self._buckets)
                     own = [reader.get_batch(number) for number in numbers]

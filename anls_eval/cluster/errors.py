@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from anls_eval.errors import AnlsError, Explained, Remedy
+from anls_eval.errors import AnlsError, Explained, Note, Remedy, located
 from anls_eval.files.errors import FilesError
 from anls_eval.submission.passes import counted
 
@@ -52,6 +52,15 @@ def misconfigured(error: BaseException) -> ClusterError:
 
 class InterruptedRunError(Explained, KeyboardInterrupt):
     """The run was interrupted with Ctrl-C; what was finished is kept."""
+
+
+def as_note(error: Exception) -> str:
+    """Return the message of an error, which keeps its remedies."""
+    if not isinstance(error, AnlsError) or not error.remedies:
+        return str(error)
+    own = located("", error)
+    remedies, own.remedies = own.remedies, ()
+    return Note(str(own).removesuffix("."), remedies)
 
 
 def are(n: int) -> str:

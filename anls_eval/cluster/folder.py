@@ -38,20 +38,20 @@ def results_folder(
     out: str | os.PathLike[str] | None, client: Client | str | None, stack: contextlib.ExitStack
 ) -> Path:
     """Return the output folder, or a temporary one: the current folder may be visible to workers on other machines."""
+    is_in_tmpdir = out is None and client is None
     if out is not None:
         folder = Path(out).absolute()
     else:
-        where = None if client is None else Path.cwd()
         try:
-            folder = stack.enter_context(temporary_folder(".anls-", where))
+            folder = stack.enter_context(temporary_folder(".anls-", None if is_in_tmpdir else Path.cwd()))
         except OSError as error:
             raise_limit(error)
             place = Path(error.filename).parent if error.filename else "the folder for temporary files"
-            raise _unusable(f"{place}: no folder can be created in it: {error.strerror}.", where is None) from None
+            raise _unusable(f"{place}: no folder can be created in it: {error.strerror}.", is_in_tmpdir) from None
     if not is_utf8(folder):
         named = folder.parent if out is None else folder
         problem = f"{named}: the name of the folder is not UTF-8, which workers need."
-        raise _unusable(problem, out is None and client is None)
+        raise _unusable(problem, is_in_tmpdir)
     return folder
 
 

@@ -21,7 +21,7 @@ from distributed.client import ClosedClientError
 
 from anls_eval.cluster.agreement import Agreement, agreed, check_cluster
 from anls_eval.cluster.engine import Engine, warn_of_faults
-from anls_eval.cluster.errors import CANCELLED, RESUME, BadPartsError, ClusterError, InterruptedRunError, are
+from anls_eval.cluster.errors import CANCELLED, RESUME, BadPartsError, ClusterError, InterruptedRunError, are, as_note
 from anls_eval.cluster.folder import (
     Seen,
     check_outside,
@@ -62,7 +62,7 @@ from anls_eval.cluster.pieces import Files, Pair, paired_pieces, pieces_of
 from anls_eval.cluster.records import DAMAGED
 from anls_eval.cluster.watch import Watch
 from anls_eval.cluster.workers import connect, end_unguarded
-from anls_eval.errors import AnlsError, Remedy, as_note, located
+from anls_eval.errors import AnlsError, Remedy, located
 from anls_eval.files import FormatError, Reader
 from anls_eval.files.columns import NoColumnError
 from anls_eval.files.errors import SHOWN, NoRowsError, OutputError

@@ -17,12 +17,15 @@ from anls_eval.files.errors import FormatError, check_names, listed
 from anls_eval.files.files import File, exists
 from anls_eval.files.joined import check_arrow_file, check_arrow_stream, check_parquet
 from anls_eval.files.source import Block, Source, from_row
+from anls_eval.files.storage import storage_fault
 from anls_eval.limits import raise_limit
-from anls_eval.opening import storage_fault
 
 _ASKED = re.compile("alloc of size ([0-9]+) failed")
 _ABSURD = 1 << 40  # bytes at once, which only a damaged file asks for
 _HELD = 1 << 24  # bytes of small batches that are joined
+
+IN_THIS_THREAD = pa.ipc.IpcReadOptions(use_threads=False)
+"""How Arrow reads batches that can be small, for which it takes longer to start threads."""
 
 
 @contextlib.contextmanager
@@ -122,8 +125,7 @@ def _is_random(reader: Any) -> bool:
 def _ipc_reader(stream: Any) -> Any:
     is_file = stream.read(6) == b"ARROW1"
     stream.seek(0)
-    options = pa.ipc.IpcReadOptions(use_threads=False)  # batches can be small
-    return pa.ipc.open_file(stream, options=options) if is_file else pa.ipc.open_stream(stream, options=options)
+    return (pa.ipc.open_file if is_file else pa.ipc.open_stream)(stream, options=IN_THIS_THREAD)
 
 
 def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File, first: int = 0) -> Iterator[Block]:

@@ -18,9 +18,10 @@ from anls_eval.decoding import COMPRESSIONS, ZIP, is_cut, is_windows_1252, marke
 from anls_eval.errors import AnlsError, Remedy
 from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.joined import check_zip
+from anls_eval.files.storage import storage_fault
 from anls_eval.limits import raise_limit
 from anls_eval.names import is_utf8, name_fault
-from anls_eval.opening import NotRegularError, open_regular, opening_fault, storage_fault
+from anls_eval.opening import NotRegularError, open_regular, opening_fault
 
 _BUFFER = 1 << 20
 _PLAUSIBLE = 1 << 28  # bytes that any compressed file may expand to

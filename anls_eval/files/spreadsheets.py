@@ -14,9 +14,9 @@ from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.files import PART_OF_XLSX, File
 from anls_eval.files.joined import check_zip
 from anls_eval.files.source import ABSENT, Block, Source
+from anls_eval.files.storage import storage_fault
 from anls_eval.files.tables import Rows, blocks_of, checked_header
 from anls_eval.limits import raise_limit
-from anls_eval.opening import storage_fault
 
 _ZEROS = (
     "formulas whose stored value is 0 were read as 0, which some programs store for every formula that they write; "

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from anls_eval.files.errors import ChangedFileError, FormatError
 from anls_eval.files.source import Block, Source
+from anls_eval.files.storage import storage_fault
 from anls_eval.limits import raise_limit
-from anls_eval.opening import NotRegularError, opening_fault, storage_fault
+from anls_eval.opening import NotRegularError, opening_fault
 
 State = tuple[int, int] | None
 """The size of a file and the time of its last change in nanoseconds; None if there is no such file."""

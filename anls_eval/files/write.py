@@ -102,7 +102,7 @@ def write_rows(
         pa.output_stream(file, compression=compression) as stream,
         ThreadPoolExecutor(1) as thread,
     ):
-        formulas = write(_Undivided(stream, thread), schema, counted())
+        formulas = write(_Undivided(stream, thread) if keep_interrupted else stream, schema, counted())
     if formulas:  # which stay, since an altered result could not be verified
         warnings.warn(
             f"{path}: {formulas:,} texts begin like a formula (=, +, - or @) and are written unchanged; in a "

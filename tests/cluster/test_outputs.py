@@ -817,14 +817,23 @@ class TestTwoRunsInOneFolder:
         lock.check_held(path.parent, "mine")
         assert os.path.lexists(path)
 
-    def test_a_lock_that_cannot_be_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize(
+        ("number", "words"),
+        [
+            (errno.EACCES, r"Permission denied\. Make the folder readable and writable, or use another one\."),
+            (errno.EIO, r"Input/output error\. If it is certain that no run uses this folder, remove it\."),
+        ],
+    )
+    def test_a_lock_that_cannot_be_read(
+        self, number: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (tmp_path / "lock").write_text(self.of_elsewhere(created=1.0))
 
         def refuse(path: Path) -> io.FileIO:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            raise OSError(number, os.strerror(number))
 
         monkeypatch.setattr(lock, "open_regular", refuse)  # root may read every file
-        message = rf"^{tmp_path}/lock: cannot be read: Permission denied\. Make the folder readable and writable, or"
+        message = rf"^{tmp_path}/lock: cannot be read: {words}$"
         with pytest.raises(OutputError, match=message):
             lock.check_free(tmp_path)
         with pytest.raises(OutputError, match=message), lock.locked(tmp_path, "mine"):
