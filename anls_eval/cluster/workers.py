@@ -186,9 +186,10 @@ def _leave_interrupts_to_the_main_thread() -> None:
     """Block Ctrl-C and others in this thread and all that it starts: every process of a terminal or a job gets them."""
     if sys.platform != "win32":
         # These would end the process that comes next.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2})
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU})
         resource_tracker.ensure_running()  # else Python unblocks Ctrl-C again where it starts the first process
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGXCPU})  # each worker has a limit of its own
 
 
 @contextlib.contextmanager

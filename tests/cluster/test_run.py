@@ -1012,6 +1012,7 @@ ENDINGS = {
     signal.SIGTERM: (143, "interrupted by SIGTERM"),
     signal.SIGHUP: (129, "interrupted by SIGHUP"),
     signal.SIGUSR1: (128 + signal.SIGUSR1, "interrupted by SIGUSR1"),
+    signal.SIGXCPU: (128 + signal.SIGXCPU, "interrupted by SIGXCPU"),
 }
 
 
