@@ -329,7 +329,7 @@ def _line_of_fault(file: File, encoding: str) -> int:
 
 
 def lines_of(file: File) -> Iterator[tuple[int, str]]:
-    """Yield each line with its number, from 1, and its line end."""
+    """Yield each line with its number, from 1, and its line end; without the mark of each of several joined files."""
     offset = 0
     with file.open() as stream:
         start = cast(io.BufferedReader, stream).peek(_LOOKED_AT)[:_LOOKED_AT]
@@ -345,7 +345,7 @@ def lines_of(file: File) -> Iterator[tuple[int, str]]:
             except UnicodeDecodeError as error:
                 place = f"line {number}, byte {offset + error.start:,}"
                 raise _encoding_error(file, line, error, error.start, place) from None
-            yield number, text.lstrip("\ufeff") if number == 1 else text
+            yield number, text.lstrip("\ufeff")
             offset += len(line)
 
 
@@ -356,7 +356,7 @@ def _decoded_lines(file: File, stream: BinaryIO, encoding: str) -> Iterator[tupl
     lines = io.TextIOWrapper(stream, encoding, newline="")
     try:
         for number, line in enumerate(lines, 1):
-            yield number, line.lstrip("\ufeff") if number == 1 else line
+            yield number, line.lstrip("\ufeff")
     except UnicodeError as error:
         raise _wrong_encoding(file, encoding, error) from None
 

@@ -131,7 +131,7 @@ def blocks_of(
     """Yield the wanted columns of rows; `word` is that for a line in messages. A header among the rows is refused."""
     first_of = {name: at for at, name in reversed([*enumerate(names)])}  # several may have no name
     positions = [first_of[name] for name in wanted]
-    headers = {mark + name for name in names if name for mark in ("", _MARK)}
+    headers = set(filter(None, names))
     first = ""  # place of a name in a table with one column
     for block in in_blocks(rows, size):
         lines, fields = zip(*block, strict=True)
@@ -154,10 +154,9 @@ _REPEATED = (
     "the header is repeated, as in files that were joined. Remove it here, or take the files as they were before, from "
     "one folder."
 )
-_MARK = "\ufeff"  # the byte order mark, with which each of several joined files began
 
 
 def _is_header(cells: Sequence[Any], names: Sequence[str]) -> bool:
     """Return whether the cells of a row are the names of the columns, in any order."""
-    texts = ["" if cell is None else str(cell).removeprefix(_MARK) for cell in cells]
+    texts = ["" if cell is None else str(cell) for cell in cells]
     return sorted(texts[: len(names)]) == sorted(names) and not any(texts[len(names) :])

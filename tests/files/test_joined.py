@@ -230,6 +230,25 @@ def test_tables_of_text_joined(tmp_path: Path, second: str, separator: str, enco
             list(open_predictions(path).batches(size))
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("rows.csv", ["prediction\nOslo\n", "Rome\nBern\n"]),
+        ("rows.csv", ["id,prediction\n1,Oslo\n", "2,Rome\n3,Bern\n"]),
+        ("rows.csv", ["prediction,id\nOslo,1\n", '"Rome",2\n', "", "\n", "Bern,3"]),
+        ("rows.jsonl", ['{"prediction": "Oslo"}\n', '{"prediction": "Rome"}\n{"prediction": "Bern"}\n']),
+    ],
+)
+def test_the_mark_of_each_file_is_left_out(tmp_path: Path, name: str, parts: list[str], encoding: str) -> None:
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    path = tmp_path / name
+    path.write_bytes(b"".join((mark + part).encode(encoding) for part in parts))
+    [batch] = open_predictions(path).batches()
+    assert list(batch.values) == ["Oslo", "Rome", "Bern"]
+    assert batch.question_ids is None or list(batch.question_ids) == ["1", "2", "3"]
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
