@@ -45,6 +45,9 @@ def fix_submission(
     on_rows = added_up(on_progress)
     path, out = os.fspath(predictions_path), Path(out_path)
     how = How(encoding, separator, filter)
+    write = _WRITERS.get(out.suffix)
+    if write is None:
+        raise FormatError(str(out), f"expected a file name ending in {', '.join(_WRITERS)}.")
     references = None
     if references_path is not None:
         references = read_references(references_path, format, columns or {}, parse, how, on_rows)
@@ -57,11 +60,9 @@ def fix_submission(
         raise FormatError(path, "the row cannot be read, and a fixed file would lose it. Fix it by hand first.", place)
     if not is_utf8(out):
         raise FormatError(str(out), "the name of the file is not UTF-8, so that it could not be read. Use another one.")
-    write = _WRITERS.get(out.suffix)
-    if write is None or (rows.portal and out.suffix != ".json"):
-        raise FormatError(
-            str(out), f"expected a file name ending in {'.json' if rows.portal else ', '.join(_WRITERS)}."
-        )
+    if rows.portal and out.suffix != ".json":
+        taken = f"the portal of {rows.portal.name}, whose columns {path} has, takes a JSON list"
+        raise FormatError(str(out), f"expected a file name ending in .json, since {taken}.")
     right = _right_names(rows)
     renamed = dict(zip((rows.id_key, rows.answer_key), right, strict=True))
     names = {name: renamed.get(name, name) for name in rows.source.names}

@@ -28,6 +28,7 @@ from dask.system import CPU_COUNT
 from distributed.comm import CommClosedError, get_address_host_port
 from distributed.core import rpc
 from distributed.security import Security
+from distributed.utils import offload
 
 from anls_eval.cluster.errors import LIMITS, MISCONFIGURED, OTHER_TMPDIR, ClusterError, misconfigured
 from anls_eval.cluster.folder import temporary_folder
@@ -40,6 +41,7 @@ _HOST = "127.0.0.1"  # of workers that are started, for this machine only
 _FOR_SCHEDULER = 10  # seconds that the scheduler at an address has to answer
 _FILES, _FILES_OF_WORKER = 32, 10  # that this process has open, and more for each worker, with some to spare
 _THREADS, _THREADS_OF_WORKER = 4, 9  # that a run starts, processes among them, and more for each worker; none to spare
+_FOR_THREADS = 15  # seconds that threads of this process have to do nothing
 _FOR_START = 120  # seconds that workers on this machine have to start
 _ATTEMPTS = 3  # to start workers
 _PAUSE = 0.02  # seconds
@@ -48,6 +50,7 @@ _SILENT = logging.CRITICAL + 1
 _OTHER_TEMPORARY_DIRECTORY = (
     "another folder as temporary-directory in Dask's configuration (DASK_TEMPORARY_DIRECTORY in the environment)"
 )
+_SPAWNED = 'mp_context=multiprocessing.get_context("spawn")'
 # In the environment of processes that start: the folder of this start, and that they take Python's own modules, not
 # files of the same names in the working folder.
 _STARTING, _SAFE_PATH = "ANLS_EVAL_STARTING", "PYTHONSAFEPATH"
@@ -134,7 +137,7 @@ def _check_start(workers: int) -> None:
     if multiprocessing.current_process().daemon:
         raise ClusterError(
             "the workers could not start: this process is itself one of a multiprocessing.Pool or the like, which may "
-            "start no others. Use concurrent.futures.ProcessPoolExecutor in place of the pool."
+            f"start no others. Use concurrent.futures.ProcessPoolExecutor, with {_SPAWNED}, in place of the pool."
         )
     _check_loopback()
     script = getattr(sys.modules["__main__"], "__file__", None)
@@ -317,9 +320,21 @@ def connect(
         start_more = f" at {cluster}: start some with `dask worker {cluster}`"
     else:
         client = cluster
+    _check_threads(client)
     watch = Watch(client, patience, start_more)
     watch.until_workers()
     return watch
+
+
+def _check_threads(client: Client) -> None:
+    """Refuse a process that was forked after Dask had started threads, which would be waited for without an end."""
+    try:
+        client.sync(offload, int, callback_timeout=_FOR_THREADS)
+    except (TimeoutError, asyncio.TimeoutError):  # another one before Python 3.11
+        raise ClusterError(
+            "Dask's threads do not run in this process, as in one that was forked from another that had used Dask. "
+            f'Start it by multiprocessing.get_context("spawn").Process, or by ProcessPoolExecutor with {_SPAWNED}.'
+        ) from None
 
 
 def _client_at(address: str) -> Client:

@@ -11,8 +11,9 @@ from typing import Any
 from anls_eval.arrow import as_list
 from anls_eval.errors import Note, Remedy, short_repr
 from anls_eval.extract.json_in_text import json_in_text
+from anls_eval.files.columns import IDS
 from anls_eval.files.errors import FormatError
-from anls_eval.files.source import Block, Source
+from anls_eval.files.source import KEY, VALUE, Block, Source
 
 # The keys that hold the text in what models return, the most telling first: OpenAI's chats and messages; its
 # responses, Anthropic, Gemini and vLLM; pipelines of transformers; ShareGPT.
@@ -63,6 +64,25 @@ def _check_somewhere(source: Source, name: str, head: str, path: str) -> None:
             return
     if first is not None:
         raise FormatError(path, f"no row has a value at {name!r}. In the first, {head} is {first}.")
+
+
+def check_keys(source: Source, role: str, path: str) -> None:
+    """Refuse objects under numbers that are not their own ids, which are numbers too: pandas writes its index so."""
+    for block in source.read([KEY, VALUE], 16_384):
+        for row, (key, value) in enumerate(
+            zip(as_list(block.columns[KEY]), as_list(block.columns[VALUE]), strict=True)
+        ):
+            name = next((name for name in IDS if name in value), None) if isinstance(value, Mapping) else None
+            if name is None or not str(key).isdecimal():
+                continue
+            own = str(value[name])
+            if own.isdecimal() and own != key:
+                problem = f"its {name} is {own!r}, so the key may be the number of the row, as pandas writes it."
+                remedies = [
+                    Remedy("columns", {role: f"{VALUE}.{name}"}, f"pair by {name}"),
+                    Remedy("columns", {role: KEY}, "pair by the key"),
+                ]
+                raise FormatError(path, problem, block.place(row), remedies)
 
 
 def nested_remedy(role: str, columns: Iterable[tuple[str, Iterable[Any]]]) -> list[Remedy]:

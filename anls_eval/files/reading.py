@@ -9,9 +9,9 @@ from anls_eval.arrow import as_list
 from anls_eval.errors import Note
 from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, NoColumnError, find_columns
 from anls_eval.files.errors import NoRowsError, listed
-from anls_eval.files.nested import first_values, json_note, nested_remedy, with_nested
+from anls_eval.files.nested import check_keys, first_values, json_note, nested_remedy, with_nested
 from anls_eval.files.printed import Holds, Printed, all_of, are_all_printed
-from anls_eval.files.source import ABSENT, Block, Source
+from anls_eval.files.source import ABSENT, KEY, VALUE, Block, Source
 from anls_eval.files.values import (
     answer_lists,
     due_answers,
@@ -272,12 +272,17 @@ def columns_of(
     It also names the text inside an object, if there is one.
     """
     try:
-        return find_columns(source.names, side, layout=layout, given=given, by=by, path=path)
+        found = find_columns(source.names, side, layout=layout, given=given, by=by, path=path)
     except NoColumnError as error:
         # Of references, only what Label Studio exports: other objects, such as read words, are there in test splits.
         known = [name for name in source.names if side == "prediction" or name == "annotations"]
         inside = nested_remedy(side, first_values(source, known))
         raise error.explained(inside, source.notes) from None
+    if found.question_id == (KEY,) and found.value.startswith(f"{VALUE}."):
+        role = "predictions.question_id" if side == "prediction" else "references.question_id"
+        if given.keys().isdisjoint(("question_id", role)):
+            check_keys(source, role, path)
+    return found
 
 
 def reader_of(

@@ -86,15 +86,18 @@ def _lines(file: File, skipped: int) -> Iterator[str]:
 def _of_width(rows: Rows, width: int, delimiter: str, file: File) -> Rows:
     """Refuse rows that are wider or narrower than the header, and note those that seem to be several."""
     before, places = 1, []
-    for line, row in rows:
+    for number, (line, row) in enumerate(rows):
         if line > before + 1 and _are_rows(delimiter.join(row), delimiter, width):
             places.append(line)
         before = line
         if len(row) != width:
             place = f"line {line}"
+            hint = "If the file ends here, it was truncated."
+            if number == 0 and len(row) == width + 1:
+                hint = "If each row begins with its name, write the table without these (in R: row.names = FALSE)."
             problem = (
                 f"{len(row)} fields where the header has {width}: {short_repr(list(row))}. Quote fields that contain "
-                "the separator or line ends. If the file ends here, it was truncated."
+                f"the separator or line ends. {hint}"
             )
             file.refuse_row(place, FormatError(file.path, problem, place))
             row = [ABSENT] * width

@@ -680,8 +680,12 @@ def test_mended_runs_score_no_lower(run: str, tmp_path: Path) -> None:
 def test_mended_in_place_and_only_into_the_form_of_the_portal(rows: Rows, tmp_path: Path) -> None:
     rows[7]["answer"] = [ANSWER]
     path = written(tmp_path / "run.json", rows)
-    with pytest.raises(FormatError, match=r"out.csv: expected a file name ending in \.json"):
+    with pytest.raises(
+        FormatError, match=r"out.csv: expected a file name ending in \.json, since the portal of rrc, whose"
+    ):
         fix_submission(path, tmp_path / "out.csv", GOLD)
+    with pytest.raises(FormatError, match=r"out.txt: expected a file name ending in \.json, \.jsonl, \.csv\."):
+        fix_submission(tmp_path / "before it is opened", tmp_path / "out.txt", GOLD)
     assert fix_submission(path, path, GOLD).counts == {}
     assert [own.name for own in tmp_path.iterdir()] == ["run.json"]
 

@@ -785,6 +785,58 @@ def test_in_a_pool(data: Path, tmp_path: Path) -> None:
     )
 
 
+FORKED = """
+import multiprocessing
+from dask.distributed import Client
+from anls_eval import score_dataset
+from anls_eval.cluster import workers
+
+def score(**how):
+    print(score_dataset({predictions!r}, {references!r}, **how).submission.score, flush=True)
+
+def score_forked(**how):
+    workers._FOR_THREADS = 1
+    score(**how)
+
+if __name__ == "__main__":
+    {before}
+    process = multiprocessing.get_context({method!r}).Process(target=score_forked, kwargs={how})
+    process.start()
+    process.join()
+    print(process.exitcode)
+"""
+FROM_A_FORK = "Dask's threads do not run in this process, as in one that was forked from another that had used Dask"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is forked there")
+@pytest.mark.parametrize(
+    ("before", "how", "method", "is_refused"),
+    [
+        ("score(workers=1)", "{'workers': 1}", "fork", True),
+        ("score(workers=1)", "{'workers': 1}", "spawn", False),
+        ("pass", "{'workers': 1}", "fork", False),
+        pytest.param(
+            "client = Client(n_workers=1, dashboard_address='127.0.0.1:0')", "{'client': client}", "fork", True
+        ),
+    ],
+    ids=["after a run", "as advised", "before any", "with the client of the other"],
+)
+def test_in_a_process_that_was_forked(
+    before: str, how: str, method: str, is_refused: bool, data: Path, expected: SubmissionScore, tmp_path: Path
+) -> None:
+    """Where Dask's threads do not exist, a run would wait for them for ever."""
+    script = tmp_path / "forked.py"
+    sides = {"predictions": str(data / "predictions"), "references": str(data / "references")}
+    script.write_text(FORKED.format(before=before, how=how, method=method, **sides))
+    done = subprocess.run([sys.executable, str(script)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    *scores, status = done.stdout.split()
+    assert int(status) == is_refused
+    assert (FROM_A_FORK in done.stderr) == is_refused
+    assert set(map(float, scores)) <= {expected.score}
+    assert len(scores) == (before == "score(workers=1)") + (not is_refused)
+
+
 @pytest.mark.filterwarnings("ignore:there are no workers")  # which a worker that starts slowly leads to
 def test_an_adaptive_cluster(data: Path, expected: SubmissionScore) -> None:
     """It has no worker before there is a task."""

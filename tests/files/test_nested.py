@@ -179,3 +179,55 @@ def test_documents_in_texts_are_not_noted(tmp_path: Path) -> None:
     found = score_submission(both, both, protocol="anls_star")
     assert found.score == 1.0
     assert not any("JSON objects" in note for note in found.notes)
+
+
+def under_rows(rows: list[dict[str, Any]]) -> str:
+    """What ``DataFrame.to_json(orient="index")`` writes."""
+    return json.dumps({str(number): row for number, row in enumerate(rows)})
+
+
+@pytest.mark.parametrize("side", ["predictions", "references"])
+@pytest.mark.parametrize("name", ["questionId", "question_id", "id"])
+def test_a_number_of_a_row_is_not_taken_for_an_id(tmp_path: Path, side: str, name: str) -> None:
+    """The first rows have the ids of their numbers, as where a row in the middle was left out."""
+    texts = ["Oslo", "12 May", "Rome", "Bern"]
+    numbers = [0, 1, 3, 2]
+    values = {"predictions": [{name: own, "prediction": texts[own]} for own in numbers]}
+    values["references"] = [{name: own, "answers": [texts[own]]} for own in numbers]
+    paths = {own: tmp_path / f"{own}.json" for own in values}
+    for own, path in paths.items():
+        path.write_text(under_rows(values[own]) if own == side else json.dumps(values[own]))
+    column = {"predictions": {"prediction": "value.prediction"}, "references": {"answers": "value.answers"}}[side]
+
+    def scored(columns: dict[str, Any]) -> float:
+        sides = (
+            open_predictions(paths["predictions"], columns=columns),
+            open_references(paths["references"], columns=columns),
+        )
+        return score_submission(*sides).score
+
+    with pytest.raises(FormatError, match=f"key '2': its {name} is '3', so the key may be the number") as refused:
+        scored(column)
+    first, second = (column | remedy.value for remedy in refused.value.remedies if isinstance(remedy.value, dict))
+    assert scored(first) == 1.0
+    assert scored(second) == 0.5
+    if side == "predictions":
+        [problem] = check_submission(paths[side], paths["references"], columns=column).problems
+        assert f"its {name} is '3'" in problem.found
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"q1": {"id": "7", "prediction": "Oslo"}, "q2": {"id": "8", "prediction": "12 May"}},
+        {"1": {"id": "chatcmpl-7", "prediction": "Oslo"}, "2": {"id": "chatcmpl-8", "prediction": "12 May"}},
+        {"1": {"id": 1, "prediction": "Oslo"}, "2": {"page": 8, "prediction": "12 May"}, "3": "x"},
+    ],
+    ids=["keys that are no numbers", "ids of responses", "the same"],
+)
+def test_keys_are_ids_beside_other_ids(tmp_path: Path, rows: dict[str, Any]) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(rows))
+    [batch] = open_predictions(path, columns={"prediction": "value.prediction"}).batches()
+    assert list(batch.question_ids) == list(rows)
+    assert list(batch.values)[:2] == ["Oslo", "12 May"]
