@@ -21,6 +21,7 @@ from anls_eval.files import FormatError
 from anls_eval.files.errors import ChangedFileError
 from anls_eval.files.files import DETECTED, How
 from anls_eval.files.json_text import CONTROL_CHARACTERS
+from anls_eval.files.paths import one_path
 from anls_eval.files.source import ABSENT
 from anls_eval.structure import Parse
 from anls_eval.types import Extract
@@ -89,7 +90,7 @@ def check_submission(
     references = None
     if references_path is not None:
         references = read_references(references_path, format, columns or {}, parse, how, on_rows)
-    path = os.fspath(predictions_path)
+    path = one_path(predictions_path)
     return examine(path, references, format, columns or {}, most, how, extract, on_rows)[0]
 
 

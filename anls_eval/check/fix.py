@@ -17,6 +17,7 @@ from anls_eval.check.rows import ROWS_AT_ONCE, Rows, read_references
 from anls_eval.errors import short_repr
 from anls_eval.files import FormatError
 from anls_eval.files.files import How
+from anls_eval.files.paths import one_path
 from anls_eval.files.reading import whole_rows
 from anls_eval.files.source import ABSENT
 from anls_eval.files.write import whole_file
@@ -43,7 +44,7 @@ def fix_submission(
 ) -> CheckReport:
     """Write a submission with all safe fixes applied and with the answers that `extract` takes out, and check it."""
     on_rows = added_up(on_progress)
-    path, out = os.fspath(predictions_path), Path(out_path)
+    path, out = one_path(predictions_path), Path(out_path)
     how = How(encoding, separator, filter)
     write = _WRITERS.get(out.suffix)
     if write is None:

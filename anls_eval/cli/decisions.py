@@ -234,7 +234,6 @@ def automate(
         automate_scores,
         automate_trees,
         check_max_error,
-        documents_of,
         read_confidences,
     )
     from anls_eval.rules.protocol import read_threshold
@@ -262,7 +261,7 @@ def automate(
         trees = as_list(scored.predictions), as_list(scored.answers)
         found = automate_trees(*trees, given, scored.protocol, scored.fields, max_error, least, ids, line)
     else:
-        documents = None if cluster_by is None else documents_of(scored.columns[cluster_by], ids)
+        documents = None if cluster_by is None else scored.documents(cluster_by)
         found = automate_scores(scored.scores, given, max_error, least, documents or ids, line, ids)
     if report is not None:
         from anls_eval.decisions.gate_words import write_text

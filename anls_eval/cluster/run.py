@@ -558,7 +558,9 @@ def _without_rows(paths: Sequence[str]) -> NoRowsError:
 
 def _unwritable(error: OutputError, job: Job) -> OutputError:
     """Return the error of a file in the output folder, with what becomes of the run."""
-    if job.keep_rows:
+    if job.keep_rows and not job.out.exists():
+        kept, remedy = f"{job.out} is no longer there.", Remedy("resume", True, "continue once it is back")
+    elif job.keep_rows:
         kept, remedy = f"What is finished is in {job.out}.", Remedy("resume", True, "continue once this is mended")
     else:
         kept = f"{job.out} was the temporary folder of this run."

@@ -268,7 +268,9 @@ def _not_started(error: BaseException) -> ClusterError:
     """Return the error of workers that did not start, from its first cause."""
     if isinstance(error, OSError) and error.filename:
         other = OTHER_TMPDIR if _uses_tmpdir(error.filename) else _OTHER_TEMPORARY_DIRECTORY
-        problem = f"{error.strerror}: {error.filename}. Make room there, or name {other}."
+        # Without room, one of several processes that make a folder at once can be told that it exists.
+        reason = "cannot be made" if isinstance(error, FileExistsError) else error.strerror
+        problem = f"{reason}: {error.filename}. Make room there, or name {other}."
         return ClusterError(f"the workers could not start: {problem}")
     if isinstance(error, OSError) and error.errno == errno.EAGAIN:
         return ClusterError(f"the workers could not start: {error.strerror}. Raise {LIMITS}, or start fewer workers.")

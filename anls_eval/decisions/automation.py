@@ -283,6 +283,8 @@ def read_confidence(values: Sequence[str]) -> Any:
 
 
 def _read_value(text: str) -> Any:
+    if text.strip().casefold() in _MISSING:
+        return None
     try:
         value = float(text)
     except ValueError:
@@ -291,13 +293,8 @@ def _read_value(text: str) -> Any:
     return None if value == _NO_CONFIDENCE else value
 
 
-def documents_of(values: Sequence[Sequence[str]], question_ids: Sequence[str]) -> list[str]:
-    """Return the document of each question, which has exactly one."""
-    for question_id, own in zip(question_ids, values, strict=True):
-        if len(own) != 1:
-            found = "no document" if not own else f"{len(own)} documents"
-            raise AnlsError(f"question_id {question_id!r} has {found}; expected one", option="cluster_by")
-    return [own[0] for own in values]
+# What pandas, R and others write for a number that is missing, beside NaN.
+_MISSING = frozenset({"", "null", "none", "na", "n/a", "<na>"})
 
 
 def check_max_error(max_error: float) -> None:
@@ -315,7 +312,7 @@ def _number(value: Any, question_id: str, path: str = "") -> float:
         where = f" at {path}" if path else ""
         raise AnlsError(
             f"the confidence of question_id {question_id!r}{where} is {short_repr(value)}; expected a number from 0 to "
-            "1, or null if there is none"
+            "1, or null or an empty cell if there is none"
         )
     return float(value)
 

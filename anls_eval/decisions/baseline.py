@@ -20,9 +20,8 @@ from anls_eval.analysis.field_credits import Credits, field_credits
 from anls_eval.arrow import as_list
 from anls_eval.decoding import marked_encoding
 from anls_eval.errors import AnlsError
-from anls_eval.files.files import exists
+from anls_eval.files.files import exists, find_file
 from anls_eval.files.write import check_replaceable, whole_file
-from anls_eval.opening import open_regular, opening_fault
 from anls_eval.submission.score import ScoredQuestions
 from anls_eval.tree.as_json import tree_as_json
 
@@ -149,9 +148,9 @@ def load_baseline(path: str, score: Callable[[str], ScoredQuestions], *, by_fiel
 def is_baseline(path: str) -> bool:
     """Return whether a file is one that `Baseline.write` wrote."""
     try:
-        with open_regular(path) as stream:
+        with find_file(path, None).open() as stream:
             return _START.match(_text(stream.read(_LOOKED_AT), "ignore")) is not None
-    except (OSError, ValueError):  # ValueError: a NUL in the path
+    except AnlsError:
         return False
 
 
@@ -162,11 +161,8 @@ def _text(stored: bytes, errors: str = "strict") -> str:
 
 def read_baseline(path: str) -> Baseline:
     """Read a file that `Baseline.write` wrote, or raise an AnlsError."""
-    try:
-        with open_regular(path) as stream:
-            stored = stream.read()
-    except OSError as error:
-        raise AnlsError(opening_fault(error), where=path) from None
+    with find_file(path, None).open() as stream:
+        stored = stream.read()
     try:
         content: dict[str, Any] = json.loads(_text(stored))
         ids, fingerprints, scores = zip(*content["questions"], strict=True)

@@ -15,7 +15,7 @@ from anls_eval.errors import AnlsError
 from anls_eval.statistics.bounds import Sample
 from anls_eval.statistics.ranking import holm
 from anls_eval.statistics.resampling import Floats, Integers, cluster_codes, exact_sum
-from anls_eval.submission.score import ScoredQuestions
+from anls_eval.submission.score import ScoredQuestions, no_value_note
 
 ALPHA = 0.05
 
@@ -152,9 +152,10 @@ def run_gate(
     """
     check_gate_options(max_drop, min_score)
     new = Baseline.of(scored, by_field=by_field)
-    documents = None if cluster_by is None else [" ".join(own) for own in scored.columns[cluster_by]]
+    documents = None if cluster_by is None else scored.documents(cluster_by)
     codes = None if documents is None else cluster_codes(documents, len(documents))
-    notes: list[str] = []
+    blank = {name: sum(not own for own in scored.columns[name]) for name in by}
+    notes = [no_value_note(count, len(scored.scores), name) for name, count in blank.items() if count]
     comparisons: tuple[Comparison, ...] = ()
     if baseline is not None:
         parts = _parts(scored, baseline.scores_for(new), codes, by)

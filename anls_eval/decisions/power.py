@@ -37,7 +37,7 @@ def power_of(new: ScoredQuestions, old: Baseline | None, drop: float, cluster_by
     """Return the power of these questions: one row for two systems, one for each assumed share of changes for one."""
     if not drop:
         raise AnlsError("expected the drop to be shown, above 0, such as 0.01", option="max_drop", value=drop)
-    documents = None if cluster_by is None else [" ".join(own) for own in new.columns[cluster_by]]
+    documents = None if cluster_by is None else new.documents(cluster_by)
     codes = None if documents is None else cluster_codes(documents, len(documents))
     if old is None:
         return assumed_power(new.scores, codes, drop)

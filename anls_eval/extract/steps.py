@@ -83,6 +83,11 @@ def check_extract(names: tuple[str, ...], of_trees: bool) -> None:
         raise AnlsError(problem, option="extract", value=",".join(names))
 
 
+def is_document(text: str, names: tuple[str, ...]) -> bool:
+    """Return whether the steps take a document out of a text."""
+    return JSON_STEP in names and not isinstance(extracted(text, names), str)
+
+
 def extracted(prediction: Any, names: tuple[str, ...]) -> Any:
     """Return the answer in one prediction; whatever is not a text is returned as it is."""
     for name in names:

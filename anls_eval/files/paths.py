@@ -4,12 +4,13 @@ import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
-from anls_eval.errors import AnlsError, short_repr
+from anls_eval.errors import AnlsError
 from anls_eval.files.errors import FormatError, repeated
 from anls_eval.files.files import exists, is_folder
+from anls_eval.inputs.values import type_with_article
 from anls_eval.limits import raise_limit
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -32,13 +33,15 @@ def is_several(given: Paths, format_name: str | None = None) -> bool:
 
 def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
     """Return the files of a path, folder, pattern or list of them, in the natural order of their names."""
-    if given == "":  # which `Path` takes for the current folder: a variable of the shell that is not set
+    if (
+        isinstance(given, str) and not given
+    ):  # which `Path` takes for the current folder: a variable of the shell that is not set
         raise ValueError("an empty path; expected a file, a folder or a pattern")
     if not is_several(given, format_name):
         return [os.fspath(given)]  # type: ignore[arg-type] # a list is several
     if not isinstance(given, (str, os.PathLike)):
-        if not isinstance(given, Iterable):
-            raise AnlsError(f"{short_repr(given)} is not a path; expected a path, a pattern or a list of them")
+        if isinstance(given, bytes) or not isinstance(given, (Sequence, Set, Iterator)):
+            raise _no_path(given, "a path, a pattern or a list of them")
         paths = [path for item in given for path in file_paths(item, format_name)]
         if not paths:
             raise ValueError("an empty list of files; expected at least one")
@@ -51,6 +54,18 @@ def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
     if twice is not None:
         raise FormatError(twice, "the file is given twice. Expected each once.")
     return sorted(paths, key=natural_order)
+
+
+def one_path(given: str | os.PathLike[str]) -> str:
+    """Return a path as a text, or raise an AnlsError for values in memory."""
+    if not isinstance(given, (str, os.PathLike)):
+        raise _no_path(given, "a path")
+    return os.fspath(given)
+
+
+def _no_path(given: object, expected: str) -> AnlsError:
+    scored_by = "Values in memory are scored by anls_scores and anls_star_scores."
+    return AnlsError(f"{type_with_article(given)} is not a path; expected {expected}. {scored_by}")
 
 
 def names_in(folder: str | os.PathLike[str]) -> list[str]:

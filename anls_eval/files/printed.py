@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from anls_eval.arrow import is_text
 from anls_eval.errors import short_repr
+from anls_eval.extract.steps import is_document
 from anls_eval.files.source import ABSENT, Column
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.structure import answers_in, labels_in, looks_like_structure, structure_in
@@ -33,6 +34,7 @@ class Holds:
     kind: str  # a key of `READERS`
     each: bool | None = None  # True: each text that can be; False: none; None: each in cells, and where all can be
     all_can_be: bool | None = None  # of all files of a side; None if that is not known yet
+    extract: tuple[str, ...] = ()  # the steps by which an answer is taken out of the texts later
 
 
 @dataclasses.dataclass
@@ -52,8 +54,13 @@ class Printed:
         for name in ("values", "taken", "left", "unread"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
-    def take_apart(self, column: Column, kind: str, each: bool, wrap: bool = False) -> Column:
-        """Return a column with its texts taken apart if `each`, and count them; `wrap` puts a list into a list."""
+    def take_apart(
+        self, column: Column, kind: str, each: bool, wrap: bool = False, extract: tuple[str, ...] = ()
+    ) -> Column:
+        """Return a column with its texts taken apart if `each`, and count them; `wrap` puts a list into a list.
+
+        Texts of which `extract` will make a document are not counted otherwise.
+        """
         if isinstance(column, pa.Array):
             self.values += len(column) - column.null_count
             if not is_text(column.type):
@@ -77,6 +84,8 @@ class Printed:
             if structure is not None and each:
                 self.taken += 1
                 found[row] = [structure] if wrap and isinstance(structure, list) else structure
+            elif is_document(value, extract):
+                continue
             elif structure is not None:
                 self.shown = self.shown if self.left else short_repr(value)
                 self.left += 1

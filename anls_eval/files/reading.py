@@ -228,10 +228,10 @@ class Reader:
         else:
             column = answer_lists(column)
         if each is not None:
-            kind = self._holds[VALUES].kind
+            kind, extract = self._holds[VALUES].kind, self._holds[VALUES].extract
             # A tree that is a list is one document: with ids, a list of answers holds alternatives.
             wrap = kind == "trees" and not is_prediction and bool(found.question_id)
-            column = self.printed[VALUES].take_apart(column, kind, each, wrap)
+            column = self.printed[VALUES].take_apart(column, kind, each, wrap, extract)
         if found.more_answers is None or is_prediction:
             return column
         more = answer_lists(block.columns[found.more_answers])

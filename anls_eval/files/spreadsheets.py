@@ -6,7 +6,8 @@ import itertools
 import re
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from anls_eval.errors import short_repr
@@ -50,11 +51,17 @@ def open_xlsx(file: File) -> Source:
             rows = itertools.islice(_rows_of(stream, formulas), 1, None)
             width = len(names)
             filled = ((line, (*row, *[None] * (width - len(row)))) for line, row in rows if set(row) - {None})
+            formatted: dict[str, tuple[str, _Formatted]] = {}  # the first of each column
+            counts = Counter[str]()
             for block in blocks_of(filled, names, wanted, size, "row", file):
                 for name, column in block.columns.items():
                     for row, cell in enumerate(column):
+                        if isinstance(cell, _Formatted):
+                            formatted.setdefault(name, (block.place(row), cell))
+                            counts[name] += 1
                         column[row] = _value(cell, file.path, block, row, name)
                 yield block
+            file.notes.update(dict.fromkeys(_as_stored(formatted, counts)))
 
     return Source("xlsx", names, None, read, in_cells=True)
 
@@ -214,7 +221,8 @@ def _rows_of(stream: BinaryIO, formulas: _Formulas) -> Rows:
     """Yield the rows of the first sheet, numbered as in the spreadsheet."""
     first = _sheets(stream)[0]
     if not formulas.need_both:
-        yield from enumerate(first.iter_rows(values_only=True), 1)
+        for line, row in enumerate(first.iter_rows(), 1):
+            yield line, tuple(map(_content, row))
         return
     sources = _sheets(stream, values=False)[0]
     for line, (row, own) in enumerate(zip(first.iter_rows(), sources.iter_rows(), strict=True), 1):
@@ -228,7 +236,49 @@ def _cell(cell: Any, source: Any) -> Any:
     if source.data_type == "f" and cell.value is None and cell.data_type != "str":  # a text may be empty
         formula = getattr(source.value, "text", source.value)
         return _WithoutValue(cell.coordinate, f"the formula {short_repr(formula)} without its value", _UNKNOWN)
-    return cell.value
+    return _content(cell)
+
+
+# ---------------------------------------------------------------------------------------------------
+# Numbers that are shown in a format
+# ---------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class _Formatted:
+    """A number in a cell that shows it otherwise."""
+
+    number: int | float
+    name: str  # of the cell, such as "B2"
+    form: str  # such as "0%"
+
+    def __str__(self) -> str:
+        return str(self.number)
+
+
+_PLAIN = frozenset({"General", "@"})
+_DIGITS = re.compile(r"(#,##)?0(?:\.(0+))?")
+
+
+def _content(cell: Any) -> Any:
+    """Return the value of a cell, with its format if that shows a number otherwise."""
+    value = cell.value
+    if type(value) in (int, float) and cell.number_format not in _PLAIN:
+        digits = _DIGITS.fullmatch(cell.number_format)
+        shown = digits and f"{value:{',' if digits[1] else ''}.{len(digits[2] or '')}f}"
+        if shown != str(value):
+            return _Formatted(value, cell.coordinate, cell.number_format)
+    return value
+
+
+def _as_stored(cells: Mapping[str, tuple[str, _Formatted]], counts: Mapping[str, int]) -> Iterator[str]:
+    """Yield the note on each column with numbers that are shown otherwise, of which `cells` has the first."""
+    for name, (place, cell) in cells.items():
+        more = f" (and {counts[name] - 1:,} more)" if counts[name] > 1 else ""
+        yield (
+            f"{place}, column {name}{more}: the cell {cell.name} is read as {cell.number}, as it is stored, and not as "
+            f"the format {cell.form!r} shows it. To compare what is shown, write such cells as text"
+        )
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -251,9 +301,9 @@ def _value(cell: Any, path: str, block: Block, row: int, name: str) -> Any:
         return ""
     if isinstance(cell, str):
         return _unescaped(cell)
-    if isinstance(cell, (int, float)):
-        return cell
-    if cell is ABSENT:
+    if isinstance(cell, _Formatted):
+        return cell.number
+    if isinstance(cell, (int, float)) or cell is ABSENT:
         return cell
     place = f"{block.place(row)}, column {name}"
     if isinstance(cell, _WithoutValue):

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from anls_eval.arrow import TEXTS, as_bools, as_ints, as_list, decode_texts, number_array
 from anls_eval.errors import AnlsError, short_repr
+from anls_eval.extract.steps import is_document
 from anls_eval.notes import printed_sentences
 from anls_eval.questions.columns import stored_texts, stored_trees
 from anls_eval.questions.pairing import Aligned
@@ -27,7 +28,8 @@ def taken_apart(aligned: Aligned, rules: Protocol, parse: Parse) -> tuple[Aligne
     taken, notes = [], []
     for side in ("predictions", "references") if rules.tree else ("references",):
         column = aligned.texts if side == "predictions" else aligned.answers
-        read = _PrintedRows(column, side, rules)
+        steps = rules.extract if side == "predictions" and names is None else ()
+        read = _PrintedRows(column, side, rules, steps)
         if read.found and side in (names or ()):
             column = read.replaced()
             aligned = aligned._replace(texts=column) if side == "predictions" else aligned._replace(answers=column)
@@ -39,9 +41,12 @@ def taken_apart(aligned: Aligned, rules: Protocol, parse: Parse) -> tuple[Aligne
 
 
 class _PrintedRows:
-    """The rows of a stored column that print a list or a dict: what is `found` in them, by row, and the first text."""
+    """The rows of a stored column that print a list or a dict: what is `found` in them, by row, and the first text.
 
-    def __init__(self, column: pa.Array, side: str, rules: Protocol) -> None:
+    Those of which the steps of an extraction will make a document are left out.
+    """
+
+    def __init__(self, column: pa.Array, side: str, rules: Protocol, steps: tuple[str, ...]) -> None:
         self._column, self._side, self._rules = column, side, rules
         self.found: dict[int, Any] = {}
         self.shown = ""
@@ -49,7 +54,7 @@ class _PrintedRows:
         for row in self._candidates():
             text = json.loads(column[row].as_py()) if rules.tree else _text_of(column[row : row + 1])
             structure = read(text)
-            if structure is not None:
+            if structure is not None and not is_document(text, steps):
                 self.found[row] = structure
                 self.shown = self.shown or short_repr(text)
 

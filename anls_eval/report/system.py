@@ -61,7 +61,7 @@ def read_system(
     return System(
         name=system_name(predictions.detected.path) if name is None else name,
         scored=scored,
-        clusters=None if cluster_by is None else [document for [document] in scored.columns[cluster_by]],
+        clusters=None if cluster_by is None else scored.documents(cluster_by),
         seed=options.get("seed", 0),
         confidences=None if confidence is None else read_confidences(scored.columns[confidence], of_trees),
         match_at=match_at,

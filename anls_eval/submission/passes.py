@@ -158,7 +158,9 @@ class Options:
                 else False
             )
 
-        return reader.holding({name: Holds(own, each(name), known.get(name)) for name, own in kinds.items()})
+        steps = {VALUES: self.scorer().rules.extract} if side == "predictions" else {}
+        holds = {name: Holds(own, each(name), known.get(name), steps.get(name, ())) for name, own in kinds.items()}
+        return reader.holding(holds)
 
     def _kind(self, side: str) -> str:
         """Return what the values of a side can hold, of `anls_eval.files.printed.READERS`; empty for nothing."""
@@ -242,7 +244,8 @@ class Pass:
                     self.totals.count(("by", name, *values), counts)
                 self.scorer.tally_groups(name, labels, found, self.totals)
             if documents is not None:
-                _check_documents(questions, documents)
+                id_of = functools.partial(_id_of, questions["question_id"])
+                documents_of(questions[BY + documents].to_pylist(), id_of, documents)
             if self._keep == "questions":
                 self.kept.append((questions, scores, found))
             elif self._keep == "ids" or documents is not None:
@@ -462,24 +465,31 @@ def _place(reader: Reader, batch: Batch, side: str) -> Callable[[int], str]:
 
 
 def _labels(column: Any) -> pa.Array:
-    """Return the values of a column as lists of texts, mostly of one text each."""
+    """Return the values of a column as lists of texts, mostly of one text each; a blank one, as of a cell, is none."""
     if isinstance(column, pa.Array) and not pa.types.is_nested(column.type):
         with contextlib.suppress(pa.ArrowException):  # durations, bytes and others, of which Python makes texts
             texts = column.cast(pa.large_string())
+            texts = pc.if_else(pc.equal(pc.utf8_trim_whitespace(texts), ""), None, texts)
             ends = np.cumsum(np.concatenate([[0], as_bools(texts.is_valid())]))
             return pa.LargeListArray.from_arrays(number_array(ends), texts.drop_null())
     values = as_list(column)
     lists = [own if isinstance(own, list) else [] if is_missing_value(own) else [own] for own in values]
-    return text_list_array([[escaped_surrogates(str(value)) for value in own] for own in lists])
+    texts = ([str(value) for value in own] for own in lists)
+    return text_list_array([[escaped_surrogates(text) for text in own if text.strip()] for own in texts])
 
 
-def _check_documents(questions: pa.Table, name: str) -> None:
-    """Refuse questions without a document, or with several."""
-    for row, own in enumerate(questions[BY + name].to_pylist()):
-        if len(own) != 1:
-            [id_] = id_list(questions["question_id"][row : row + 1].combine_chunks())
+def _id_of(ids: pa.ChunkedArray, row: int) -> str:
+    return id_list(ids[row : row + 1].combine_chunks())[0]
+
+
+def documents_of(values: Sequence[Sequence[str] | None], id_of: Callable[[int], str], name: str) -> list[str]:
+    """Return the document of each question in a column, or raise a ValueError for one with none or with several."""
+    for row, own in enumerate(values):
+        if not own or len(own) != 1:
             found = "several values" if own else "no value"
-            raise ValueError(f"question_id {id_!r} has {found} in {name!r}; expected the document that it is about")
+            problem = f"has {found} in {name!r}; expected the document that it is about"
+            raise ValueError(f"question_id {id_of(row)!r} {problem}")
+    return [document for [document] in values]  # type: ignore[misc] # none is None
 
 
 def _one_text_each(labels: pa.Array) -> pa.Array:

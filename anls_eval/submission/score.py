@@ -38,7 +38,18 @@ from anls_eval.statistics.resampling import cluster_codes
 from anls_eval.statistics.tally import Tally
 from anls_eval.structure import Parse, parse_names
 from anls_eval.submission.counted import CountedSystems, GroupedCounts, grouped_counts
-from anls_eval.submission.passes import BY, NO_VALUE, PRINTED, SIDES, Kept, Options, OptionWords, Pass, sides_of
+from anls_eval.submission.passes import (
+    BY,
+    NO_VALUE,
+    PRINTED,
+    SIDES,
+    Kept,
+    Options,
+    OptionWords,
+    Pass,
+    documents_of,
+    sides_of,
+)
 from anls_eval.submission.scorers import BenchmarkScorer, Scorer
 from anls_eval.submission.totals import Path, Totals
 from anls_eval.text.measure import Measured
@@ -397,6 +408,10 @@ class QuestionScores:
         """The values of each question, as texts: mostly one, none where it is null."""
         return {name: _shared_lists(self.labels[name]) for name in self.labels.column_names}
 
+    def documents(self, column: str) -> list[str]:
+        """Return the document of each question in a column, or raise a ValueError for one with none or with several."""
+        return documents_of(self.columns[column], lambda row: self.question_ids[row], column)
+
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class ScoredQuestions(QuestionScores):
@@ -600,15 +615,16 @@ def _extraction(totals: Totals, scorer: Scorer) -> Extraction | None:
 def _notes(totals: Totals, n: int, options: Options) -> list[str]:
     """Return the warnings about the ids and groups of n questions."""
     repeated = [repeated_note(count, side) for side in SIDES if (count := totals.counts[f"repeated {side}"])]
-    without_value = [
-        f"{count} of {n} questions have no value in {name!r} and are in none of its groups"
-        for name in options.by
-        if (count := totals.counts[NO_VALUE + name])
-    ]
+    without_value = [no_value_note(count, n, name) for name in options.by if (count := totals.counts[NO_VALUE + name])]
     printed = [note for name in _names_of(options) for note in _printed_notes(totals, name, options)]
     unmatched = totals.noted("missing"), totals.noted("unknown")
     ids = unmatched_ids(*unmatched, n, options.missing, options.unknown, in_files=True)
     return [*printed, *repeated, *ids, *without_value]
+
+
+def no_value_note(count: int, n: int, name: str) -> str:
+    """Return the note on questions that are in no group of a column."""
+    return f"{count} of {n} questions have no value in {name!r} and are in none of its groups"
 
 
 def _names_of(options: Options) -> list[str]:

@@ -6,7 +6,8 @@ import collections
 import dataclasses
 import glob
 import math
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +20,8 @@ from anls_eval.errors import AnlsError, Note, located
 from anls_eval.files import Reader, open_predictions, open_references
 from anls_eval.files.errors import FilesError, without_path
 from anls_eval.files.files import exists, is_folder
-from anls_eval.files.paths import Paths
+from anls_eval.files.paths import Paths, one_path
+from anls_eval.inputs.values import type_with_article
 from anls_eval.markup import notebook_page, notes_html, score_bar, signature_html, table_html
 from anls_eval.statistics import Comparison, Ranking, rank_systems
 from anls_eval.statistics.groups import GroupDifference, compare_groups, compare_groups_by, rows_of_groups
@@ -174,7 +176,7 @@ def system_name(path: str) -> str:
 
 
 def score_systems(
-    paths: Sequence[str],
+    paths: Iterable[str | os.PathLike[str]],
     references: Reader | Paths,
     *,
     open_system: Callable[[str], Reader] = open_predictions,
@@ -216,7 +218,10 @@ def score_systems(
     """
     Options(**options)  # refuses what is wrong with them before any file is read
     references = references if isinstance(references, Reader) else open_references(references)
-    names = _different_names(paths)
+    if isinstance(paths, (str, os.PathLike)):
+        raise AnlsError(f"paths is {type_with_article(paths)}; expected a list of them, with one for each system")
+    files = list(map(one_path, paths))
+    names = _different_names(files)
     submissions: dict[str, SubmissionScore] = {}
     scores: dict[str, npt.NDArray[np.float64]] = {}
     counted: dict[str, QuestionScores] = {}  # the systems of which a benchmark counts something
@@ -225,7 +230,7 @@ def score_systems(
     first: QuestionScores | None = None
     clusters_in = options.pop("cluster_by", None)  # of the ranking, and not of the interval of each system
     kept = [*columns, *([] if clusters_in is None else [clusters_in])]
-    for path, name in zip(paths, names, strict=True):
+    for path, name in zip(files, names, strict=True):
         own: QuestionScores
         try:
             if keep:
@@ -245,7 +250,7 @@ def score_systems(
             counted[name] = own
     if first is None:
         raise FilesError("no system could be scored", skipped)
-    clusters = None if clusters_in is None else [" ".join(own) for own in first.columns[clusters_in]]
+    clusters = None if clusters_in is None else first.documents(clusters_in)
     codes = None if clusters is None else cluster_codes(clusters, len(clusters))
     return ScoredSystems(
         submissions=submissions,

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -22,6 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from docvqa_runs import FOLDER, RUNS, some
+from fuzz.files import WRITERS
 from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 from in_process import Ran
 from places import DATA, EXAMPLES, ROOT
@@ -385,13 +387,49 @@ class TestIntervals:
             seeds = [json.loads(run(*arguments, "--cluster-by", column, "--seed", seed).out) for seed in ("0", "7")]
             assert (seeds[0]["confidence_interval"] != seeds[1]["confidence_interval"]) is is_drawn
 
-    def test_a_question_without_a_document(self, run: Any, tmp_path: Path) -> None:
-        row = {"prediction": "a", "answers": ["a"]}
-        rows = {"id": 1, "page": 7, **row}, {"id": 2, **row}
-        (tmp_path / "both.jsonl").write_text("".join(json.dumps(own) + "\n" for own in rows))
-        assert "question_id '2' has no value in 'page'" in refused(
-            run("score", tmp_path / "both.jsonl", "--cluster-by", "page", "-q")
-        )
+    @pytest.mark.parametrize(
+        ("ending", "page", "found"),
+        [
+            ("jsonl", None, "no value"),
+            ("parquet", None, "no value"),
+            ("csv", "", "no value"),
+            ("parquet", " ", "no value"),
+            ("jsonl", ["7", "8"], "several values"),
+        ],
+    )
+    def test_a_question_without_one_document(
+        self, ending: str, page: Any, found: str, run: Any, tmp_path: Path
+    ) -> None:
+        """Questions without one are not one document, which would hide what there is to prove."""
+        row = {"prediction": "a", "answers": "a", "confidence": 0.5}
+        both, other = tmp_path / f"both.{ending}", tmp_path / f"other.{ending}"
+        both.write_bytes(WRITERS[ending]([{"id": 1, "page": "7", **row}, {"id": 2, "page": page, **row}]))
+        shutil.copy(both, other)
+        words = f"question_id '2' has {found} in 'page'; expected the document that it is about"
+        for command in (
+            ("score", both),
+            ("score", both, "--report", tmp_path / "report.html"),
+            ("compare", both, other, "-r", both),
+            ("leaderboard", both, other, "-r", both),
+            ("gate", both, "-r", both, "--baseline", other),
+            ("gate", both, "-r", both, "--power", "--max-drop", "0.1"),
+            ("automate", both, "-r", both, "--confidence", "confidence", "--max-error", "0.1"),
+        ):
+            assert words in refused(run(*command, "--cluster-by", "page", "-q"))
+
+    @pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
+    def test_questions_without_a_group(self, ending: str, run: Any, tmp_path: Path) -> None:
+        kinds = ["a", "a", " ", "" if ending == "csv" else None, ""]
+        rows = [{"id": row, "prediction": "x", "answers": ["x"], "kind": own} for row, own in enumerate(kinds)]
+        both = tmp_path / f"both.{ending}"
+        both.write_bytes(WRITERS[ending](rows))
+        note = "note: 3 of 5 questions have no value in 'kind' and are in none of its groups"
+        scored = run("score", both, "--by", "kind", "--json")
+        assert [*json.loads(scored.out)["by"]["kind"]] == ["a"]
+        assert note in scored.err
+        gated = run("gate", both, "-r", both, "--baseline", both, "--by", "kind", "--json")
+        assert [own["group"] for own in json.loads(gated.out)["comparisons"]] == ["", "a"]
+        assert note in gated.err
 
 
 class TestCompare:

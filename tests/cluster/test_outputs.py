@@ -177,7 +177,11 @@ def test_a_folder_that_vanishes(data: Path, expected: SubmissionScore, client: C
         if out.exists():
             out.rename(elsewhere)
 
-    with pytest.raises(OutputError, match=rf"^{out}/.*: cannot be written: No such file or directory\. What is fin"):
+    words = (
+        rf"^{out}/.*: cannot be written: No such file or directory\. {out} is no longer there\. "
+        r"To continue once it is back, pass resume=True\.$"
+    )
+    with pytest.raises(OutputError, match=words):
         scored(data, out, client=client, on_progress=vanish)
     elsewhere.rename(out)
     with pytest.warns(UserWarning, match="an earlier run in .* did not end by itself"):

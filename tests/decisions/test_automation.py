@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from anls_eval import automate
-from anls_eval.decisions.automation import Acceptance
+from anls_eval.decisions.automation import Acceptance, read_confidences
 from anls_eval.statistics.bounds import allowed_errors, binomial_upper_bound, questions_for_bound
 from benchmarks.automation import CELLS, failed_promises
 
@@ -179,6 +179,16 @@ def test_confidences_that_do_not_fit(confidence: Any, message: str) -> None:
     tree = {"a": "x", "b": ["y", "z"]}
     with pytest.raises(ValueError, match=message):
         automate([tree], [tree], [confidence], max_error=0.1, protocol="anls_star")
+
+
+@pytest.mark.parametrize("cell", ["", " ", "null", "NULL", "None", "NA", "<NA>", "N/A", "nan", "-1"])
+def test_a_cell_without_a_confidence(cell: str) -> None:
+    """As pandas, R, SQL and DUDE write them."""
+    read = read_confidences([["0.5"], [], None, [cell]] * 50, False)
+    assert read[:3] == [0.5, None, None]
+    given = automate(["a"] * 200, [["a"]] * 200, read, max_error=0.1)
+    assert given == automate(["a"] * 200, [["a"]] * 200, [0.5, None, None, None] * 50, max_error=0.1)
+    assert max(point.share for point in given.whole.curve) < 0.5
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from docvqa_runs import FOLDER
 from junitparser import Failure, JUnitXml
@@ -306,6 +307,18 @@ def test_a_baseline_that_was_saved_again(indent: int | None, encoding: str, run:
     (tmp_path / "own").write_text(f"\n{json.dumps(content, indent=indent)}", encoding=encoding)
     assert run(NEW, "-r", GOLD, "--baseline", tmp_path / "own", "-q") == expected
     assert expected.status == 0
+
+
+@pytest.mark.parametrize("codec", ["gzip", "zstd"])
+def test_a_baseline_that_was_compressed(codec: str, run: Any, tmp_path: Path) -> None:
+    assert run(NEW, "-r", GOLD, "--min-score", 0, "--save-baseline", tmp_path / "own", "-q").status == 0
+    expected = run(NEW, "-r", GOLD, "--baseline", tmp_path / "own", "-q")
+    packed = pa.compress((tmp_path / "own").read_bytes(), codec, asbytes=True)
+    (tmp_path / "packed").write_bytes(packed)
+    assert run(NEW, "-r", GOLD, "--baseline", tmp_path / "packed", "-q") == expected
+    (tmp_path / "packed").write_bytes(packed[:-9])
+    told = run(NEW, "-r", GOLD, "--baseline", tmp_path / "packed", "-q")
+    assert (told.status, "packed, after 0 bytes: cannot be read further" in told.err) == (2, True)
 
 
 def test_a_baseline_that_is_no_file(run: Any, tmp_path: Path) -> None:

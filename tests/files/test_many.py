@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,12 +15,17 @@ import pytest
 from ordinary_user import ordinary_user
 
 from anls_eval.arrow import as_list
+from anls_eval.check.check import check_submission
+from anls_eval.check.fix import fix_submission
 from anls_eval.check.rows import open_rows
+from anls_eval.errors import AnlsError
 from anls_eval.files import FormatError, Reader, open_predictions, open_references
 from anls_eval.files.errors import ChangedFileError
 from anls_eval.files.many import document_id
 from anls_eval.files.paths import check_order, file_paths, natural_order
 from anls_eval.files.watch import changes_told, file_state
+from anls_eval.submission.score import score_submission
+from anls_eval.submission.systems import score_systems
 
 
 def csv(path: Path, *rows: tuple[str, ...], header: str = "id,prediction") -> Path:
@@ -357,9 +363,35 @@ class TestRowsOfParquet:
             reader.within(0, 1)
 
 
-def test_what_is_no_path() -> None:
-    with pytest.raises(ValueError, match=r"^5 is not a path; expected a path, a pattern or a list of them$"):
-        open_predictions(5)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        (5, "an int"),
+        (b"x", "a bytes"),
+        ({"id": "text"}, "a dict"),
+        (np.array(["a.csv"]), "a ndarray"),
+        (pa.table({"id": [1], "prediction": ["x"]}), "a Table"),
+        ([{"id": 1, "prediction": "x"}], "a dict"),
+    ],
+)
+def test_what_is_no_path(given: Any, kind: str, tmp_path: Path) -> None:
+    words = f"^({kind}|a list) is not a path; expected a path.* Values in memory are scored by anls_scores"
+    path = tmp_path / "rows.csv"
+    path.write_text("id,prediction,answers\n1,Oslo,Oslo\n")
+    for call in (
+        lambda: open_predictions(given),
+        lambda: score_submission(given, path),
+        lambda: score_submission(path, given),
+        lambda: check_submission(given),
+        lambda: check_submission(path, given),
+        lambda: fix_submission(given, tmp_path / "fixed.csv"),
+        lambda: score_systems([path, given], path),
+    ):
+        with pytest.raises(AnlsError, match=words):
+            call()
+    with pytest.raises(AnlsError, match=r"^paths is a str; expected a list of them, with one for"):
+        score_systems(str(path), path)
+    assert list(score_systems(tmp_path.glob("*.csv"), path).scores) == ["rows"]
 
 
 class TestPartsWithoutRows:

@@ -230,3 +230,72 @@ def test_cells_are_found_wherever_they_are_in_a_block(
 def test_a_formula_in_the_header(tmp_path: Path) -> None:
     path = with_cell(tmp_path / "p.xlsx", '<c r="B1" t="str"><f>"pre"&amp;"diction"</f><v>prediction</v></c>', at="B1")
     assert values(path) == ["Oslo", "Rome"]
+
+
+# ---------------------------------------------------------------------------------------------------
+# Formats of numbers
+# ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("number", "form"),
+    [
+        (0.05, "0%"),
+        (1234.5, '"$"#,##0.00'),
+        (17, "0000"),
+        (1234567, "#,##0"),
+        (12.5, "0.00"),
+        (2.75, "0"),
+        (3, "0_)"),
+    ],
+)
+def test_a_note_names_numbers_that_are_shown_otherwise(tmp_path: Path, number: float, form: str) -> None:
+    book = openpyxl.Workbook()
+    assert book.active is not None
+    for row in (["id", "prediction", "page"], [1, "Oslo", number], [2, number, number], [3, number, number]):
+        book.active.append(row)
+    for row in book.active.iter_rows(min_row=2):
+        for cell in row[1:]:
+            cell.number_format = form
+    book.save(tmp_path / "p.xlsx")
+    reader = open_predictions(tmp_path / "p.xlsx")
+    assert [value for batch in reader.batches(1) for value in batch.values] == ["Oslo", number, number]
+    assert reader.notes == (
+        f"predictions: row 3, column prediction (and 1 more): the cell B3 is read as {number}, as it is stored, and "
+        f"not as the format {form!r} shows it. To compare what is shown, write such cells as text",
+    )
+    [problem] = [own for own in check_submission(tmp_path / "p.xlsx").problems if own.code == "read-otherwise"]
+    assert problem.found in reader.notes[0]
+
+
+def test_numbers_that_are_shown_as_they_are(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    assert book.active is not None
+    forms = ["General", "@", "0", "#,##0", "0.00", "0%"]
+    values_of_cells = [0.05, 12, 12, 999, 12.25, "5%"]
+    for row in (["id", "prediction"], *map(list, enumerate(values_of_cells))):
+        book.active.append(row)
+    for row, form in enumerate(forms, 2):
+        book.active.cell(row, 2).number_format = form
+    book.save(tmp_path / "p.xlsx")
+    reader = open_predictions(tmp_path / "p.xlsx")
+    assert [value for batch in reader.batches() for value in batch.values] == values_of_cells
+    assert reader.notes == ()
+
+
+def test_a_format_beside_an_error(tmp_path: Path) -> None:
+    """Cells are looked at in another way where one of them has no value."""
+    path = tmp_path / "p.xlsx"
+    with_cell(path, '<c r="B2" s="1"><v>0.5</v></c><c r="C2" t="e"><v>#N/A</v></c>')
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts["xl/worksheets/sheet1.xml"] = parts["xl/worksheets/sheet1.xml"].replace(b'<c r="C2" t="s"><v>4</v></c>', b"")
+    name = "xl/styles.xml"
+    kinds = parts[name].index(b"<cellXfs")
+    parts[name] = parts[name][:kinds] + parts[name][kinds:].replace(b"</cellXfs>", b'<xf numFmtId="9"/></cellXfs>', 1)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    reader = open_predictions(path)
+    assert [value for batch in reader.batches() for value in batch.values] == [0.5, "Rome"]
+    assert "row 2, column prediction: the cell B2 is read as 0.5" in reader.notes[0]

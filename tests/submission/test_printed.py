@@ -82,6 +82,25 @@ def test_predictions_of_texts_stay(tmp_path: Path) -> None:
         score(tmp_path, ["a"], ["a"], parse=["predictions"])
 
 
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_what_an_extraction_makes_documents_of(tmp_path: Path, form: str) -> None:
+    given = ['{"a": "x"}', 'It is {"a": "x"}', '{"a": "x"} ]', "['x', 'y']", "no idea"]
+    answers = [json.dumps({"a": "x"})] * len(given)
+    found = score(tmp_path, given, answers, form, protocol="anls_star", extract="json")
+    assert found.score == 3 / 5
+    printed = [own for own in found.notes if own.split()[3] == "predictions"]
+    assert [own.partition(", such as")[::2] for own in printed] == [
+        (
+            "1 of 5 predictions is a printed list or dict and was compared as text",
+            " \"['x', 'y']\". To take them apart one by one, pass parse=\"predictions\".",
+        )
+    ]
+    with pytest.warns(UserWarning, match="^1 of 5 predictions is a printed list or dict and was compared as text"):
+        metric = ANLS("anls_star").compute(predictions=given, references=[{"a": "x"}] * len(given), extract="json")
+    assert metric is not None
+    assert metric["anls_star_score"] == 3 / 5
+
+
 @pytest.mark.parametrize("form", ["json", "parquet", "csv"])
 def test_documents(tmp_path: Path, form: str) -> None:
     found = score(tmp_path, ['{"a": 1}', "['x', 'y']"], ['{"a": 2}', '["x", "y"]'], form, protocol="anls_star")
