@@ -434,7 +434,7 @@ def stored_rows(reader: Reader, side: str, scorer: Scorer, names: Sequence[str])
         own = scorer.option_columns.items()
         columns |= {OPTION + option: _as_json(batch.columns[name]) for option, name in own if name in batch.columns}
         if side == "references" and "answer_type" in batch.columns:
-            columns["answer_type"] = _labels(batch.columns["answer_type"])
+            columns["answer_type"] = _labels(batch.columns["answer_type"], keep_blank=True)
         yield pa.table(columns)
 
 
@@ -464,18 +464,23 @@ def _place(reader: Reader, batch: Batch, side: str) -> Callable[[int], str]:
     return place
 
 
-def _labels(column: Any) -> pa.Array:
-    """Return the values of a column as lists of texts, mostly of one text each; a blank one, as of a cell, is none."""
+def _labels(column: Any, *, keep_blank: bool = False) -> pa.Array:
+    """Return the values of a column as lists of texts, mostly of one text each; a blank one counts only if asked."""
     if isinstance(column, pa.Array) and not pa.types.is_nested(column.type):
         with contextlib.suppress(pa.ArrowException):  # durations, bytes and others, of which Python makes texts
             texts = column.cast(pa.large_string())
-            texts = pc.if_else(pc.equal(pc.utf8_trim_whitespace(texts), ""), None, texts)
-            ends = np.cumsum(np.concatenate([[0], as_bools(texts.is_valid())]))
-            return pa.LargeListArray.from_arrays(number_array(ends), texts.drop_null())
+            is_taken = as_bools(texts.is_valid()).copy()
+            texts = texts.drop_null()
+            if not keep_blank:
+                is_filled = as_ints(pc.binary_length(pc.utf8_trim_whitespace(texts))) > 0
+                is_taken[is_taken] = is_filled
+                texts = texts.take(number_array(np.flatnonzero(is_filled)))
+            ends = np.cumsum(np.concatenate([[0], is_taken]))
+            return pa.LargeListArray.from_arrays(number_array(ends), texts)
     values = as_list(column)
     lists = [own if isinstance(own, list) else [] if is_missing_value(own) else [own] for own in values]
-    texts = ([str(value) for value in own] for own in lists)
-    return text_list_array([[escaped_surrogates(text) for text in own if text.strip()] for own in texts])
+    found = ([str(value) for value in own] for own in lists)
+    return text_list_array([[escaped_surrogates(text) for text in own if keep_blank or text.strip()] for own in found])
 
 
 def _id_of(ids: pa.ChunkedArray, row: int) -> str:
