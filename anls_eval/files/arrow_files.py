@@ -4,7 +4,7 @@ import contextlib
 import functools
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -145,8 +145,7 @@ def _plain(batches: Any, wanted: Sequence[str], size: int, file: File) -> Iterat
         file.check_size(read)
         for start in range(0, len(batch), size):
             columns = batch.slice(start, size).columns
-            plain = [column.cast(_without_dictionaries(column.type)) for column in columns]
-            yield pa.RecordBatch.from_arrays(plain, list(wanted))
+            yield pa.RecordBatch.from_arrays(list(map(_decoded, columns)), list(wanted))
 
 
 def _gathered(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
@@ -192,7 +191,7 @@ def _size(column: pa.Array) -> int:
     """Return the size of a column in bytes once expanded: a short file can repeat one long text a million times."""
     kind = column.type
     size: int
-    if pa.types.is_dictionary(kind) and (is_text(kind.value_type) or pa.types.is_binary(kind.value_type)):
+    if pa.types.is_dictionary(kind) and _holds_texts(kind.value_type):
         size = pc.sum(pc.take(_lengths(column.dictionary), column.indices)).as_py() or 0
     elif _is_view(kind):
         size = pc.sum(_lengths(column)).as_py() or 0
@@ -209,6 +208,10 @@ def _size(column: pa.Array) -> int:
     return size
 
 
+def _holds_texts(kind: pa.DataType) -> bool:
+    return is_text(kind) or bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or _is_view(kind))
+
+
 def _is_view(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
 
@@ -221,13 +224,25 @@ def _lengths(texts: pa.Array) -> pa.Array:
     return number_array(views[texts.offset : texts.offset + len(texts)], as_bools(texts.is_null()))
 
 
-def _without_dictionaries(kind: pa.DataType) -> pa.DataType:
+def _decoded(column: pa.Array) -> pa.Array:
+    """Return a column without dictionaries; those of views, which polars writes, cannot be decoded as they are."""
+    column = column.cast(_with_dictionaries(column.type, _without_views))
+    return column.cast(_with_dictionaries(column.type, lambda kind: kind.value_type))
+
+
+def _without_views(kind: pa.DictionaryType) -> pa.DataType:
+    others = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    return pa.dictionary(kind.index_type, others.get(kind.value_type, kind.value_type), kind.ordered)
+
+
+def _with_dictionaries(kind: pa.DataType, change: Callable[[Any], pa.DataType]) -> pa.DataType:
+    """Return a type in which those of dictionaries are changed."""
     if pa.types.is_dictionary(kind):
-        return kind.value_type
+        return change(kind)
     if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_without_dictionaries(kind.value_type)))
+        return pa.list_(kind.value_field.with_type(_with_dictionaries(kind.value_type, change)))
     if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_without_dictionaries(field.type)) for field in kind])
+        return pa.struct([field.with_type(_with_dictionaries(field.type, change)) for field in kind])
     return kind
 
 
