@@ -1734,7 +1734,9 @@ def _read_yaml(text: str, name: str) -> Any:
     except AnlsError:
         raise
     except yaml.YAMLError as error:
-        problem = f"not YAML: {error}. Fix it there."
+        mark, fault = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        name = f"{name}, line {mark.line + 1}, column {mark.column + 1}" if mark else name
+        problem = f"not YAML: {fault or error}. Fix it there."
     except RecursionError:
         problem = "nested too deeply to be read here."
     except ValueError:
@@ -1784,9 +1786,11 @@ def schema_of_model(text: str) -> Any:
     sys.path.insert(0, here)
     try:
         found: Any = importlib.import_module(module_name)
-    except Exception as error:  # a user's module can raise anything
+    except (Exception, SystemExit) as error:  # a user's module can raise anything, and end as a script does
         if isinstance(error, ModuleNotFoundError) and error.name and f"{module_name}.".startswith(f"{error.name}."):
             problem = f"there is no module {error.name!r} in {here}, and none is installed"
+        elif isinstance(error, SystemExit):
+            problem = f"the module {module_name!r} ends Python as it is imported. Put what it runs under __main__"
         else:
             problem = f"the module {module_name!r} cannot be imported: {type(error).__name__}: {error}"
         raise AnlsError(problem, option="fields", value=text) from error
@@ -3190,6 +3194,18 @@ _MAX_PATHS = 100_000  # definitions that use one another several times multiply
 
 _OPTIONS_KEYWORD = "x-anls"
 
+_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+_FORMS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(("properties", "patternProperties"), (Mapping, "a schema for each name")),
+    **dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), (list, "a list of schemas")),
+    **dict.fromkeys(("additionalProperties", "additionalItems"), ((Mapping, bool), "a schema")),
+    "items": ((Mapping, bool, list), "a schema"),
+}
+"""What the keywords hold that are read here."""
+
+_OWN = ("type", "properties", "items")
+_SAYING = frozenset({*_OWN, "additionalProperties", "prefixItems", "enum", "const", "$ref", "allOf", "anyOf", "oneOf"})
+
 
 class _Place(NamedTuple):
     """A schema of one place in a document."""
@@ -3239,6 +3255,7 @@ def _resolved(place: _Place, root: Mapping[str, Any]) -> _Place:
     """Return a place with the schema that its $ref, allOf, or the one type beside null leads to."""
     schema, references = place.schema, place.references
     while isinstance(schema, Mapping):
+        _check_keywords(schema, place.path)
         if "$ref" in schema:
             name = schema["$ref"]
             if name in references:
@@ -3267,10 +3284,39 @@ def _resolved(place: _Place, root: Mapping[str, Any]) -> _Place:
 
 
 def _merged(schema: Any, beside: Mapping[str, Any]) -> Any:
-    """Return a schema with the keywords that stand beside the reference to it."""
+    """Return a schema with the keywords that stand beside the reference to it, where both hold."""
     if not isinstance(schema, Mapping):
         return beside or schema
-    return {**schema, **beside}
+    names, others = schema.get("properties", {}), beside.get("properties", {})
+    shared = {name: _both(own, others[name]) for name, own in names.items() if name in others}
+    merged = {**schema, **beside}
+    if names and others:
+        merged["properties"] = {**names, **others, **shared}
+    if isinstance(schema.get("items"), Mapping) and isinstance(beside.get("items"), Mapping):
+        merged["items"] = _both(schema["items"], beside["items"])
+    return merged
+
+
+def _both(schema: Any, beside: Any) -> Any:
+    """Return a schema for what two schemas describe, of which the one beside the other is preferred."""
+    return beside if schema == beside else {"allOf": [beside, schema]}
+
+
+def _check_keywords(schema: Mapping[str, Any], path: FieldPath) -> None:
+    """Refuse what is no JSON Schema, or is one inside something else, from which nothing would be read."""
+    for keyword, (form, expected) in _FORMS.items():
+        if keyword in schema and not isinstance(schema[keyword], form):
+            problem = f"{keyword} is {short_repr(schema[keyword])}; expected {expected}"
+            raise AnlsError(problem, where=path_text(path))
+    for name in schema.get("properties", ()):
+        if not isinstance(name, str):
+            problem = f"properties has the name {name!r}; expected a text. In YAML, write no, on, yes, numbers and "
+            raise AnlsError(f"{problem}dates in quotes", where=path_text(path))
+    given = schema.get("type", [])
+    for name in [given] if isinstance(given, str) or not isinstance(given, list) else given:
+        if name not in _TYPES:
+            problem = f"type is {short_repr(name)}; expected one of {', '.join(_TYPES)}"
+            raise AnlsError(f"{problem}. If a schema is inside, pass that alone", where=path_text(path))
 
 
 def _target(name: object, root: Mapping[str, Any], path: FieldPath) -> Any:
@@ -3294,8 +3340,10 @@ def _target(name: object, root: Mapping[str, Any], path: FieldPath) -> Any:
 
 
 def _alternatives_of(schema: Mapping[str, Any]) -> list[Any]:
-    """Return the alternatives of anyOf or oneOf but null."""
+    """Return the alternatives of anyOf or oneOf but null, and those that only restrict what the schema says itself."""
     ways = schema.get("anyOf", schema.get("oneOf", []))
+    if any(keyword in schema for keyword in _OWN):
+        ways = [way for way in ways if not isinstance(way, Mapping) or any(key in way for key in _SAYING)]
     return [way for way in ways if not (isinstance(way, Mapping) and way.get("type") == "null")]
 
 
@@ -3512,7 +3560,10 @@ def _made_fields(fields: Mapping[str, Field], from_schema: bool) -> Fields:
 def fields_in(content: Mapping[str, Any], name: str) -> Fields:
     """Return the fields that a dict with this name holds by their paths, or describes as a JSON Schema."""
     try:
-        return Fields(content) if is_fields_dict(content) else Fields.from_json_schema(content)
+        found = Fields(content) if is_fields_dict(content) else Fields.from_json_schema(content)
+        if content and not found:
+            raise AnlsError("it describes no field, so that nothing would be compared otherwise")
+        return found
     except AnlsError as error:
         raise located(name, error) from None
 

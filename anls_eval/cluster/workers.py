@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing import resource_tracker
@@ -424,6 +425,8 @@ class _Silence:
 
 _LOGGERS = "distributed", "tornado"
 _silence = _Silence()
+# Dask's advice on a machine that is busy, which it does not log but warns of.
+warnings.filterwarnings("ignore", "Creating scratch directories is taking", UserWarning)
 
 
 def dask_log(verbose: bool) -> contextlib.AbstractContextManager[None]:

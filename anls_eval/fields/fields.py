@@ -160,7 +160,10 @@ def _made_fields(fields: Mapping[str, Field], from_schema: bool) -> Fields:
 def fields_in(content: Mapping[str, Any], name: str) -> Fields:
     """Return the fields that a dict with this name holds by their paths, or describes as a JSON Schema."""
     try:
-        return Fields(content) if is_fields_dict(content) else Fields.from_json_schema(content)
+        found = Fields(content) if is_fields_dict(content) else Fields.from_json_schema(content)
+        if content and not found:
+            raise AnlsError("it describes no field, so that nothing would be compared otherwise")
+        return found
     except AnlsError as error:
         raise located(name, error) from None
 

@@ -53,7 +53,9 @@ def _read_yaml(text: str, name: str) -> Any:
     except AnlsError:
         raise
     except yaml.YAMLError as error:
-        problem = f"not YAML: {error}. Fix it there."
+        mark, fault = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        name = f"{name}, line {mark.line + 1}, column {mark.column + 1}" if mark else name
+        problem = f"not YAML: {fault or error}. Fix it there."
     except RecursionError:
         problem = "nested too deeply to be read here."
     except ValueError:
@@ -103,9 +105,11 @@ def schema_of_model(text: str) -> Any:
     sys.path.insert(0, here)
     try:
         found: Any = importlib.import_module(module_name)
-    except Exception as error:  # a user's module can raise anything
+    except (Exception, SystemExit) as error:  # a user's module can raise anything, and end as a script does
         if isinstance(error, ModuleNotFoundError) and error.name and f"{module_name}.".startswith(f"{error.name}."):
             problem = f"there is no module {error.name!r} in {here}, and none is installed"
+        elif isinstance(error, SystemExit):
+            problem = f"the module {module_name!r} ends Python as it is imported. Put what it runs under __main__"
         else:
             problem = f"the module {module_name!r} cannot be imported: {type(error).__name__}: {error}"
         raise AnlsError(problem, option="fields", value=text) from error

@@ -14,6 +14,18 @@ _MAX_PATHS = 100_000  # definitions that use one another several times multiply
 
 _OPTIONS_KEYWORD = "x-anls"
 
+_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+_FORMS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(("properties", "patternProperties"), (Mapping, "a schema for each name")),
+    **dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), (list, "a list of schemas")),
+    **dict.fromkeys(("additionalProperties", "additionalItems"), ((Mapping, bool), "a schema")),
+    "items": ((Mapping, bool, list), "a schema"),
+}
+"""What the keywords hold that are read here."""
+
+_OWN = ("type", "properties", "items")
+_SAYING = frozenset({*_OWN, "additionalProperties", "prefixItems", "enum", "const", "$ref", "allOf", "anyOf", "oneOf"})
+
 
 class _Place(NamedTuple):
     """A schema of one place in a document."""
@@ -63,6 +75,7 @@ def _resolved(place: _Place, root: Mapping[str, Any]) -> _Place:
     """Return a place with the schema that its $ref, allOf, or the one type beside null leads to."""
     schema, references = place.schema, place.references
     while isinstance(schema, Mapping):
+        _check_keywords(schema, place.path)
         if "$ref" in schema:
             name = schema["$ref"]
             if name in references:
@@ -91,10 +104,39 @@ def _resolved(place: _Place, root: Mapping[str, Any]) -> _Place:
 
 
 def _merged(schema: Any, beside: Mapping[str, Any]) -> Any:
-    """Return a schema with the keywords that stand beside the reference to it."""
+    """Return a schema with the keywords that stand beside the reference to it, where both hold."""
     if not isinstance(schema, Mapping):
         return beside or schema
-    return {**schema, **beside}
+    names, others = schema.get("properties", {}), beside.get("properties", {})
+    shared = {name: _both(own, others[name]) for name, own in names.items() if name in others}
+    merged = {**schema, **beside}
+    if names and others:
+        merged["properties"] = {**names, **others, **shared}
+    if isinstance(schema.get("items"), Mapping) and isinstance(beside.get("items"), Mapping):
+        merged["items"] = _both(schema["items"], beside["items"])
+    return merged
+
+
+def _both(schema: Any, beside: Any) -> Any:
+    """Return a schema for what two schemas describe, of which the one beside the other is preferred."""
+    return beside if schema == beside else {"allOf": [beside, schema]}
+
+
+def _check_keywords(schema: Mapping[str, Any], path: FieldPath) -> None:
+    """Refuse what is no JSON Schema, or is one inside something else, from which nothing would be read."""
+    for keyword, (form, expected) in _FORMS.items():
+        if keyword in schema and not isinstance(schema[keyword], form):
+            problem = f"{keyword} is {short_repr(schema[keyword])}; expected {expected}"
+            raise AnlsError(problem, where=path_text(path))
+    for name in schema.get("properties", ()):
+        if not isinstance(name, str):
+            problem = f"properties has the name {name!r}; expected a text. In YAML, write no, on, yes, numbers and "
+            raise AnlsError(f"{problem}dates in quotes", where=path_text(path))
+    given = schema.get("type", [])
+    for name in [given] if isinstance(given, str) or not isinstance(given, list) else given:
+        if name not in _TYPES:
+            problem = f"type is {short_repr(name)}; expected one of {', '.join(_TYPES)}"
+            raise AnlsError(f"{problem}. If a schema is inside, pass that alone", where=path_text(path))
 
 
 def _target(name: object, root: Mapping[str, Any], path: FieldPath) -> Any:
@@ -118,8 +160,10 @@ def _target(name: object, root: Mapping[str, Any], path: FieldPath) -> Any:
 
 
 def _alternatives_of(schema: Mapping[str, Any]) -> list[Any]:
-    """Return the alternatives of anyOf or oneOf but null."""
+    """Return the alternatives of anyOf or oneOf but null, and those that only restrict what the schema says itself."""
     ways = schema.get("anyOf", schema.get("oneOf", []))
+    if any(keyword in schema for keyword in _OWN):
+        ways = [way for way in ways if not isinstance(way, Mapping) or any(key in way for key in _SAYING)]
     return [way for way in ways if not (isinstance(way, Mapping) and way.get("type") == "null")]
 
 

@@ -101,6 +101,45 @@ def test_containers() -> None:
     }
 
 
+NUMBER, DATE = {"type": "number"}, {"type": "string", "format": "date"}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"allOf": [{"properties": {"total": NUMBER}}, {"properties": {"date": DATE}}]},
+        {"allOf": [{"properties": {"date": DATE}}, {"properties": {"total": NUMBER}}]},
+        {"properties": {"date": DATE}, "allOf": [{"$ref": "#/$defs/Base"}]},
+        {"properties": {"date": DATE}, "$ref": "#/$defs/Base"},
+        {"properties": {"date": DATE}, "allOf": [{"allOf": [{"$ref": "#/$defs/Base"}]}, {"required": ["date"]}]},
+        {"properties": {"date": DATE, "total": NUMBER}, "anyOf": [{"required": ["date"]}, {"required": ["total"]}]},
+        {
+            "properties": {"date": {}, "total": {"description": "x"}},
+            "allOf": [{"properties": {"date": DATE, "total": NUMBER}}],
+        },
+    ],
+)
+def test_all_parts_count(schema: dict[str, Any]) -> None:
+    """What is in several parts, as in models that inherit, is in the document."""
+    found = options_of({"type": "object", "$defs": {"Base": {"properties": {"total": NUMBER}}}, **schema})
+    assert found == {"$.date": {"compare": "date"}, "$.total": {"compare": "number"}}
+
+
+def test_a_part_within_a_part() -> None:
+    base = {
+        "properties": {"buyer": {"properties": {"id": NUMBER}}, "lines": {"items": {"properties": {"net": NUMBER}}}}
+    }
+    own = {"properties": {"buyer": {"properties": {"since": DATE}}, "lines": {"items": {"x-anls": {"weight": 2}}}}}
+    assert options_of({"$defs": {"Base": base}, "allOf": [{"$ref": "#/$defs/Base"}, own]}) == {
+        "$.buyer": {},
+        "$.buyer.id": {"compare": "number"},
+        "$.buyer.since": {"compare": "date"},
+        "$.lines": {},
+        "$.lines[*]": {"weight": "2"},
+        "$.lines[*].net": {"compare": "number"},
+    }
+
+
 def test_a_list_at_the_root() -> None:
     assert options_of({"type": "array", "items": {"type": "number"}}) == {"$[*]": {"compare": "number"}}
     assert options_of({"type": "number", "x-anls": {"absolute": 1}}) == {"$": {"compare": "number", "absolute": "1"}}
