@@ -225,7 +225,7 @@ def _lengths(texts: pa.Array) -> pa.Array:
 
 
 def _decoded(column: pa.Array) -> pa.Array:
-    """Return a column without dictionaries; those of views, which polars writes, cannot be decoded as they are."""
+    """Return a column of plain types; dictionaries of views, which polars writes, cannot be decoded as they are."""
     column = column.cast(_with_dictionaries(column.type, _without_views))
     return column.cast(_with_dictionaries(column.type, lambda kind: kind.value_type))
 
@@ -236,9 +236,11 @@ def _without_views(kind: pa.DictionaryType) -> pa.DataType:
 
 
 def _with_dictionaries(kind: pa.DataType, change: Callable[[Any], pa.DataType]) -> pa.DataType:
-    """Return a type in which those of dictionaries are changed."""
+    """Return a type in which those of dictionaries are changed, and texts that are marked as JSON are texts."""
     if pa.types.is_dictionary(kind):
         return change(kind)
+    if getattr(kind, "extension_name", "") == "arrow.json":  # the logical type of Parquet, which DuckDB writes
+        return kind.storage_type
     if pa.types.is_list(kind):
         return pa.list_(kind.value_field.with_type(_with_dictionaries(kind.value_type, change)))
     if pa.types.is_struct(kind):

@@ -51,6 +51,18 @@ def test_any_whitespace_before_a_list(tmp_path: Path, form: str) -> None:
     assert (len(spaces), found.score) == (27, 1.0)
 
 
+@pytest.mark.parametrize("opened", [pq.ParquetWriter, pa.ipc.new_file, pa.ipc.new_stream])
+def test_a_column_of_the_type_json(tmp_path: Path, opened: Any) -> None:
+    """Of which DuckDB writes its JSON columns."""
+    texts = pa.array(['["Oslo", "Rome"]', '["May"]', None])
+    table = pa.table({"id": [1, 2, 3], "answers": pa.ExtensionArray.from_storage(pa.json_(), texts)})
+    with opened(str(tmp_path / "r"), table.schema) as writer:
+        writer.write_table(table.slice(0, 2))
+    (tmp_path / "p").write_text('[{"id": 1, "prediction": "Rome"}, {"id": 2, "prediction": "May"}]', encoding="utf-8")
+    found = score_submission(tmp_path / "p", tmp_path / "r")
+    assert (found.score, "|parse:references|" in found.signature) == (1.0, True)
+
+
 @pytest.mark.parametrize(("form", "expected"), [("json", 0.25), ("parquet", 0.25), ("csv", 1.0)])
 def test_some_of_a_column(tmp_path: Path, form: str, expected: float) -> None:
     answers = ["['x']", "May 12", "['y']", "['z']"]
