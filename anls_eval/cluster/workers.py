@@ -54,7 +54,7 @@ _OTHER_TEMPORARY_DIRECTORY = (
 _SPAWNED = 'mp_context=multiprocessing.get_context("spawn")'
 # In the environment of processes that start: the folder of this start, and that they take Python's own modules, not
 # files of the same names in the working folder.
-_STARTING, _SAFE_PATH = "ANLS_EVAL_STARTING", "PYTHONSAFEPATH"
+_STARTING, _SAFE_PATH, _WARNINGS = "ANLS_EVAL_STARTING", "PYTHONSAFEPATH", "PYTHONWARNINGS"
 
 
 @contextlib.contextmanager
@@ -208,6 +208,8 @@ def _start_folder() -> Iterator[str]:
             problem = f"the name of the folder {Path(name).parent} is not UTF-8"
             raise ClusterError(f"the workers could not start: {problem}. Name {OTHER_TMPDIR}.")
         own = {_STARTING: name}
+        if _WARNINGS not in os.environ:
+            own[_WARNINGS] = f"ignore:{_ADVICE}"
         if _SAFE_PATH not in os.environ:
             own[_SAFE_PATH] = "1"
         os.environ |= own
@@ -425,8 +427,9 @@ class _Silence:
 
 _LOGGERS = "distributed", "tornado"
 _silence = _Silence()
-# Dask's advice on a machine that is busy, which it does not log but warns of.
-warnings.filterwarnings("ignore", "Creating scratch directories is taking", UserWarning)
+# Dask's advice on a machine that is busy, which it does not log but warns of, in workers, too.
+_ADVICE = "Creating scratch directories is taking"
+warnings.filterwarnings("ignore", _ADVICE, UserWarning)
 
 
 def dask_log(verbose: bool) -> contextlib.AbstractContextManager[None]:

@@ -1032,6 +1032,22 @@ def test_a_signal_while_the_workers_start(way: signal.Signals, data: Path, tmp_p
     psutil.wait_procs(run.others)  # of which some ended before they were seen
 
 
+HURRIED = """
+from distributed import core
+own = core.warn_on_duration
+core.warn_on_duration = lambda duration, message: own("0s", message)
+"""
+
+
+def test_a_busy_machine_is_no_reason_for_words_of_dask(data: Path, tmp_path: Path) -> None:
+    """Dask warns, and does not log, where its folders take longer than a second."""
+    (tmp_path / "sitecustomize.py").write_text(HURRIED, encoding="utf-8")
+    run = Run(data, tmp_path / "out", PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    status, _, said = run.wait()
+    assert (status, said) == (0, f"Scores by question are in {run.out} (6 parts, paired file by file).\n")
+    psutil.wait_procs(run.others)
+
+
 @pytest.mark.parametrize("way", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long), *OTHER_ENDINGS])
 def test_a_run_that_is_broken_off(
     way: signal.Signals, longer: Path, expected: SubmissionScore, client: Client, tmp_path: Path
