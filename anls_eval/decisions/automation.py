@@ -16,6 +16,7 @@ from anls_eval.analysis.accounting import counted_leaves
 from anls_eval.arrow import as_list
 from anls_eval.errors import AnlsError, short_repr
 from anls_eval.fields.fields import Fields, FieldsLike
+from anls_eval.fields.rules import FieldRules
 from anls_eval.inputs.columns import check_same_length, read_column
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.registry import read_fields, resolve_rules, signature
@@ -201,8 +202,9 @@ def automate_trees(
 ) -> Automation:
     """Return what can be accepted of trees, and of each of their fields."""
     check_max_error(max_error)
-    known = confidences_of_trees(given, confidences, question_ids)
-    leaves = counted_leaves(given, expected, rules, fields or Fields({}), least, question_ids)
+    fields = fields or Fields({})
+    known = confidences_of_trees(given, confidences, question_ids, fields.rules(rules))
+    leaves = counted_leaves(given, expected, rules, fields, least, question_ids)
     return _automation(known, halves_of_trees(known, leaves, question_ids), max_error, least, line)
 
 
@@ -238,12 +240,14 @@ def confidences_of_questions(values: Sequence[Any], question_ids: Sequence[str])
     return Confidences(np.array(numbers, dtype=np.float64), {})
 
 
-def confidences_of_trees(given: Sequence[Any], values: Sequence[Any], question_ids: Sequence[str]) -> Confidences:
-    """Return the confidences of trees, each of which is a number, a tree or None."""
+def confidences_of_trees(
+    given: Sequence[Any], values: Sequence[Any], question_ids: Sequence[str], root: FieldRules
+) -> Confidences:
+    """Return the confidences of trees, each of which is a number, a tree or None, without fields that are ignored."""
     by_path: dict[str, dict[int, float]] = {}
     whole = np.full(len(given), NEVER)
     for row, (prediction, own) in enumerate(zip(given, values, strict=True)):
-        leaves = list(_leaf_confidences(prediction, own, question_ids[row]))
+        leaves = list(_leaf_confidences(prediction, own, question_ids[row], root))
         for path, confidence in leaves:
             rows = by_path.setdefault(path, {})
             rows[row] = min(rows.get(row, 1.0), confidence)
@@ -290,7 +294,7 @@ def _read_value(text: str) -> Any:
     except ValueError:
         found = structure_in(text)
         return text if found is None else found
-    return None if value == _NO_CONFIDENCE else value
+    return value
 
 
 # What pandas, R and others write for a number that is missing, beside NaN.
@@ -308,11 +312,13 @@ def _number(value: Any, question_id: str, path: str = "") -> float:
     if is_missing_value(value):
         return NEVER
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if is_number and value == _NO_CONFIDENCE:
+        return NEVER
     if not (is_number and 0 <= value <= 1):
         where = f" at {path}" if path else ""
         raise AnlsError(
             f"the confidence of question_id {question_id!r}{where} is {short_repr(value)}; expected a number from 0 to "
-            "1, or null or an empty cell if there is none"
+            "1, or None (in a file, null or an empty cell) if there is none"
         )
     return float(value)
 
@@ -321,11 +327,15 @@ def _number_or_never(value: Any, question_id: str) -> float:
     return NEVER if _kind(value) else _number(value, question_id)
 
 
-def _leaf_confidences(prediction: Any, confidence: Any, question_id: str) -> Iterator[tuple[str, float]]:
-    """Yield the path and confidence of each leaf of a prediction; a number counts for all leaves below it."""
-    stack = [(prediction, confidence, "$", "$")]
+def _leaf_confidences(
+    prediction: Any, confidence: Any, question_id: str, root: FieldRules
+) -> Iterator[tuple[str, float]]:
+    """Yield the path and confidence of each leaf of a prediction that counts; a number is that of all leaves below."""
+    stack = [(prediction, confidence, "$", "$", root)]
     while stack:
-        value, own, path, where = stack.pop()
+        value, own, path, where, rules = stack.pop()
+        if rules.ignore:
+            continue
         kind = _kind(own)
         if not kind:
             sure = _number(own, question_id, where)
@@ -341,7 +351,8 @@ def _leaf_confidences(prediction: Any, confidence: Any, question_id: str) -> Ite
             if kind == "dict" and key not in own and not is_missing_value(value[key]):
                 raise _other_shape(question_id, where + at)
             inner = own.get(key) if kind == "dict" else own[key] if kind else own
-            below.append((value[key], inner, path + step, where + at))
+            place = rules.child(key) if _kind(value) == "dict" else rules.element()
+            below.append((value[key], inner, path + step, where + at, place))
         stack += reversed(below)
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import json
 from collections import defaultdict
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -332,7 +332,8 @@ def _known_confidences(system: System) -> KnownConfidences | None:
     if scored.submission.key_scores is None:
         known = confidences_of_questions(system.confidences, scored.question_ids)
     else:
-        known = confidences_of_trees(as_list(scored.predictions), system.confidences, scored.question_ids)
+        rules = (scored.fields or Fields({})).rules(cast("Protocol", scored.protocol))
+        known = confidences_of_trees(as_list(scored.predictions), system.confidences, scored.question_ids, rules)
     return known if (known.whole != NEVER).any() else None
 
 

@@ -191,6 +191,19 @@ def test_a_cell_without_a_confidence(cell: str) -> None:
     assert max(point.share for point in given.whole.curve) < 0.5
 
 
+def test_fields_that_are_ignored() -> None:
+    """Nothing is known of them, so nothing is shown, and a document is as sure as what counts."""
+    given = [{"note": f"n{row}", "lines": [{"sku": "a", "x": 1}], "total": row} for row in range(100)]
+    expected = [{"note": "", "lines": [{"sku": "a", "x": 2}], "total": row} for row in range(100)]
+    confidences = [{"note": 0.1, "lines": [{"sku": 0.8, "x": -1}], "total": 0.9} for _ in given]
+    fields = {"$.note": {"compare": "ignore"}, "$.lines[*].x": {"compare": "ignore"}}
+    found = automate(given, expected, confidences, max_error=0.1, protocol="anls_star", fields=fields)
+    assert list(found.by_field) == ["$.lines[*].sku", "$.total"]
+    assert (found.without_confidence, found.whole.threshold, found.whole.errors) == (0, 0.8, 0)
+    all_count = automate(given, expected, confidences, max_error=0.1, protocol="anls_star")
+    assert (len(all_count.by_field), all_count.without_confidence) == (4, 100)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
