@@ -351,7 +351,7 @@ def _leaf_confidences(
             if kind == "dict" and key not in own and not is_missing_value(value[key]):
                 raise _other_shape(question_id, where + at)
             inner = own.get(key) if kind == "dict" else own[key] if kind else own
-            place = rules.child(key) if _kind(value) == "dict" else rules.element()
+            place = rules.child(str(key)) if _kind(value) == "dict" else rules.element()
             below.append((value[key], inner, path + step, where + at, place))
         stack += reversed(below)
 
