@@ -60,7 +60,7 @@ from anls_eval.cli.common import (
 from anls_eval.cli.decisions import agreement, audit, automate, gate
 from anls_eval.cli.fields import fields as fields_command
 from anls_eval.cli.outputs import check_html, output_option
-from anls_eval.cli.words import Command, Commands, forget_command, in_options, whole_number
+from anls_eval.cli.words import Command, Commands, forget_command, in_options, number, whole_number
 from anls_eval.errors import AnlsError
 from anls_eval.limits import LimitError, limit_error
 from anls_eval.names import is_utf8, name_fault
@@ -309,9 +309,11 @@ def score(
     patience: Annotated[
         float | None,
         typer.Option(
+            parser=number("30"),
+            metavar="SECONDS",
             help="With Dask: seconds without a worker after which the run ends, 30 by default. After as many without "
             "a sign of life from a worker or the scheduler, a note says so; after 4 times as many, other workers do "
-            "its work, or the run ends."
+            "its work, or the run ends.",
         ),
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="With Dask: show its log.")] = False,

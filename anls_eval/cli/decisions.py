@@ -40,7 +40,7 @@ from anls_eval.cli.common import (
     warn,
 )
 from anls_eval.cli.outputs import check_html, output_option
-from anls_eval.cli.words import whole_number
+from anls_eval.cli.words import number, whole_number
 from anls_eval.outputs import check_not_read, check_outputs
 
 if TYPE_CHECKING:
@@ -59,12 +59,22 @@ def gate(
         str | None,
         typer.Option(help="What to compare with: predictions of the old system, or what --save-baseline wrote."),
     ] = None,
-    max_drop: Annotated[float, typer.Option(help="The drop of the score that is allowed, such as 0.01.")] = 0.0,
+    max_drop: Annotated[
+        float,
+        typer.Option(
+            parser=number("0.01"), metavar="NUMBER", help="The drop of the score that is allowed, such as 0.01."
+        ),
+    ] = 0.0,
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail if a greater drop is not ruled out, too: fail when undecided.")
     ] = False,
     min_score: Annotated[
-        float | None, typer.Option(help="Fail if the score is lower; with --strict, if its lower bound is.")
+        float | None,
+        typer.Option(
+            parser=number("0.8"),
+            metavar="NUMBER",
+            help="Fail if the score is lower; with --strict, if its lower bound is.",
+        ),
     ] = None,
     by: Annotated[list[str] | None, typer.Option("--by", help="A column whose groups must hold, too.")] = None,
     by_field: Annotated[
@@ -206,7 +216,12 @@ def automate(
         str,
         typer.Option(help="The column with the confidence of each prediction, from 0 to 1; for documents also a tree."),
     ],
-    max_error: Annotated[float, typer.Option(help="The share of accepted documents that may err, such as 0.01.")],
+    max_error: Annotated[
+        float,
+        typer.Option(
+            parser=number("0.01"), metavar="NUMBER", help="The share of accepted documents that may err, such as 0.01."
+        ),
+    ],
     match_at: MatchAt = "1",
     cluster_by: ClusterBy = None,
     report: Annotated[

@@ -128,3 +128,15 @@ def whole_number(minimum: int) -> Any:
         return number
 
     return parse
+
+
+def number(example: str) -> Any:
+    """Return a parser of numbers, of which the message shows one."""
+
+    def parse(text: str) -> float:
+        try:
+            return float(text)
+        except ValueError:
+            raise typer.BadParameter(f"{_quoted(text)}: expected a number, such as {example}.") from None
+
+    return parse

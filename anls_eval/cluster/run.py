@@ -415,7 +415,8 @@ def _paired(
     except UnpairedError:
         return None
     good = _of_intact_files(parts, errors)
-    may_be_one_left = bool(good) or (bool(several) and not skip_bad)
+    has_rows_left = bool(errors) and any(_written(part, engine.job).n for part in good)  # parts can be empty
+    may_be_one_left = has_rows_left or (bool(several) and not skip_bad)
     bad = _left_out(parts, errors, engine.job, skip_bad, may_be_one_left)
     if has_ids and len(good) > 1 and _have_repeats(engine, good):
         return None
@@ -497,10 +498,10 @@ def _shuffled(
         before_apart, errors_apart = _shuffle(engine, apart)
         before, errors = {**before, **before_apart}, {**errors, **errors_apart}
     good = _of_intact_files(all_files, errors)
-    may_be_one_left = {file.side for file in good} == set(SIDES) or (bool(several) and not skip_bad)
+    with_rows = [file for file in good if has_rows(file, job)]
+    may_be_one_left = {file.side for file in with_rows} == set(SIDES) or (bool(several) and not skip_bad)
     bad = _left_out(all_files, errors, job, skip_bad, may_be_one_left)
     identity = hash_of([file.identity for file in good])
-    with_rows = [file for file in good if has_rows(file, job)]
     numbers = [tuple(file.number for file in with_rows if file.side == side) for side in SIDES]
     for own, paths in zip(numbers, files, strict=True):
         if not own:

@@ -490,6 +490,22 @@ class TestIds:
         with pytest.raises(BadPartsError, match=r"^2 parts cannot be scored(?s:.*)\nNothing would be left to score\.$"):
             score_dataset(tmp_path, client=client, skip_bad=True)
 
+    @pytest.mark.parametrize("skip_bad", [False, True])
+    @pytest.mark.parametrize("names", [("0", "1", "2"), ("a", "b", "c")], ids=["paired", "matched by id"])
+    def test_nothing_is_left_but_an_empty_part(
+        self, names: tuple[str, ...], skip_bad: bool, client: Client, tmp_path: Path
+    ) -> None:
+        """Spark writes parts without rows, which are none to be scored."""
+        for side, value in ("predictions", ["a"]), ("references", ["a"]):
+            folder = tmp_path / side
+            folder.mkdir()
+            for number, name in enumerate(names if side == "predictions" else ("0", "1", "2")):
+                row = {"id": number, side.removesuffix("s") if side == "predictions" else "answers": value}
+                (folder / f"{name}.jsonl").write_text(json.dumps(row) + "\n" if number < 2 else "")
+        words = r"^2 parts cannot be scored(?s:.*)expected one string(?s:.*)\nNothing would be left to score\.$"
+        with pytest.raises(BadPartsError, match=words):
+            score_dataset(tmp_path / "predictions", tmp_path / "references", client=client, skip_bad=skip_bad)
+
     @pytest.mark.parametrize("apart", [False, True])
     def test_an_id_that_comes_twice(self, apart: bool, client: Client, tmp_path: Path) -> None:
         write_dataset(tmp_path / "data", 6_000, 3, apart=apart)
