@@ -2752,6 +2752,15 @@ def describe_value(value: object) -> str:
     return f"{type_with_article(value)}, {short_repr(value)}"
 
 
+# What pandas, R and SQL write for a value that is missing.
+_MISSING_TEXTS = frozenset({"", "null", "none", "na", "n/a", "<na>", "nan"})
+
+
+def is_missing_text(text: str) -> bool:
+    """Return whether a cell says that it has no value, where no other text can mean that."""
+    return text.strip().casefold() in _MISSING_TEXTS
+
+
 def type_with_article(value: object) -> str:
     """Return the name of a value's type with its article: ``a dict``, ``an int``."""
     name = type(value).__name__
@@ -4114,6 +4123,14 @@ def with_stand_ins(rules: Protocol, stand_ins: Mapping[int, int]) -> Protocol:
     used = set(map(chr, stand_ins.values()))
     zero = tuple(text.translate(stand_ins) for text in rules.zero_predictions if used.isdisjoint(text))
     return dataclasses.replace(rules, zero_predictions=zero)
+
+
+def read_for_each(values: Any, name: str, n: int) -> list[Any]:
+    """Return a column that has one value for each of n predictions."""
+    found = as_list(read_column(values, name))
+    if len(found) != n:
+        raise ValueError(f"{n} prediction{'s' * (n != 1)} but {len(found)} {name}; expected one for each")
+    return found
 
 
 def check_same_length(predictions: Sequence[Any], answers: Sequence[Any], name: str) -> None:

@@ -333,8 +333,11 @@ def connect(
 
 def _check_threads(client: Client) -> None:
     """Refuse a process that was forked after Dask had started threads, which would be waited for without an end."""
+    if client.status != "running":  # which the watch tells
+        return
     try:
-        client.sync(offload, int, callback_timeout=_FOR_THREADS)
+        with contextlib.suppress(RuntimeError):  # it was closed meanwhile
+            client.sync(offload, int, callback_timeout=_FOR_THREADS)
     except (TimeoutError, asyncio.TimeoutError):  # another one before Python 3.11
         raise ClusterError(
             "Dask's threads do not run in this process, as in one that was forked from another that had used Dask. "

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from anls_eval.arrow import as_list
 from anls_eval.errors import AnlsError, Remedy, short_repr
 from anls_eval.fields.booleans import parse_boolean
-from anls_eval.inputs.values import is_missing_value
+from anls_eval.inputs.columns import read_column
+from anls_eval.inputs.values import is_missing_text, is_missing_value
 from anls_eval.statistics.intervals import LEVEL
 from anls_eval.statistics.resampling import NORMAL
 from anls_eval.statistics.tally import checked_scores
@@ -304,7 +306,8 @@ def _clipped(value: float) -> float:
 
 def read_labels(labels: Sequence[object], name: str, positive: str | None) -> list[bool | None]:
     """Return whether each label means right, None where there is none; refuse more than two labels."""
-    texts = [None if is_missing_value(own) else str(own).strip() or None for own in labels]
+    values = ["" if is_missing_value(own) else str(own).strip() for own in as_list(read_column(labels, name))]
+    texts = [None if is_missing_text(own) else own for own in values]
     counts = collections.Counter(own for own in texts if own is not None)
     shown = ", ".join(short_repr(text) for text, _ in counts.most_common(_SHOWN_LABELS))
     meanings = {text: _meaning(text, positive) for text in counts}

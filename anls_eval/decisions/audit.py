@@ -15,7 +15,7 @@ from anls_eval.errors import AnlsError, located, short_repr
 from anls_eval.explanation.result import Match
 from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.fields.fields import Fields, FieldsLike
-from anls_eval.inputs.columns import check_same_length, each_answers, each_prediction, read_column
+from anls_eval.inputs.columns import check_same_length, each_answers, each_prediction, read_column, read_for_each
 from anls_eval.registry import read_fields, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.steps import apply_steps
@@ -147,10 +147,14 @@ def audit(
     rules = resolve_rules(protocol, threshold, of_trees=None, extract=extract)
     resolved = read_fields(fields, rules)
     expected = as_list(read_column(references, "references"))
+    if not isinstance(predictions, Mapping):
+        kind = type(predictions).__name__
+        raise AnlsError(f"expected a dict from the name of each system to its predictions, not a {kind}")
     if not predictions:
         raise AnlsError("there are no systems to look at", where="predictions")
     given = {name: _column(name, own, expected, rules) for name, own in predictions.items()}
-    ids = [str(row) for row in range(len(expected))] if question_ids is None else list(map(str, question_ids))
+    n = len(expected)
+    ids = list(map(str, range(n) if question_ids is None else read_for_each(question_ids, "question_ids", n)))
     line = signature(rules, n=len(expected), fields=resolved)
     rules = rules.with_extract("none")
     least = _number_that_agrees(agree, len(given))

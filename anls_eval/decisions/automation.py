@@ -17,8 +17,8 @@ from anls_eval.arrow import as_list
 from anls_eval.errors import AnlsError, short_repr
 from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.fields.rules import FieldRules
-from anls_eval.inputs.columns import check_same_length, read_column
-from anls_eval.inputs.values import is_missing_value
+from anls_eval.inputs.columns import check_same_length, read_column, read_for_each
+from anls_eval.inputs.values import is_missing_text, is_missing_value
 from anls_eval.registry import read_fields, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold, read_threshold
 from anls_eval.scoring import anls_scores
@@ -163,15 +163,28 @@ def automate(
     least = read_threshold(match_at, "match_at")
     given, expected = as_list(read_column(predictions, "predictions")), as_list(read_column(references, "references"))
     check_same_length(given, expected, "references")
-    if len(confidences) != len(given):
-        raise AnlsError(f"{len(given)} predictions but {len(confidences)} confidences; expected one for each")
-    ids = [str(row) for row in range(len(given))] if question_ids is None else list(map(str, question_ids))
-    line = signature(rules, n=len(given), fields=resolved)
+    n = len(given)
+    confidences = read_for_each(confidences, "confidences", n)
+    ids = list(map(str, range(n) if question_ids is None else read_for_each(question_ids, "question_ids", n)))
+    names = ids if documents is None else _document_names(read_for_each(documents, "documents", n))
+    line = signature(rules, n=n, fields=resolved)
     if rules.tree:
         given = list(map(rules.extracted, given)) if rules.extract else given
-        return automate_trees(given, expected, list(confidences), rules, resolved, max_error, least, ids, line)
+        return automate_trees(given, expected, confidences, rules, resolved, max_error, least, ids, line)
     scores = anls_scores(given, expected, protocol=rules)
-    return automate_scores(scores, list(confidences), max_error, least, documents or ids, line, ids)
+    return automate_scores(scores, confidences, max_error, least, names, line, ids)
+
+
+def _document_names(given: list[Any]) -> list[str]:
+    """Return the names of documents; questions without one are not one document."""
+    for row, own in enumerate(given):
+        if is_missing_value(own) or (isinstance(own, str) and not own.strip()):
+            raise AnlsError(
+                f"there is no document in row {row}; expected that of each question. To make a question without one a "
+                "document by itself, use its question_id as the name",
+                where="documents",
+            )
+    return list(map(str, given))
 
 
 def automate_scores(
@@ -287,7 +300,7 @@ def read_confidence(values: Sequence[str]) -> Any:
 
 
 def _read_value(text: str) -> Any:
-    if text.strip().casefold() in _MISSING:
+    if is_missing_text(text):
         return None
     try:
         value = float(text)
@@ -297,13 +310,9 @@ def _read_value(text: str) -> Any:
     return value
 
 
-# What pandas, R and others write for a number that is missing, beside NaN.
-_MISSING = frozenset({"", "null", "none", "na", "n/a", "<na>"})
-
-
 def check_max_error(max_error: float) -> None:
     """Refuse a share of errors that is not between 0 and 1."""
-    if not 0 < max_error < 1:
+    if not isinstance(max_error, (int, float)) or not 0 < max_error < 1:
         raise AnlsError("expected a number between 0 and 1, such as 0.01", option="max_error", value=max_error)
 
 

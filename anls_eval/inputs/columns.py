@@ -124,6 +124,14 @@ def with_stand_ins(rules: Protocol, stand_ins: Mapping[int, int]) -> Protocol:
     return dataclasses.replace(rules, zero_predictions=zero)
 
 
+def read_for_each(values: Any, name: str, n: int) -> list[Any]:
+    """Return a column that has one value for each of n predictions."""
+    found = as_list(read_column(values, name))
+    if len(found) != n:
+        raise ValueError(f"{n} prediction{'s' * (n != 1)} but {len(found)} {name}; expected one for each")
+    return found
+
+
 def check_same_length(predictions: Sequence[Any], answers: Sequence[Any], name: str) -> None:
     """Raise a ValueError unless both sides have the same number of rows."""
     n = len(predictions)

@@ -70,6 +70,15 @@ def describe_value(value: object) -> str:
     return f"{type_with_article(value)}, {short_repr(value)}"
 
 
+# What pandas, R and SQL write for a value that is missing.
+_MISSING_TEXTS = frozenset({"", "null", "none", "na", "n/a", "<na>", "nan"})
+
+
+def is_missing_text(text: str) -> bool:
+    """Return whether a cell says that it has no value, where no other text can mean that."""
+    return text.strip().casefold() in _MISSING_TEXTS
+
+
 def type_with_article(value: object) -> str:
     """Return the name of a value's type with its article: ``a dict``, ``an int``."""
     name = type(value).__name__

@@ -118,8 +118,12 @@ def cluster_codes(clusters: npt.ArrayLike | None, n: int) -> Integers | None:
         raise ValueError(f"clusters: {given} for {n} scores; expected the document of each question")
     codes_by_name: dict[object, int] = collections.defaultdict(itertools.count().__next__)
     codes = np.fromiter(map(codes_by_name.__getitem__, names.tolist()), np.int64, n)
-    # None, NaN, and the NaT and NA of pandas
-    missing = [code for name, code in codes_by_name.items() if name is None or name != name or str(name) == "<NA>"]
+    # None, NaN, the NaT and NA of pandas, and blanks, as of empty cells
+    missing = [
+        code
+        for name, code in codes_by_name.items()
+        if name is None or str(name).strip() in ("", "<NA>") or name != name
+    ]
     if missing:
         first, *others = np.flatnonzero(np.isin(codes, missing)).tolist()
         more = f" and {len(others)} more rows" if others else ""

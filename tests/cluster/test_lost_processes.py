@@ -297,6 +297,14 @@ def test_a_scheduler_that_is_killed_before_workers_are_asked(cluster: Cluster) -
         assert client.status == "connecting"
 
 
+def test_a_client_that_was_closed_with_its_cluster(data: Path) -> None:
+    """Its event loop is closed, too."""
+    with Client(n_workers=1, processes=False, dashboard_address="127.0.0.1:0", set_as_default=False) as client:
+        pass
+    with pytest.raises(ClusterError, match=r"^the connection to the scheduler was lost\.$"):
+        score_dataset(data / "predictions", data / "references", client=client)
+
+
 def test_a_client_that_begins_to_close() -> None:
     """Dask refuses to ask anything from then on, in words of its own."""
     with Client(n_workers=1, processes=False, dashboard_address="127.0.0.1:0", set_as_default=False) as client:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,11 +113,14 @@ def test_where_people_rated_everything_the_corrected_rate_is_theirs() -> None:
         (["1", "0.0", "1.0", float("nan")], None, [True, False, True, None]),
         ([True, False, 1, 0], None, [True, False, True, False]),
         (["Correct", "wrong", "yes"], None, [True, False, True]),
+        (["right", "NA", "wrong", "null"], None, [True, None, False, None]),
+        (pa.array([True, None, False]), None, [True, None, False]),
+        (pd.Series(["yes", pd.NA, "no"], dtype="string"), None, [True, None, False]),
         (["A", "b", "a"], "A", [True, False, True]),
         (["good enough"], "perfect", [False]),
     ],
 )
-def test_labels(labels: list[Any], positive: str | None, expected: list[bool | None]) -> None:
+def test_labels(labels: Any, positive: str | None, expected: list[bool | None]) -> None:
     assert read_labels(labels, "human", positive) == expected
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from anls_eval import anls_score, anls_scores, anls_star_scores, audit
 from anls_eval.decisions.audit import Suspicion
+from anls_eval.errors import AnlsError
 
 RUNS = ("llama_maverick", "llama_nemotron", "qwen2_vl_7b_instruct")
 
@@ -153,6 +154,12 @@ def test_typed_leaves_agree_by_their_meaning() -> None:
 def test_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         audit({name: ["x"] for name in "abc"}, [["y"]], **options)
+    with pytest.raises(
+        AnlsError, match=r"^expected a dict from the name of each system to its predictions, not a list$"
+    ):
+        audit([["x"]], [["y"]])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="1 prediction but 2 question_ids; expected one for each"):
+        audit({name: ["x"] for name in "abc"}, [["y"]], question_ids=["a", "b"])
     with pytest.raises(ValueError, match="there are no systems"):
         audit({}, [["y"]])
     with pytest.raises(ValueError, match="b: 2 predictions"):

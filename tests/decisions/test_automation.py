@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -208,7 +210,11 @@ def test_fields_that_are_ignored() -> None:
     ("change", "message"),
     [
         ({"confidences": [1.2]}, "question_id '0' is 1.2"),
-        ({"confidences": []}, "1 predictions but 0 confidences"),
+        ({"confidences": []}, "1 prediction but 0 confidences"),
+        ({"documents": []}, "1 prediction but 0 documents; expected one for each"),
+        ({"question_ids": ["a", "b"]}, "1 prediction but 2 question_ids; expected one for each"),
+        *(({"documents": [own]}, "there is no document in row 0") for own in (None, math.nan, "", " ", pd.NA)),
+        ({"max_error": "5%"}, "max_error='5%': expected a number between 0 and 1"),
         ({"max_error": 0}, "max_error=0: expected a number between 0 and 1"),
         ({"max_error": 1}, "max_error=1: expected a number between 0 and 1"),
         ({"match_at": 2}, "match_at=2: expected a number from 0 to 1"),
@@ -225,6 +231,20 @@ def test_refused(change: dict[str, Any], message: str) -> None:
 def test_a_promise_fails_in_at_most_five_percent(cell: Any) -> None:
     runs = 100
     assert failed_promises(cell, runs) <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / runs)
+
+
+def test_columns_of_other_libraries() -> None:
+    columns: list[Any] = [
+        [0.9, None, 0.5],
+        pa.array([0.9, None, 0.5]),
+        pd.Series([0.9, None, 0.5]),
+        np.array([0.9, np.nan, 0.5]),
+    ]
+    first, *others = (automate(["a"] * 3, [["a"]] * 3, own, max_error=0.1) for own in columns)
+    assert all(own == first for own in others)
+    documents = [["a", "b", "b"], pa.array(["a", "b", "b"]), pd.Series(["a", "b", "b"], dtype="category")]
+    first, *others = (automate(["a"] * 3, [["a"]] * 3, columns[0], max_error=0.1, documents=own) for own in documents)
+    assert all(own == first for own in others)
 
 
 def test_nothing_at_all() -> None:

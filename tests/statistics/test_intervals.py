@@ -472,6 +472,8 @@ def test_the_paired_test_of_clusters_finds_few_differences_where_there_is_none(t
         ([[0.5, 1]], {"clusters": [math.nan, 1.0]}, "clusters: no name in row 0"),
         ([[0.5, 1]], {"clusters": np.array(["NaT", "2026-01-01"], "M8[D]")}, "clusters: no name in row 0"),
         ([[0.5, 1]], {"clusters": pd.Series(["a", pd.NA])}, "clusters: no name in row 1"),
+        ([[0.5, 1, 1]], {"clusters": pd.array(["a", pd.NA, "b"])}, "clusters: no name in row 1"),
+        ([[0.5, 1]], {"clusters": ["a", " "]}, "clusters: no name in row 1"),
         ([Tally.of([0.5])], {"clusters": ["a"]}, "clusters need the score of each question"),
     ],
 )
