@@ -318,8 +318,8 @@ def kept_of(task: Part | ShuffledPiece, job: Job) -> Kept:
     path = task.record(job)
     try:
         record = read_record(path)
-    except DamagedRecordError:
-        return Kept(None, f"{path.relative_to(job.out)} is damaged")
+    except DamagedRecordError as error:
+        return Kept(None, f"{path.relative_to(job.out)} {error.fault}")
     if record is None:
         return Kept(None)
     if record.identity != task.identity:

@@ -15,15 +15,21 @@ from anls_eval.opening import open_regular
 
 _BLOCK = 1 << 20
 
-DAMAGED = "is damaged"
-"""The end of what `Record.fault` says of a file that is there."""
+MISSING = "is missing"
+"""The end of what `Record.fault` says of a file that is not there."""
 
 
 class DamagedRecordError(OutputError):
     """A record is not what was written: it is cut off, empty, altered, that of another task, or no regular file."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(str(path), f"{DAMAGED}.")
+    def __init__(self, path: Path, fault: str) -> None:
+        super().__init__(str(path), f"{fault}.")
+        self.fault = fault
+
+
+def _fault_of(error: Exception | None = None) -> str:
+    """Return what is wrong with a file that is there, and that perhaps nobody may read."""
+    return f"cannot be read ({error.strerror})" if isinstance(error, PermissionError) else "is damaged"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,11 +48,11 @@ class Record:
                 path = folder / name
                 is_whole = path.stat().st_size == state[0] and checksum(path) == state[1]
             except FileNotFoundError:
-                return f"{name} is missing"
-            except OSError:
-                is_whole = False
+                return f"{name} {MISSING}"
+            except OSError as error:
+                return f"{name} {_fault_of(error)}"
             if not is_whole:
-                return f"{name} {DAMAGED}"
+                return f"{name} {_fault_of()}"
         return ""
 
 
@@ -78,7 +84,8 @@ def read_record(path: Path) -> Record | None:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise_limit(error)
-    raise DamagedRecordError(path)
+        raise DamagedRecordError(path, _fault_of(error)) from None
+    raise DamagedRecordError(path, _fault_of())
 
 
 def checksum(path: str | Path) -> int:

@@ -59,7 +59,7 @@ from anls_eval.cluster.parts import (
     totals_of,
 )
 from anls_eval.cluster.pieces import Files, Pair, paired_pieces, pieces_of
-from anls_eval.cluster.records import DAMAGED
+from anls_eval.cluster.records import MISSING
 from anls_eval.cluster.watch import Watch
 from anls_eval.cluster.workers import connect, end_unguarded
 from anls_eval.errors import AnlsError, Remedy, located
@@ -509,7 +509,7 @@ def _shuffled(
     of_sides = numbers[0], numbers[1]
     parts = [BucketPart(number, identity, buckets, of_sides) for number in range(buckets)]
     faults = {file: lost_rows(file, job) for file in with_rows if before[file].totals is not None}
-    damaged = [fault for fault in faults.values() if fault.endswith(DAMAGED)]
+    damaged = [fault for fault in faults.values() if fault and not fault.endswith(MISSING)]
     warn_of_faults("file", "read", damaged)
     for part in parts if damaged else ():  # which may have been scored from the damaged rows
         part.record(job).unlink(missing_ok=True)

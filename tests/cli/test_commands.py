@@ -116,6 +116,22 @@ COMMANDS = "protocols, explain, score, compare, leaderboard, diagnose, check, ga
     ("arguments", "message"),
     [
         (["score", "a.csv", "--workers", "two"], r"--workers two: expected a whole number of at least 1\."),
+        (["gate", "a", "-r", "b", "--max-drop", "2%"], r"--max-drop 2%: expected a number, such as 0\.01\."),
+        (["gate", "a", "-r", "b", "--min-score", "0,9"], r"--min-score 0,9: expected a number, such as 0\.8\."),
+        (["automate", "a", "-r", "b", "--max-error", "5%"], r"--max-error 5%: expected a number, such as 0\.01\."),
+        (["score", "a.csv", "--patience", "5s"], r"--patience 5s: expected a number, such as 30\."),
+        (
+            [
+                "score",
+                str(FOLDER / f"pred_{RUNS[0]}.json"),
+                "-r",
+                str(FOLDER / "references.json"),
+                "-q",
+                "--parse",
+                "foo",
+            ],
+            "--parse foo: expected none, or some of predictions, answers",
+        ),
         (["score", "a.csv", "--workers", "0"], r"--workers 0: expected a whole number of at least 1\."),
         (["compare", "a", "b", "-r", "c", "--seed", "1.5"], r"--seed 1\.5: expected a whole number of at least 0\."),
         (["score", "a.csv", "--nope"], r"no such option:? '?--nope'?\. `.* score --help` lists what it takes\."),

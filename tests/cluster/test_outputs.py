@@ -379,6 +379,15 @@ class TestFinishedParts:
         assert found == DatasetScore(expected, FILES, FILES - 1, {}, "file")
         assert rows_of(out) == whole
 
+    @pytest.mark.parametrize("name", ["part-00003.parquet", "_work/part-00003.npy", "_work/part-00003.json"])
+    def test_a_file_that_may_not_be_read(self, name: str, data: Path, client: Client, out: Path) -> None:
+        """It is no damage, and stays as it is when the file is written again, which keeps who may read it."""
+        (out / name).chmod(0)
+        fault = rf"{name} cannot be read \(Permission denied\)"
+        noted = pytest.warns(UserWarning, match=f"^1 part .* is scored again, because {fault}$")
+        with ordinary_user(), noted, pytest.raises(OutputError, match=f"^{out}: {fault}, though it was written"):
+            scored(data, out, client=client, resume=True)
+
     def test_the_record_of_another_part(
         self, data: Path, apart: Path, expected: SubmissionScore, client: Client, tmp_path: Path
     ) -> None:
