@@ -4133,6 +4133,11 @@ def read_for_each(values: Any, name: str, n: int) -> list[Any]:
     return found
 
 
+def read_ids(question_ids: Any, n: int) -> list[str]:
+    """Return the names of n questions, by default the numbers of their rows."""
+    return list(map(str, range(n) if question_ids is None else read_for_each(question_ids, "question_ids", n)))
+
+
 def check_same_length(predictions: Sequence[Any], answers: Sequence[Any], name: str) -> None:
     """Raise a ValueError unless both sides have the same number of rows."""
     n = len(predictions)

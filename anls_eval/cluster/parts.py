@@ -333,12 +333,12 @@ def totals_of(task: Part | ShuffledPiece, job: Job) -> Totals | None:
     return kept_of(task, job).totals
 
 
-def has_rows(file: ShuffledPiece, job: Job) -> bool:
-    """Return whether a shuffled piece, which is finished, has any rows."""
-    record = read_record(file.record(job))
+def has_rows(task: Part | ShuffledPiece, job: Job) -> bool:
+    """Return whether a part or shuffled piece, which is finished, has any rows."""
+    record = read_record(task.record(job))
     if record is None:
-        raise OutputError(str(file.record(job)), "is missing, though it was written.")
-    return bool(record.files)
+        raise OutputError(str(task.record(job)), "is missing, though it was written.")
+    return bool(record.files if isinstance(task, ShuffledPiece) else Totals.from_json(record.totals).n)
 
 
 def lost_rows(file: ShuffledPiece, job: Job) -> str:

@@ -415,7 +415,7 @@ def _paired(
     except UnpairedError:
         return None
     good = _of_intact_files(parts, errors)
-    has_rows_left = bool(errors) and any(_written(part, engine.job).n for part in good)  # parts can be empty
+    has_rows_left = bool(errors) and any(has_rows(part, engine.job) for part in good)
     may_be_one_left = has_rows_left or (bool(several) and not skip_bad)
     bad = _left_out(parts, errors, engine.job, skip_bad, may_be_one_left)
     if has_ids and len(good) > 1 and _have_repeats(engine, good):

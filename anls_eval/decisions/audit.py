@@ -15,7 +15,7 @@ from anls_eval.errors import AnlsError, located, short_repr
 from anls_eval.explanation.result import Match
 from anls_eval.explanation.tree import ExplainedTree
 from anls_eval.fields.fields import Fields, FieldsLike
-from anls_eval.inputs.columns import check_same_length, each_answers, each_prediction, read_column, read_for_each
+from anls_eval.inputs.columns import check_same_length, each_answers, each_prediction, read_column, read_ids
 from anls_eval.registry import read_fields, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold
 from anls_eval.rules.steps import apply_steps
@@ -153,8 +153,7 @@ def audit(
     if not predictions:
         raise AnlsError("there are no systems to look at", where="predictions")
     given = {name: _column(name, own, expected, rules) for name, own in predictions.items()}
-    n = len(expected)
-    ids = list(map(str, range(n) if question_ids is None else read_for_each(question_ids, "question_ids", n)))
+    ids = read_ids(question_ids, len(expected))
     line = signature(rules, n=len(expected), fields=resolved)
     rules = rules.with_extract("none")
     least = _number_that_agrees(agree, len(given))

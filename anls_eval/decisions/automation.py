@@ -17,14 +17,14 @@ from anls_eval.arrow import as_list
 from anls_eval.errors import AnlsError, short_repr
 from anls_eval.fields.fields import Fields, FieldsLike
 from anls_eval.fields.rules import FieldRules
-from anls_eval.inputs.columns import check_same_length, read_column, read_for_each
+from anls_eval.inputs.columns import check_same_length, read_column, read_for_each, read_ids
 from anls_eval.inputs.values import is_missing_text, is_missing_value
 from anls_eval.registry import read_fields, resolve_rules, signature
 from anls_eval.rules.protocol import Protocol, Threshold, read_threshold
 from anls_eval.scoring import anls_scores
 from anls_eval.statistics.bounds import allowed_errors, binomial_upper_bound, questions_for_bound
 from anls_eval.statistics.intervals import LEVEL
-from anls_eval.statistics.resampling import Floats, Integers
+from anls_eval.statistics.resampling import Floats, Integers, is_nameless
 from anls_eval.structure import structure_in
 from anls_eval.tree.accounting import INVENTED_LEAF, MISSING_LEAF, WRONG, CountedLeaves
 from anls_eval.tree.nodes import DICT, path_part
@@ -165,7 +165,7 @@ def automate(
     check_same_length(given, expected, "references")
     n = len(given)
     confidences = read_for_each(confidences, "confidences", n)
-    ids = list(map(str, range(n) if question_ids is None else read_for_each(question_ids, "question_ids", n)))
+    ids = read_ids(question_ids, n)
     names = ids if documents is None else _document_names(read_for_each(documents, "documents", n))
     line = signature(rules, n=n, fields=resolved)
     if rules.tree:
@@ -178,7 +178,7 @@ def automate(
 def _document_names(given: list[Any]) -> list[str]:
     """Return the names of documents; questions without one are not one document."""
     for row, own in enumerate(given):
-        if is_missing_value(own) or (isinstance(own, str) and not own.strip()):
+        if is_nameless(own):
             raise AnlsError(
                 f"there is no document in row {row}; expected that of each question. To make a question without one a "
                 "document by itself, use its question_id as the name",

@@ -33,9 +33,8 @@ def is_several(given: Paths, format_name: str | None = None) -> bool:
 
 def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
     """Return the files of a path, folder, pattern or list of them, in the natural order of their names."""
-    if (
-        isinstance(given, str) and not given
-    ):  # which `Path` takes for the current folder: a variable of the shell that is not set
+    if isinstance(given, str) and not given:
+        # Which `Path` takes for the current folder: a variable of the shell that is not set.
         raise ValueError("an empty path; expected a file, a folder or a pattern")
     if not is_several(given, format_name):
         return [os.fspath(given)]  # type: ignore[arg-type] # a list is several

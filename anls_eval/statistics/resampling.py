@@ -118,12 +118,7 @@ def cluster_codes(clusters: npt.ArrayLike | None, n: int) -> Integers | None:
         raise ValueError(f"clusters: {given} for {n} scores; expected the document of each question")
     codes_by_name: dict[object, int] = collections.defaultdict(itertools.count().__next__)
     codes = np.fromiter(map(codes_by_name.__getitem__, names.tolist()), np.int64, n)
-    # None, NaN, the NaT and NA of pandas, and blanks, as of empty cells
-    missing = [
-        code
-        for name, code in codes_by_name.items()
-        if name is None or str(name).strip() in ("", "<NA>") or name != name
-    ]
+    missing = [code for name, code in codes_by_name.items() if is_nameless(name)]
     if missing:
         first, *others = np.flatnonzero(np.isin(codes, missing)).tolist()
         more = f" and {len(others)} more rows" if others else ""
@@ -132,6 +127,11 @@ def cluster_codes(clusters: npt.ArrayLike | None, n: int) -> Integers | None:
             "To make a question without a document its own cluster, use its question_id as the name"
         )
     return codes
+
+
+def is_nameless(name: object) -> bool:
+    """Return whether there is no name: None, NaN, the NaT and NA of pandas, and blanks, as of empty cells."""
+    return name is None or str(name).strip() in ("", "<NA>") or name != name
 
 
 def pooled(values: Floats, sizes: Floats, counts: Integers) -> tuple[Floats, Floats, Integers]:
