@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
+import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -312,7 +313,7 @@ def _read_value(text: str) -> Any:
 
 def check_max_error(max_error: float) -> None:
     """Refuse a share of errors that is not between 0 and 1."""
-    if not isinstance(max_error, (int, float)) or not 0 < max_error < 1:
+    if not isinstance(max_error, numbers.Real) or not 0 < max_error < 1:
         raise AnlsError("expected a number between 0 and 1, such as 0.01", option="max_error", value=max_error)
 
 
