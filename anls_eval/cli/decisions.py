@@ -123,7 +123,7 @@ def gate(
         _refuse([("save-baseline", save_baseline), ("markdown", markdown), ("junit", junit)], "--power decides nothing")
     elif not is_compared:
         nothing = "without --baseline FILE or --min-score X, nothing is compared"
-        _refuse([("markdown", markdown), ("junit", junit)], nothing)
+        _refuse([("markdown", markdown), ("junit", junit), ("json", as_json)], nothing)
     check_outputs([save_baseline, markdown, junit], [*predictions, *references, fields, options])
     is_replaced = baseline is not None and is_baseline(baseline)  # what --save-baseline wrote, not predictions
     check_not_read([own for own in (None if is_replaced else save_baseline, markdown, junit) if own], [baseline])
@@ -177,10 +177,10 @@ def gate(
         raise typer.Exit(1)
 
 
-def _refuse(outputs: Sequence[tuple[str, Path | None]], reason: str) -> None:
+def _refuse(outputs: Sequence[tuple[str, Path | bool | None]], reason: str) -> None:
     """Raise the error of outputs that would not be written, if any are asked for."""
-    for option, path in outputs:
-        if path is not None:
+    for option, asked in outputs:
+        if asked:
             raise ValueError(f"--{option} would not be written: {reason}")
 
 

@@ -199,6 +199,7 @@ def test_a_failed_gate_saves_no_baseline(run: Any, tmp_path: Path) -> None:
         (["--baseline", OLD, "--markdown", "x", "--junit", "./x"], "x would be written twice"),
         (["--save-baseline", "x", "--markdown", "y"], "--markdown would not be written: without --baseline FILE or"),
         (["--save-baseline", "x", "--junit", "y"], "--junit would not be written: without --baseline FILE or"),
+        (["--save-baseline", "x", "--json"], "--json would not be written: without --baseline FILE or"),
         (["--power", "--save-baseline", "x"], "--save-baseline would not be written: --power decides nothing"),
         (["--baseline", OLD, "--power", "--junit", "x"], "--junit would not be written: --power decides nothing"),
         (["--save-baseline", ""], "expected the name of a file to write"),
