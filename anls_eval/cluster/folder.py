@@ -113,9 +113,10 @@ def prepare(job: Job, resume: bool, stack: contextlib.ExitStack) -> None:
         _check_contents(job, resume)  # a run may have ended in the meantime
     except OSError as error:
         others = [path for path in (job.out, job.work) if exists(path) and not is_folder(path)]
+        where = job.work if job.work in Path(error.filename or job.out).parents else job.out
         reason = f"{others[0]} is not a folder" if others else error.strerror
         raise ValueError(
-            f"{job.out} cannot hold the results ({reason}); expected a writable folder or the name of a new one"
+            f"{where} cannot hold the results ({reason}); expected a writable folder or the name of a new one"
         ) from None
 
 

@@ -238,7 +238,7 @@ def test_a_folder_that_becomes_read_only(
     assert not made_read_only.left()
     status, printed, said = DatasetCommand(data, out, "--resume").wait()
     assert (status, printed) == (2, "")
-    assert said.startswith(f"error: {out} cannot hold the results (Read-only file system); expected a writable")
+    assert said.startswith(f"error: {out}/_work cannot hold the results (Read-only file system); expected a writable")
     make_writable(out)
     status, printed, said = DatasetCommand(data, out, "--resume").wait()
     assert (status, json.loads(printed)["anls_score"]) == (0, expected.score), said
