@@ -1488,16 +1488,20 @@ def marked_encoding(start: bytes) -> str | None:
     return next((name for mark, name in _ORDER_MARKS.items() if start.startswith(mark)), None)
 
 
+_OTHERS = "another encoding, such as GBK, Big5, Shift-JIS, EUC-KR or Windows-1251"
+
+
 def utf8_fault(data: bytes, error: UnicodeDecodeError, start: int) -> str:
     """Return what is wrong with bytes that are not UTF-8 from `start` on, its likely cause and a remedy."""
     if is_cut(error):
-        guess, remedy = "the end of a file that was truncated inside a character", "Download it again"
+        guess = "It looks like the end of a file that was truncated inside a character. Download it again."
     elif not is_windows_1252(data):
-        guess, remedy = "damage, or an encoding other than Windows-1252, too", "Download it again, or save it as UTF-8"
+        guess = f"It looks like damage, or like {_OTHERS}. Download it again, or save it as UTF-8."
     else:
         shown = data[max(0, start - 10) : start + 10].decode("cp1252", "replace")
-        guess, remedy = f"Windows-1252 or Latin-1, in which the text around it is {shown!r}", "Save it as UTF-8"
-    return f"not UTF-8: the byte 0x{data[start]:02x} is not allowed here. It looks like {guess}. {remedy}."
+        guess = f"In Windows-1252 and Latin-1, the text around it is {shown!r}; if that is wrong, it may be {_OTHERS}."
+        guess += " Save it as UTF-8."
+    return f"not UTF-8: the byte 0x{data[start]:02x} is not allowed here. {guess}"
 
 
 def is_windows_1252(data: bytes) -> bool:

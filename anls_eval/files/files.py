@@ -375,5 +375,5 @@ def _lines_by_return(stream: BinaryIO) -> Iterator[bytes]:
 def _encoding_error(file: File, data: bytes, error: UnicodeDecodeError, start: int, place: str) -> FormatError:
     """Return the error for a line that is not UTF-8 from `start` on."""
     is_readable = not is_cut(error) and is_windows_1252(data)
-    remedies = [Remedy("encoding", "cp1252", "read it so")] if is_readable else []
+    remedies = [Remedy("encoding", "cp1252", "read it in Windows-1252")] if is_readable else []
     return FormatError(file.path, utf8_fault(data, error, start), place, remedies)

@@ -89,10 +89,15 @@ class Printed:
             elif structure is not None:
                 self.shown = self.shown if self.left else short_repr(value)
                 self.left += 1
-            elif looks_like_structure(value) and structure_in(value) is None:
+            elif (looks_like_structure(value) or _may_be_answers(value, kind)) and structure_in(value) is None:
                 self.shown = self.shown or short_repr(value)
                 self.unread += 1
         return found
+
+
+def _may_be_answers(text: str, kind: str) -> bool:
+    """Return whether brackets hold the whole text of accepted answers, which DuckDB prints without quotes."""
+    return kind == "texts" and text.lstrip().startswith("[") and text.rstrip().endswith("]")
 
 
 def all_of(found: Iterable[bool | None]) -> bool | None:

@@ -928,7 +928,7 @@ def test_the_reasons_that_the_command_prints(client: Client, tmp_path: Path) -> 
     [(bad, reason)] = json.loads(run.stdout)["bad"].items()
     assert bad == str(path)
     assert reason.startswith(f"{path}, line 3, byte 29: not UTF-8")
-    assert reason.endswith("To read it so, pass --encoding cp1252.")
+    assert reason.endswith("To read it in Windows-1252, pass --encoding cp1252.")
 
 
 def as_json(expected: SubmissionScore, out: Path) -> Any:

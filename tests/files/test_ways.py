@@ -57,9 +57,31 @@ def test_byte_order_marks(tmp_path: Path, mark: bytes) -> None:
 def test_windows_1252_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "file.csv"
     path.write_bytes(ROWS.encode("cp1252"))
-    with pytest.raises(FormatError, match=r'line 2, byte 11: .*Windows-1252.*To read it so, pass encoding="cp1252"'):
+    words = r'line 2, byte 11: .*Windows-1252.* To read it in Windows-1252, pass encoding="cp1252"\.$'
+    with pytest.raises(FormatError, match=words):
         contents(open_predictions(path))
     assert contents(open_predictions(path, encoding="cp1252")) == READ
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("gbk", "发票号码"),
+        ("big5", "發票"),
+        ("euc-kr", "서울"),
+        ("cp1251", "Москва"),
+        ("cp1250", "Łódź"),
+        ("cp932", "東京"),
+    ],
+)
+def test_encodings_that_are_no_windows_1252(tmp_path: Path, encoding: str, text: str) -> None:
+    """They are never said to be; the text as Windows-1252 has it is shown, and others are named."""
+    path = tmp_path / "file.csv"
+    path.write_bytes(f"id,pred\n1,{text}\n".encode(encoding))
+    words = r"line 2, byte 10: not UTF-8: .* may be another encoding, such as GBK, .*Windows-1251\. Save it as UTF-8\."
+    with pytest.raises(FormatError, match=words):
+        contents(open_predictions(path))
+    assert contents(open_predictions(path, encoding=encoding)) == (["1"], [text])
 
 
 @pytest.mark.parametrize("byte", [0x81, 0x8D, 0x8F, 0x90, 0x9D])

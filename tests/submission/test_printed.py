@@ -88,6 +88,14 @@ def test_a_list_that_is_cut_off(tmp_path: Path) -> None:
     ]
 
 
+def test_a_list_without_quotes(tmp_path: Path) -> None:
+    """DuckDB writes lists so to CSV; what is in them cannot be told, since a text may hold commas."""
+    answers = ["[Oslo]", "[12 May, May 12]", "[1]", "[0.28]", "[sic", "Oslo]"]
+    found = score(tmp_path, ["[none]"] * 6, answers, "csv")
+    [unread] = [own for own in found.notes if "cannot be read" in own]
+    assert unread == "2 of 6 answers begin like a printed list or dict but cannot be read as one, such as '[Oslo]'"
+
+
 def test_predictions_of_texts_stay(tmp_path: Path) -> None:
     assert score(tmp_path, ["['Oslo']"], [["['Oslo']"]], "json").score == 1.0
     with pytest.raises(AnlsError, match="protocol 'standard' compares predictions as they are"):
