@@ -133,6 +133,10 @@ def check_replaceable(path: Path) -> None:
         return
     if not stat.S_ISREG(mode):
         raise OutputError(str(path), f"is a {_kind(mode)}; expected the name of a file to write.")
+    try:
+        os.close(os.open(path, os.O_WRONLY))  # another file could replace it where it is read-only, too
+    except OSError as error:
+        raise OutputError(str(path), f"cannot be written: {error.strerror}.") from None
 
 
 def _is_of_a_process(path: Path) -> bool:
@@ -158,7 +162,8 @@ def _kind(mode: int) -> str:
 def whole_file(path: Path, is_kept: Callable[[], bool] = lambda: False, is_synced: bool = True) -> Iterator[Path]:
     """Yield a temporary name to write a file under; it is renamed at the end, or removed after an error.
 
-    It is also renamed, to a name that says partial, where it is kept after Ctrl-C.
+    It is also renamed, to a name that says partial, where it is kept after Ctrl-C. The permissions of a file that it
+    replaces are kept.
     """
     short = os.fsdecode(os.fsencode(path.name)[:_NAME])  # most file systems take 255 bytes
     unfinished = path.with_name(f".{short}.{uuid.uuid4().hex}")
@@ -166,6 +171,7 @@ def whole_file(path: Path, is_kept: Callable[[], bool] = lambda: False, is_synce
         yield unfinished
         if is_synced:
             _bring_to_disk(unfinished)
+        _keep_permissions(path, unfinished)
         unfinished.replace(path)
     except KeyboardInterrupt:
         if not (is_kept() and unfinished.exists()):
@@ -179,6 +185,14 @@ def whole_file(path: Path, is_kept: Callable[[], bool] = lambda: False, is_synce
     finally:
         with contextlib.suppress(OSError):  # it was renamed, or never created
             unfinished.unlink()
+
+
+def _keep_permissions(path: Path, unfinished: Path) -> None:
+    """Give a file those of the one that it replaces; what a link refers to, which others can make, has no say."""
+    with contextlib.suppress(OSError):  # nothing is there
+        mode = path.lstat().st_mode
+        if stat.S_ISREG(mode):
+            unfinished.chmod(mode & 0o777)
 
 
 def _free_name(path: Path, start: str, ending: str) -> Path:

@@ -366,18 +366,25 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize(("command", "options"), [(name, own) for name, every in WRITTEN.items() for own in every])
-def test_an_output_that_nobody_may_read(tmp_path: Path, command: str, options: str) -> None:
-    """It is only replaced."""
+@pytest.mark.parametrize("mode", [0o640, 0o444, 0], ids=oct)
+def test_an_output_with_permissions_of_its_own(tmp_path: Path, command: str, options: str, mode: int) -> None:
+    """They are kept where it may be written; where it may not, it is not replaced."""
     for name, field in ("p", "prediction"), ("q", "prediction"), ("r", "answers"):
         rows = (f'{{"question_id": {number}, "{field}": "Lima", "human": "{number < 5}"}}\n' for number in range(9))
         (tmp_path / f"{name}.jsonl").write_text("".join(rows))
     *_, output = options.split()
-    (tmp_path / output).touch(mode=0)
+    (tmp_path / output).touch()
+    (tmp_path / output).chmod(mode)
     before = (tmp_path / output).stat()
     asked = [sys.executable, "-m", "anls_eval", command, "p.jsonl", "-r", "r.jsonl", *options.split()]
     done = in_folder(tmp_path, asked, preexec_fn=without_privileges)
-    assert done.returncode == 0, done.stderr
-    assert not os.path.samestat(before, (tmp_path / output).stat())
+    after = (tmp_path / output).stat()
+    assert after.st_mode == before.st_mode
+    if mode & 0o200:
+        assert (done.returncode, os.path.samestat(before, after)) == (0, False), done.stderr
+    else:
+        assert (done.returncode, after) == (2, before)
+        assert done.stderr.splitlines()[-1] == f"error: {output}: cannot be written: Permission denied."
 
 
 @pytest.mark.parametrize(

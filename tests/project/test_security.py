@@ -190,12 +190,14 @@ def test_ids_and_names_in_a_file_make_no_paths(tmp_path: Path, name: str) -> Non
 
 
 def test_a_symlink_is_replaced_and_not_written_through(tmp_path: Path) -> None:
-    """Whoever can put a link where a result is written must not choose which file it overwrites."""
+    """Whoever can put a link where a result is written must not choose which file it overwrites, or who may write."""
     target, link = write(tmp_path / "target", "precious"), tmp_path / "rows.csv"
+    target.chmod(0o666)
     link.symlink_to(target)
     write_rows(link, pa.table({"question_id": ["1"]}))
     assert target.read_text() == "precious"
     assert not link.is_symlink()
+    assert not link.stat().st_mode & 0o022
 
 
 def test_devices_and_pipes_are_refused(tmp_path: Path) -> None:
