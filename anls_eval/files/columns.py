@@ -26,6 +26,12 @@ _LAST_ANSWERS = ("labels", "label", "targets", "target", "solution", "solutions"
 _EITHER = ("answer",)  # what submissions call the prediction, and some references the answer
 _DOCUMENTS = ("docId", "doc_id", "docid", "document", "ucsf_document_id", "image", "image_local_name")
 
+_FIELDS = frozenset((
+    "reference", "references", "annotation", "answer", "response", "responses", "output", "outputs", "completion",
+    "generation", "label", "labels", "target", "targets", "solution", "solutions",
+))  # fmt: skip
+"""Names for predictions and answers that fields of documents have, too, such as what an invoice refers to."""
+
 ROLES = ("question_id", "prediction", "answers", "answer_type", "document")
 """The roles that a column can have."""
 
@@ -145,6 +151,7 @@ class Found:
     extra: dict[str, str]  # the further columns to read, by what they are called in a batch
     has_other_side: bool  # whether the file has a column for the other side, too
     more_answers: str | None  # a column with further accepted answers
+    may_be_field: bool = False  # whether the names are those of a document, too, of which the value is one field
 
 
 def find_columns(
@@ -162,7 +169,7 @@ def find_columns(
     groups = others.pop(side)
     (other, other_groups), *_ = others.items()
 
-    given = _of_side(given, "predictions." if side == "prediction" else "references.")
+    given = of_side(given, side)
     unknown = [role for role in given if role not in ROLES]
     if unknown:
         close = difflib.get_close_matches(unknown[0], ROLES, n=1)
@@ -196,13 +203,22 @@ def find_columns(
     others_found = _matches(((given[other],),) if other in given else other_groups, names)
     has_other = others_found not in ([], [value])
     more = rules.more_answers if side == "answers" and side not in given and rules.more_answers in names else None
-    return Found(rules, ids, value, extra, has_other, more)
+    may_be_field = side not in given and _may_be_field(value, ids, names)
+    return Found(rules, ids, value, extra, has_other, more, may_be_field)
 
 
-def _of_side(given: Mapping[str, str], side: str) -> dict[str, str]:
+def _may_be_field(value: str, ids: tuple[str, ...], names: Sequence[str]) -> bool:
+    """Return whether a value may be one field of a document, which has an id and other fields, too."""
+    others = {name.strip().casefold() for name in names} - names_of_role("prediction") - names_of_role("answers")
+    is_usual = "question" in others or others <= {"id", *_EITHER, *map(str.casefold, _DOCUMENTS)}
+    return value.strip().casefold() in _FIELDS and [name.casefold() for name in ids] == ["id"] and not is_usual
+
+
+def of_side(given: Mapping[str, str], side: str) -> dict[str, str]:
     """Return the columns by role for one side; ``predictions.ROLE`` takes precedence over ``ROLE``."""
+    start = "predictions." if side == "prediction" else "references."
     both = {role: name for role, name in given.items() if not role.startswith(("predictions.", "references."))}
-    return both | {role.removeprefix(side): name for role, name in given.items() if role.startswith(side)}
+    return both | {role.removeprefix(start): name for role, name in given.items() if role.startswith(start)}
 
 
 def _layout(names: Sequence[str], side: str, name: str | None) -> Layout:

@@ -1,5 +1,6 @@
 """JSON documents: a list of rows, an object around one, SQuAD's nesting, and objects that map ids to values."""
 
+import dataclasses
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -54,7 +55,7 @@ def open_object(document: dict[str, Any], file: File) -> Source:
         return _open_list(document["data"], "data", file)
     if not set(IDS).isdisjoint(document):  # either columns, or the keys of one row
         if not any(isinstance(value, (list, dict)) for key, value in document.items() if key in IDS):
-            return _open_list([document], "", file)
+            return _open_row(document, file)
         lengths = {len(value) if isinstance(value, list) else -1 for value in document.values()}
         if len(lengths) == 1 and max(lengths) > 0:
             names = tuple(document)
@@ -94,7 +95,7 @@ def _by_roles(document: dict[str, Any], file: File) -> Source | None:
             return _of_columns(_equally_long(document, named, file))
         if all(isinstance(value, dict) for value in named.values()):  # as pandas' to_json writes columns
             return _of_columns(_by_index(document, file))
-        return _open_list([document], "", file)
+        return _open_row(document, file)
     if values and all(isinstance(value, dict) for value in values):
         is_table = not {key.casefold() for key in document}.isdisjoint(predictions | answers | _FOLDED_IDS | {"answer"})
         if is_table and len(document) > 1 and all(value.keys() == values[0].keys() for value in values):
@@ -155,6 +156,11 @@ def is_list_of_rows(value: Any) -> bool:
     if not isinstance(value, list) or not value or not isinstance(value[0], dict):
         return False
     return not {*IDS, "paragraphs", "filtered_resps", "answer_format"}.isdisjoint(value[0])
+
+
+def _open_row(row: dict[str, Any], file: File) -> Source:
+    """Return a source of one row, which is a whole file."""
+    return dataclasses.replace(_open_list([row], "", file), is_object=True)
 
 
 def _open_list(rows: list[Any], key: str, file: File) -> Source:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from anls_eval.errors import Remedy
-from anls_eval.files.columns import find_columns
+from anls_eval.files.columns import EVERYTHING, Found, find_columns, of_side
 from anls_eval.files.detection import open_source
 from anls_eval.files.errors import FormatError, NoRowsError, listed
 from anls_eval.files.files import DETECTED, File, How, exists, find_file, text_of
@@ -18,7 +18,7 @@ from anls_eval.files.json_files import open_object
 from anls_eval.files.json_text import parse
 from anls_eval.files.paths import Paths, file_paths, is_several, paths_label
 from anls_eval.files.printed import Holds
-from anls_eval.files.reading import Batch, Detected, Reader, reader_of
+from anls_eval.files.reading import Batch, Detected, Reader, may_be_document, reader_of
 from anls_eval.files.source import KEY, VALUE, Block, Source, in_blocks
 from anls_eval.files.watch import changes_told, file_state, watched
 from anls_eval.inputs.values import type_with_article
@@ -58,7 +58,7 @@ def open_predictions(
             read in the natural order of their names (``part-2`` before ``part-10``), and hidden files and names that
             begin with ``_`` are skipped. Their formats may differ, but not which roles have a column. JSON files that
             each hold one document, an object that is not a table, are read as one row each: its id is the name of
-            the file without its ending.
+            the file without its ending. So are objects with an id where ``"*"`` is the column of the side.
         format: A name in `FORMATS`. Detected by default.
         columns: Columns of the file by role: ``question_id``, ``prediction``, ``answers``, ``answer_type``,
             ``document``. Columns that form an id only together are written ``"doc_id + question"``. ``"*"`` as the
@@ -221,6 +221,7 @@ class PartsReader(Reader):
             has_predictions=all(part.has_predictions for part in found),
             has_references=all(part.has_references for part in found),
             notes=tuple(dict.fromkeys(note for part in found for note in part.notes)),
+            may_be_document=all(part.may_be_document for part in found),
         )
 
     @property
@@ -291,13 +292,15 @@ def are_documents(
     how: How = DETECTED,
 ) -> bool:
     """Return whether each file holds one document, rather than a part of one object from id to value."""
-    if not is_several(given, format_name) or format_name not in (None, "json") or side in columns:
+    named = of_side(columns, side)
+    is_asked = named.get(side) == EVERYTHING and "question_id" not in named
+    if not is_several(given, format_name) or format_name not in (None, "json") or (side in named and not is_asked):
         return False
     strays = {path: "is not a JSON file" for path in paths if not _JSON.search(path)}
     keys: list[str] = []
     first: dict[str, Any] = {}
     is_certain = False  # whether two files have different values of one key, which parts of one object cannot
-    documents = tables = 0
+    documents = doubtful = tables = 0
     for path in (path for path in paths if path not in strays):
         # A folder of tables is told by two of them: they can be large.
         if 2 * len(strays) > len(paths) or tables > documents + 1 or (tables and len(paths) - len(strays) < 2):
@@ -314,34 +317,38 @@ def are_documents(
         if not isinstance(value, dict):
             strays[path] = "holds null" if value is None else f"holds {type_with_article(value)}"
             continue
-        names = _columns_of_table(value, file, side)
-        if names is not None:
-            strays[path] = f"is a table with the columns {listed(names)}"
+        table = _table_in(value, file, side)
+        is_either = table is not None and table[0].is_object and (is_asked or may_be_document(table[0], table[1]))
+        if table is not None and not is_either:
+            strays[path] = f"is a table with the columns {listed(table[0].names)}"
             tables += 1
             continue
         documents += 1
+        doubtful += is_either and not is_asked
         first = first or value
         is_certain = is_certain or any(first.get(key, own) != own for key, own in value.items())
         keys += value
+    if doubtful == documents:  # none, or all can be rows: what is compared decides
+        return False
     # Of equal documents, the keys are in each file; parts with a row in common share it with one other.
     if strays and (is_certain or max(Counter(keys).values(), default=0) > 2):
         stray, what = next(iter(strays.items()))
         rename = " or start its name with _" if isinstance(given, (str, os.PathLike)) else ""
         expected = f"expected one document, a JSON object, as in {documents} others"
         raise FormatError(stray, f"this file {what}; {expected}. Remove it{rename}.")
-    if strays or not documents:
+    if strays:
         return False
     return len(paths) == 1 or len(set(keys)) < len(keys)  # parts have each id once, and share no key
 
 
-def _columns_of_table(value: dict[str, Any], file: File, side: str) -> tuple[str, ...] | None:
-    """Return the columns of an object that is a table of this side; None for a document, or a part from id to value."""
+def _table_in(value: dict[str, Any], file: File, side: str) -> tuple[Source, Found] | None:
+    """Return an object that is a table of this side; None for a document, or a part from id to value."""
     try:
         source = open_object(value, file)
-        find_columns(source.names, side, layout=source.layout, given={}, by=(), path=file.path)
+        found = find_columns(source.names, side, layout=source.layout, given={}, by=(), path=file.path)
     except FormatError:
         return None
-    return None if source.layout == "values" else source.names
+    return None if source.layout == "values" else (source, found)
 
 
 def open_documents(
@@ -356,6 +363,7 @@ def open_documents(
 ) -> Reader:
     """Open files that hold one document each, as the rows of one side."""
     notes: dict[str, None] = {}
+    columns = {role: name for role, name in columns.items() if name != EVERYTHING}  # which they are anyway
     _refuse_same_names(paths, max_bytes, how)
     of_path = {KEY: document_id, VALUE: lambda path: _document(path, max_bytes, how, notes)}
 

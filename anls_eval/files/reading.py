@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from anls_eval.arrow import as_list
-from anls_eval.errors import Note
+from anls_eval.errors import Note, Remedy
 from anls_eval.files.columns import EVERYTHING, LAYOUTS, Found, NoColumnError, find_columns
-from anls_eval.files.errors import NoRowsError, listed
+from anls_eval.files.errors import FormatError, NoRowsError, listed
 from anls_eval.files.nested import check_keys, first_values, json_note, nested_remedy, with_nested
 from anls_eval.files.printed import Holds, Printed, all_of, are_all_printed
 from anls_eval.files.source import ABSENT, KEY, VALUE, Block, Source
@@ -40,6 +40,7 @@ class Detected:
     has_predictions: bool
     has_references: bool  # a file with both can be scored on its own
     notes: tuple[str, ...]  # warnings about how it is read, to show to the user
+    may_be_document: bool = False  # whether it is an object that is read as one row, but may be a document
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -322,5 +323,28 @@ def reader_of(
         has_predictions=side == "prediction" or found.has_other_side,
         has_references=side == "answers" or found.has_other_side,
         notes=tuple(notes),
+        may_be_document=may_be_document(source, found),
     )
     return Reader(detected, source, found, side)
+
+
+def may_be_document(source: Source, found: Found) -> bool:
+    """Return whether an object that can be read as one row may be a document instead."""
+    if not (source.is_object and found.may_be_field):
+        return False
+    [value] = next(source.read([found.value], 1)).columns[found.value]
+    return not isinstance(value, (list, dict))
+
+
+def check_is_row(detected: Detected, side: str) -> None:
+    """Refuse an object that may be a document, where documents are compared."""
+    if detected.may_be_document:
+        value = detected.columns[side]
+        raise FormatError(
+            detected.path,
+            f"a JSON object with the field {value!r}, which may be a row of this value or a whole document.",
+            remedies=[
+                Remedy("columns", {side: EVERYTHING}, "compare the document"),
+                Remedy("columns", {side: value}, "compare this value alone"),
+            ],
+        )

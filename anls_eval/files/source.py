@@ -31,6 +31,7 @@ class Source:
     rows: int | None  # their number, if it is known before they are read
     read: Callable[[Sequence[str], int], Iterator[Block]]  # the columns with these names, at most so many rows at once
     layout: str | None = None  # if the structure of the file determines it
+    is_object: bool = False  # whether it is one JSON object that is read as one row
     in_cells: bool = False  # whether values are texts of cells, in which a list is written as text
     cuts: tuple[int, ...] = ()  # the rows at which the file can be divided cheaply, the last of them its end
     within: "Callable[[int, int], Source] | None" = None  # for files with cuts: the rows from one to before another

@@ -32,7 +32,7 @@ from anls_eval.files.errors import NoRowsError
 from anls_eval.files.nested import nested_remedy
 from anls_eval.files.paths import check_order
 from anls_eval.files.printed import Holds
-from anls_eval.files.reading import VALUES
+from anls_eval.files.reading import VALUES, check_is_row
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.questions.columns import id_list, stored_ids
 from anls_eval.questions.pairing import first_ids
@@ -161,6 +161,12 @@ class Options:
         steps = {VALUES: self.scorer().rules.extract} if side == "predictions" else {}
         holds = {name: Holds(own, each(name), known.get(name), steps.get(name, ())) for name, own in kinds.items()}
         return reader.holding(holds)
+
+    def check_are_rows(self, predictions: Reader, references: Reader) -> None:
+        """Refuse objects that are read as rows and may be documents, where documents are compared."""
+        for reader, side, role in zip((predictions, references), SIDES, ("prediction", "answers"), strict=True):
+            if self._kind(side) in ("trees", "documents"):
+                check_is_row(reader.detected, role)
 
     def _kind(self, side: str) -> str:
         """Return what the values of a side can hold, of `anls_eval.files.printed.READERS`; empty for nothing."""

@@ -368,6 +368,7 @@ def read_questions(
 ) -> Questions:
     """Read a submission and align it by id, with notes about missing and unknown ids."""
     options = Options(protocol=protocol, missing=missing, unknown=unknown, parse=parse, extract=extract)
+    options.check_are_rows(predictions, references)
 
     def read(whole: bool) -> Questions:
         opened = options.opened(predictions, SIDES[0]), options.opened(references, SIDES[1])
@@ -508,6 +509,7 @@ def with_option_columns(predictions: Reader, references: Reader, options: Option
 
 def sides_with(predictions: Reader, references: Reader, options: Options) -> tuple[Reader, Reader]:
     """Return readers of both sides, each of which reads the columns of the options that it has."""
+    options.check_are_rows(predictions, references)
     references = options.opened(references, SIDES[1])
     predictions = options.opened(predictions, SIDES[0])
     of_references = [name for name in options.read_names if name in references.names]

@@ -18,6 +18,7 @@ from anls_eval.arrow import as_list
 from anls_eval.check.check import check_submission
 from anls_eval.check.fix import fix_submission
 from anls_eval.check.rows import open_rows
+from anls_eval.cluster.run import score_dataset
 from anls_eval.errors import AnlsError
 from anls_eval.files import FormatError, Reader, open_predictions, open_references
 from anls_eval.files.errors import ChangedFileError
@@ -238,6 +239,59 @@ class TestDocuments:
         for name in "ab":
             (tmp_path / f"{name}.json").write_text(json.dumps({"id": 7, "items": [{"id": 1, "sum": name}]}))
         assert [id_ for id_, _ in contents(open_predictions(tmp_path))] == ["a", "b"]
+
+    @staticmethod
+    def invoices(folder: Path, field: str, totals: str, *others: str) -> Path:
+        folder.mkdir()
+        for name, total in zip("abcd", totals, strict=True):
+            row = {"id": f"no {name}", field: f"PO {name}", "total": total, **dict.fromkeys(others, "x")}
+            (folder / f"{name}.json").write_text(json.dumps(row))
+        return folder
+
+    @pytest.mark.parametrize("field", ["reference", "answer", "Label", "output"])
+    def test_fields_that_are_named_as_columns_are(self, field: str, tmp_path: Path) -> None:
+        """Whether they are rows of one value or documents cannot be told, which matters where documents are scored."""
+        sides = self.invoices(tmp_path / "p", field, "1234"), self.invoices(tmp_path / "r", field, "1235")
+        roles = {"prediction": ("answer", "output"), "answers": ("reference", "answer", "Label")}
+        either = [role for role, names in roles.items() if field in names]
+
+        def score(**columns: str) -> float:
+            readers = open_predictions(sides[0], columns=columns), open_references(sides[1], columns=columns)
+            return score_submission(*readers, protocol="anls_star").score
+
+        def with_dask(**columns: str) -> float:
+            return score_dataset(*sides, protocol="anls_star", columns=columns).submission.score
+
+        whole = dict.fromkeys(either, "*")
+        for number, role in enumerate(either):
+            given = dict.fromkeys(either[:number], "*")
+            what = f"a JSON object with the field '{field}', which may be a row of this value or a whole document"
+            words = rf"^{tmp_path}/[pr].*: {what}\. To compare the document, .*{role}.*\. To compare this value alone, "
+            for asked in (score, with_dask):
+                with pytest.raises(FormatError, match=words):
+                    asked(**given)
+        assert score(**whole) == (3 + 2 / 3) / 4
+        assert score(prediction="*", answers="*", question_id="id") == (3 + 1 / 2) / 4
+        assert score(prediction=field, answers=field) == 1.0
+        for side in sides:  # an object without the field is a document, and so are the others then
+            (side / "z.json").write_text(json.dumps({"id": "z", "total": "1"}))
+        assert score() == (4 + 2 / 3) / 5
+
+    @pytest.mark.parametrize(
+        ("protocol", "field", "others"),
+        [
+            ("standard", "answer", []),
+            ("anls_star", "answer", ["question"]),
+            ("anls_star", "gold", ["pages"]),
+        ],
+    )
+    def test_rows_in_files_of_their_own(self, protocol: str, field: str, others: list[str], tmp_path: Path) -> None:
+        """What is read of them is certain where texts are compared, by their other columns, or by the name."""
+        side = self.invoices(tmp_path / "d", field, "1234", *others)
+        answers = open_references(side)
+        assert contents(answers) == [(f"no {name}", f"PO {name}") for name in "abcd"]
+        predictions = open_predictions(side, columns={"prediction": field})
+        assert score_submission(predictions, answers, protocol=protocol).score == 1.0
 
     def test_parts_of_an_object_from_id_to_value_are_none(self, tmp_path: Path) -> None:
         (tmp_path / "1.json").write_text('{"q1": "Lima"}')
