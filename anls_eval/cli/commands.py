@@ -693,16 +693,17 @@ def check(
         if not as_json:
             raise typer.Exit(2)
         shown["problems"] = [dataclasses.replace(report.problems[0], found=told)]
-    if not as_json:
-        say(tables.check_text(report))
-    if fix is not None and report.is_readable:
-        with progress(None, quiet=False) as advance:
-            left = fix_submission(predictions, fix, references, **asked, on_progress=advance)
-        shown["mended"] = left
+    try:  # to write before anything is printed, to which nobody may listen
+        if fix is not None and report.is_readable:
+            with progress(None, quiet=False) as advance:
+                left = shown["mended"] = fix_submission(predictions, fix, references, **asked, on_progress=advance)
+    finally:
         if not as_json:
-            say(f"\n{tables.fixed_text(report, left)}")
+            say(tables.check_text(report))
     if as_json:
         print_json(shown)
+    elif "mended" in shown:
+        say(f"\n{tables.fixed_text(report, left)}")
     if left.refused:
         raise typer.Exit(1 if report.is_readable else 2)
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from anls_eval.decisions.audit import Suspicion
     from anls_eval.decisions.baseline import Baseline
+    from anls_eval.decisions.gate import GateResult
     from anls_eval.submission.score import ScoredQuestions
 
 
@@ -143,9 +144,8 @@ def gate(
     if power:
         _show_power(new, old, max_drop, cluster_by, as_json)
         return
-    if not is_compared:
-        is_open = True
-    else:
+    result = None
+    if is_compared:
         result = run_gate(
             new,
             old,
@@ -156,25 +156,33 @@ def gate(
             by_field=by_field,
             cluster_by=cluster_by,
         )
-        is_open = result.is_open
         if markdown is not None:
             gate_words.write_text(markdown, gate_words.as_markdown(result))
         if junit is not None:
             gate_words.write_text(junit, gate_words.as_junit(result))
-        if as_json:
-            print_json(result.to_dict())
-        else:
-            say(gate_words.verdict_line(result))
-            say()
-            print_table(_table(gate_words.HEADER, gate_words.cells(result)))
-            say(f"\n{result.signature}")
-        show_notes(result.notes)
-    if save_baseline is not None and is_open:
+    is_open = result is None or result.is_open
+    if save_baseline is not None and is_open:  # before anything is printed, to which nobody may listen
         Baseline.of(new, by_field=by_field).write(save_baseline)
-        if not quiet:
-            warn(f"baseline written: {save_baseline}")
+    if result is not None:
+        _show_gate(result, as_json)
+    if save_baseline is not None and is_open and not quiet:
+        warn(f"baseline written: {save_baseline}")
     if not is_open:
         raise typer.Exit(1)
+
+
+def _show_gate(result: GateResult, as_json: bool) -> None:
+    """Print the verdict and what was compared."""
+    from anls_eval.decisions import gate_words
+
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        say(gate_words.verdict_line(result))
+        say()
+        print_table(_table(gate_words.HEADER, gate_words.cells(result)))
+        say(f"\n{result.signature}")
+    show_notes(result.notes)
 
 
 def _refuse(outputs: Sequence[tuple[str, Path | bool | None]], reason: str) -> None:

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from dask.distributed import Client
 from distributed.client import ClosedClientError
 
+from anls_eval.arrow import as_list
 from anls_eval.cluster.agreement import Agreement, agreed, check_cluster
 from anls_eval.cluster.engine import Engine, warn_of_faults
 from anls_eval.cluster.errors import CANCELLED, RESUME, BadPartsError, ClusterError, InterruptedRunError, are, as_note
@@ -77,7 +78,7 @@ from anls_eval.names import check_working_folder
 from anls_eval.opening import open_regular
 from anls_eval.submission.passes import ANSWERED, SIDES, Options, OptionWords, blank_error, check_pairs, counted
 from anls_eval.submission.score import SubmissionScore, sides_with, sum_up, with_option_columns
-from anls_eval.submission.totals import Totals
+from anls_eval.submission.totals import FIRST, Totals
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -259,6 +260,10 @@ def score_dataset(
     try:
         if not totals.counts[ANSWERED] and job.first is not None:
             raise blank_error(job.first[1])
+        if totals.counts["missing"] == totals.n and totals.counts["unknown"]:  # no id is in common
+            totals.first["unknown"], totals.first["missing"] = (
+                _first_ids(job, side, paths) for side, paths in zip(SIDES, files, strict=True)
+            )
         submission = sum_up(totals, job.options)
     except ValueError as error:
         if not found.bad:
@@ -376,6 +381,14 @@ def _first_readable(job: Job, side: str, paths: Sequence[str]) -> Reader:
     if len(errors) > 1 and not any(isinstance(error, (NoColumnError, NoRowsError)) for error in errors.values()):
         raise BadPartsError(errors, None, are_all=True)
     raise next(iter(errors.values()))
+
+
+def _first_ids(job: Job, side: str, paths: Sequence[str]) -> list[str]:
+    """Return the first ids of a side as its files have them, since those that were matched come back in no order."""
+    for path in paths:
+        with contextlib.suppress(FormatError):  # such as a part without rows
+            return as_list(next(job.open(side, Piece((path,))).batches(FIRST)).question_ids)
+    return []
 
 
 class _Found(NamedTuple):

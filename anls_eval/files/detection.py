@@ -80,9 +80,24 @@ def open_source(
     return dataclasses.replace(_FILES[container](file), notes=file.notes), file.compression
 
 
-def _container(file: File) -> str:
+def start_of(file: File) -> bytes:
+    """Return the first bytes, which tell what a file is."""
     with file.open() as stream:
-        start = stream.read(4096)
+        return stream.read(4096)
+
+
+def check_is_text(file: File, start: bytes) -> None:
+    """Refuse a file that begins as one of a kind that is not read, or as no text."""
+    kind = next((kind for magic, kind in _NOT_READ.items() if start.startswith(magic)), None)
+    if kind is None and b"\0" in start and encoding_of(file, start) is None:
+        place = f"line {start[: start.index(0)].count(10) + 1}"
+        kind = f"neither text (it has a NUL in {place}) nor a known binary format"
+    if kind is not None:
+        raise FormatError(file.path, f"{kind}. It begins with {start[:8]!r}; supported: {', '.join(FORMATS)}.")
+
+
+def _container(file: File) -> str:
+    start = start_of(file)
     if not start and file.name.endswith(_NEVER_EMPTY):
         raise FormatError(file.path, "the file is empty, which a file of this kind never is. Write or copy it again.")
     if not start.strip():
@@ -93,12 +108,7 @@ def _container(file: File) -> str:
         return "arrow"
     if start.startswith(b"PK\x03\x04"):
         return "xlsx"
-    kind = next((kind for magic, kind in _NOT_READ.items() if start.startswith(magic)), None)
-    if kind is None and b"\0" in start and encoding_of(file, start) is None:
-        place = f"line {start[: start.index(0)].count(10) + 1}"
-        kind = f"neither text (it has a NUL in {place}) nor a known binary format"
-    if kind is not None:
-        raise FormatError(file.path, f"{kind}. It begins with {start[:8]!r}; supported: {', '.join(FORMATS)}.")
+    check_is_text(file, start)
     filled = filter(None, (line.strip() for _, line in lines_of(file)))
     first, second = [*islice(filled, 2), "", ""][:2]
     if not first:  # but a byte order mark

@@ -11,7 +11,7 @@ from typing import Any
 
 from anls_eval.errors import Remedy
 from anls_eval.files.columns import EVERYTHING, Found, find_columns, of_side
-from anls_eval.files.detection import open_source
+from anls_eval.files.detection import check_is_text, open_source, start_of
 from anls_eval.files.errors import FormatError, NoRowsError, listed
 from anls_eval.files.files import DETECTED, File, How, exists, find_file, text_of
 from anls_eval.files.json_files import open_object
@@ -398,7 +398,11 @@ def _refuse_same_names(paths: Sequence[str], max_bytes: int | None, how: How) ->
 def _document(path: str, max_bytes: int | None, how: How, notes: dict[str, None]) -> dict[str, Any]:
     """Return the document in a file, and add what is to say of the file to the notes."""
     file = find_file(path, max_bytes, how=how)
-    value = parse(text_of(file), path, notes=file.notes)
+    check_is_text(file, start_of(file))
+    text = text_of(file)
+    if not text.strip():
+        raise FormatError(path, "the file is empty; expected one JSON object, as in the other files.")
+    value = parse(text, path, notes=file.notes)
     notes |= file.notes
     if not isinstance(value, dict):
         raise FormatError(path, f"{type_with_article(value)}; expected one JSON object, as in the other files.")

@@ -24,6 +24,8 @@ from anls_eval.files.values import (
 
 _LOOKED_AT = 64  # first predictions
 
+WITHOUT_ROWS = "is empty: read as a part without rows"
+
 VALUES = ""
 """The key of the predictions or answers among the columns that can hold lists and dicts."""
 
@@ -108,9 +110,7 @@ class Reader:
     def without_rows(self, path: str) -> "Reader":
         """Return a reader of another file, which is empty, as if it had the columns of this one."""
         source = Source(self._source.container, self.names, 0, lambda wanted, size: iter(()))
-        detected = dataclasses.replace(
-            self.detected, path=path, notes=(f"{path} is empty: read as a part without rows",)
-        )
+        detected = dataclasses.replace(self.detected, path=path, notes=(f"{path} {WITHOUT_ROWS}",))
         return Reader(detected, source, self._found, self._side, self._holds)
 
     @property

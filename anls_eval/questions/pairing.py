@@ -6,7 +6,7 @@ import functools
 import operator
 import reprlib
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +72,15 @@ def check_same_ids(predictions_without: object, references_without: object, in_f
         )
 
 
+class UnmatchedIdsError(AnlsError):
+    """Ids of one side are not on the other."""
+
+    def with_empty(self, files: Sequence[str]) -> UnmatchedIdsError:
+        """Return this error with notes on empty files, which may be the reason."""
+        told = [*files[:_SHOWN], *([f"{len(files) - _SHOWN:,} more are empty"] if len(files) > _SHOWN else [])]
+        return UnmatchedIdsError(self.problem + "".join(f" {note}." for note in told), remedies=self.remedies)
+
+
 FirstIds = tuple[int, list[str]]  # the number of some ids, and the first of them, which messages show
 
 
@@ -96,12 +105,14 @@ def unmatched_ids(
         if n and unknown_ids[0] and missing_ids[0] == n:  # counting all of them as 0 would help nobody
             problem = f"{found}. There is no id in common: "
             if way:
-                raise AnlsError(f"{problem}they {advice}")
-            raise AnlsError(f"{problem}are they from different splits?", remedies=[NAME_IDS] if in_files else [])
+                raise UnmatchedIdsError(f"{problem}they {advice}")
+            raise UnmatchedIdsError(
+                f"{problem}are they from different splits?", remedies=[NAME_IDS] if in_files else []
+            )
         remedies = [COUNT_AS_ZERO] if missing_ids[0] else []
         remedies += [IGNORE_UNKNOWN] if unknown_ids[0] else []
         problem = f"{found}. They {advice}" if way else f"{found}. Expected the same ids on both sides."
-        raise AnlsError(problem, remedies=remedies)
+        raise UnmatchedIdsError(problem, remedies=remedies)
     return [
         *_named_ids(missing_ids, "question has no prediction and scores 0", "questions have no prediction and score 0"),
         *_named_ids(
@@ -118,7 +129,7 @@ def _written_otherwise(missing: list[str], unknown: list[str]) -> str:
     ways: dict[str, Callable[[str], str]] = {
         "differ in whitespace": str.strip,
         "differ in a final .0, which pandas writes where an id was missing": lambda id_: id_.removesuffix(".0"),
-        "differ in leading zeros": lambda id_: id_.lstrip("0") or id_,
+        "differ in leading zeros": lambda id_: id_[:-1].lstrip("0") + id_[-1:],
         "differ in upper and lower case": str.casefold,
         "look alike, but are composed of other characters (Unicode NFC or NFD)": functools.partial(
             unicodedata.normalize, "NFC"

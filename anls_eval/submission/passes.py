@@ -32,10 +32,10 @@ from anls_eval.files.errors import NoRowsError
 from anls_eval.files.nested import nested_remedy
 from anls_eval.files.paths import check_order
 from anls_eval.files.printed import Holds
-from anls_eval.files.reading import VALUES, check_is_row
+from anls_eval.files.reading import VALUES, WITHOUT_ROWS, check_is_row
 from anls_eval.inputs.values import is_missing_value
 from anls_eval.questions.columns import id_list, stored_ids
-from anls_eval.questions.pairing import first_ids
+from anls_eval.questions.pairing import UnmatchedIdsError, first_ids
 from anls_eval.questions.stream import Alignment, without_repeats
 from anls_eval.registry import MISSING, UNKNOWN
 from anls_eval.rules.protocol import Protocol, Threshold
@@ -196,6 +196,15 @@ Kept = Literal["questions", "ids", "documents"]
 """What a pass keeps of each question beside its score: everything, its id and named columns, or its document if any."""
 
 
+@contextlib.contextmanager
+def telling_empty_files(totals: Totals) -> Iterator[None]:
+    """Name the empty files in an error about ids that are on one side alone."""
+    try:
+        yield
+    except UnmatchedIdsError as error:
+        raise error.with_empty([note for note in totals.notes if note.endswith(WITHOUT_ROWS)]) from None
+
+
 class Pass:
     """One pass over both sides, which scores the questions block by block and adds up their `totals`."""
 
@@ -227,8 +236,9 @@ class Pass:
 
     def questions(self) -> Iterator[pa.Table]:
         """Yield the questions block by block."""
-        for questions in self._alignment:
-            yield self.scorer.extracted(questions, self.totals)
+        with telling_empty_files(self.totals):
+            for questions in self._alignment:
+                yield self.scorer.extracted(questions, self.totals)
         self.totals.note("missing", *first_ids(self._alignment.missing))
         self.totals.note("unknown", *first_ids(self._alignment.unknown))
         for side in self._sides:

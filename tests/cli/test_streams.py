@@ -117,6 +117,18 @@ def test_results_that_nobody_reads(name: str, sides: list[str]) -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.parametrize("options", [["gate", "--min-score", "0", "--save-baseline"], ["check", "--fix"]])
+def test_files_are_written_where_nobody_reads(options: list[str], sides: list[str], tmp_path: Path) -> None:
+    command, *others = options
+    reading, writing = os.pipe()
+    os.close(reading)
+    asked = [sys.executable, "-m", "anls_eval", command, *sides, *others, str(tmp_path / "written.json")]
+    done = subprocess.run(asked, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert done.returncode == 141, done.stderr
+    assert (tmp_path / "written.json").exists()
+
+
 @pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="the size of a pipe cannot be set here")
 def test_a_stream_that_does_not_wait(tmp_path: Path) -> None:
     """As Node and ssh leave one that they share: what is written faster than it is read is not lost."""

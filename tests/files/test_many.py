@@ -305,9 +305,15 @@ class TestDocuments:
 
     def test_one_that_cannot_be_read(self, tmp_path: Path) -> None:
         folder = self.write(tmp_path / "d")
-        for text in ("{", "[]"):
+        pointer = "version https://git-lfs.github.com/spec/v1\n"
+        for text, told in (
+            ("{", "not JSON"),
+            ("[]", "this file holds a list"),
+            ("", "empty"),
+            (pointer, "a pointer of Git"),
+        ):
             (folder / "aa.json").write_text(text)
-            with pytest.raises(FormatError, match=r"^.*/aa.json"):
+            with pytest.raises(FormatError, match=rf"^.*/aa.json.*: .*{told}"):
                 contents(open_predictions(folder))
 
     @pytest.mark.parametrize(

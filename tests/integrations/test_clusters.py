@@ -3,10 +3,12 @@
 Neither system is at hand: a script in place of sbatch runs the job, and the commands of the pods run as processes.
 """
 
+import contextlib
 import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -65,7 +67,9 @@ touch {folder}/cancelled
 """
 
 
-def test_slurm(data: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def slurm(tmp_path: Path) -> dict[str, str]:
+    """The environment of scripts in place of SLURM, and of what a user has set for its jobs."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name, script in (("sbatch", SBATCH), ("scancel", SCANCEL)):
@@ -74,12 +78,16 @@ def test_slurm(data: Path, tmp_path: Path) -> None:
     settings = {"QUEUE": "cpu", "CORES": "2", "MEMORY": "4GB", "WALLTIME": "01:00:00"}
     settings |= {"JOB_SCRIPT_PROLOGUE": "['export OMP_NUM_THREADS=1']", "WORKER_EXTRA_ARGS": "['--lifetime', '1h']"}
     environment = ENVIRONMENT | {f"DASK_JOBQUEUE__SLURM__{name}": value for name, value in settings.items()}
-    environment["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    return environment | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+def test_slurm(data: Path, slurm: dict[str, str], tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
     sides = [str(data / "runs"), "-r", str(data / "references")]
     command = [sys.executable, str(CLUSTERS / "slurm.py"), "1", *sides]
     done = subprocess.run(
         [*command, "--out", str(tmp_path / "out"), "--json", "--quiet"],
-        env=environment,
+        env=slurm,
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -103,6 +111,61 @@ def test_slurm(data: Path, tmp_path: Path) -> None:
     options = options_of(worker[worker.index("distributed.cli.dask_worker") + 1 :], dask_worker.main)
     assert (int(options["n_workers"]), options["nthreads"]) == (2, 1)
     assert (options["lifetime"], options["preload"]) == ("1h", ("anls_eval.cluster.preload",))
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_slurm_interrupted(
+    kind: signal.Signals, is_kept: bool, slurm: dict[str, str], processes: list[psutil.Popen], tmp_path: Path
+) -> None:
+    """The run ends by itself, in words and with its status, and the jobs are cancelled."""
+    write_dataset(tmp_path, 2_000_000, 8)
+    (tmp_path / "runs").mkdir()
+    command = [sys.executable, str(CLUSTERS / "slurm.py"), "1", str(tmp_path / "predictions")]
+    command += ["-r", str(tmp_path / "references"), *(["--out", str(tmp_path / "out")] if is_kept else [])]
+    process = psutil.Popen(
+        command,
+        env=slurm,
+        cwd=tmp_path / "runs",
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    processes.append(process)
+    where = tmp_path / "out" if is_kept else tmp_path / "runs"
+    wait_until(lambda: [*where.glob("**/part-*")])
+    os.killpg(process.pid, kind)
+    printed, said = process.communicate(timeout=60)
+    assert (process.returncode, printed) == (128 + kind, ""), said
+    words = "interrupted" if kind == signal.SIGINT else f"interrupted by {kind.name}"
+    assert said.splitlines()[-1].startswith(words), said
+    assert (tmp_path / "bin" / "cancelled").exists()
+    left = [path.name for path in (tmp_path / "runs").iterdir() if path.name != "dask-scratch-space"]
+    assert not left
+    if is_kept:
+        assert "lock" not in {path.name for path in (tmp_path / "out" / "_work").iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("sbatch", "words"),
+    [
+        ("#!/bin/sh\necho sbatch: error: invalid partition >&2\nexit 1\n", "sbatch: error: invalid partition"),
+        ("", "'sbatch'"),
+    ],
+)
+def test_slurm_that_refuses_the_jobs(
+    sbatch: str, words: str, data: Path, slurm: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "bin" / "sbatch").write_text(sbatch, encoding="utf-8")
+    if not sbatch:
+        (tmp_path / "bin" / "sbatch").unlink()
+    command = [sys.executable, str(CLUSTERS / "slurm.py"), "2", str(data / "runs"), "-r", str(data / "references")]
+    done = subprocess.run(command, env=slurm, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert done.stderr.startswith("error: the jobs cannot be submitted: ")
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.fixture
@@ -171,8 +234,9 @@ def processes() -> Iterator[list[psutil.Popen]]:
     own: list[psutil.Popen] = []
     yield own
     for process in own:
-        for each in [*process.children(recursive=True), process]:
-            each.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has ended
+            for each in [*process.children(recursive=True), process]:
+                each.kill()
     psutil.wait_procs(own)
 
 

@@ -234,6 +234,7 @@ class TestIds:
         [
             (["1.0", "2.0"], ["2", "1"], "differ in a final .0, which pandas writes"),
             (["1", "2"], ["0001", "0002"], "differ in leading zeros"),
+            (["000", "001"], ["0", "1"], "differ in leading zeros"),
             ([" a ", " b"], ["a", "b"], "differ in whitespace"),
             (["A1", "B2"], ["a1", "b2"], "differ in upper and lower case"),
             (["caf\u00e9"], ["cafe\u0301"], "look alike, but are composed of other characters"),
