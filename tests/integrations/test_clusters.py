@@ -113,8 +113,10 @@ def test_slurm(data: Path, slurm: dict[str, str], tmp_path: Path) -> None:
     assert (options["lifetime"], options["preload"]) == ("1h", ("anls_eval.cluster.preload",))
 
 
-@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("is_kept", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "is_kept"),
+    [(signal.SIGINT, True), (signal.SIGINT, False), (signal.SIGTERM, False), (signal.SIGHUP, True)],
+)
 def test_slurm_interrupted(
     kind: signal.Signals, is_kept: bool, slurm: dict[str, str], processes: list[psutil.Popen], tmp_path: Path
 ) -> None:
