@@ -134,7 +134,7 @@ def check_replaceable(path: Path) -> None:
     if not stat.S_ISREG(mode):
         raise OutputError(str(path), f"is a {_kind(mode)}; expected the name of a file to write.")
     try:
-        os.close(os.open(path, os.O_WRONLY))  # another file could replace it where it is read-only, too
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))  # a file that is read-only could be replaced, too
     except OSError as error:
         raise OutputError(str(path), f"cannot be written: {error.strerror}.") from None
 
