@@ -10,6 +10,10 @@ CONTROL = "Invalid control character"
 """What a text has that only a tolerant reader takes, in the words of Python's parser, to which it adds "at"."""
 
 
+SECOND = "a second value after the first"
+"""What a text has that would be JSON on several lines or in several files."""
+
+
 class RepeatedKeyError(ValueError):
     """An object has a key twice."""
 
@@ -55,7 +59,7 @@ def _fault(text: str, error: json.JSONDecodeError) -> tuple[str, str]:
         return "a comma after the value", "Remove it from each line, or put the values in one list: [..., ...]."
     if found == "Extra data" and rest.startswith(("{", "[")):
         return (
-            "a second value after the first",
+            SECOND,
             "Write each on a line of its own, as jq -c does, or put them in a list.",
         )
     if (before.endswith(",") and rest.startswith(("]", "}"))) or (rest.startswith(",") and _closes(rest[1:])):

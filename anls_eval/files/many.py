@@ -22,6 +22,7 @@ from anls_eval.files.reading import Batch, Detected, Reader, may_be_document, re
 from anls_eval.files.source import KEY, VALUE, Block, Source, in_blocks
 from anls_eval.files.watch import changes_told, file_state, watched
 from anls_eval.inputs.values import type_with_article
+from anls_eval.json_faults import SECOND
 
 _FILE_NAME = {"question_id": "file name"}  # of documents
 _JSON = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
@@ -402,7 +403,13 @@ def _document(path: str, max_bytes: int | None, how: How, notes: dict[str, None]
     text = text_of(file)
     if not text.strip():
         raise FormatError(path, "the file is empty; expected one JSON object, as in the other files.")
-    value = parse(text, path, notes=file.notes)
+    try:
+        value = parse(text, path, notes=file.notes)
+    except FormatError as error:
+        if SECOND not in error.problem:
+            raise
+        problem = f"{SECOND}; expected one document, as in the other files. Write each to a file of its own."
+        raise FormatError(path, problem, error.place) from None
     notes |= file.notes
     if not isinstance(value, dict):
         raise FormatError(path, f"{type_with_article(value)}; expected one JSON object, as in the other files.")

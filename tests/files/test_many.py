@@ -309,8 +309,12 @@ class TestDocuments:
         for text, told in (
             ("{", "not JSON"),
             ("[]", "this file holds a list"),
-            ("", "empty"),
-            (pointer, "a pointer of Git"),
+            ("", "the file is empty"),
+            (pointer, "a pointer of Git LFS"),
+            (
+                '{"total": "2"}\n{"total": "3"}\n',
+                r"a second value after the first; .* Write each to a file of its own\.$",
+            ),
         ):
             (folder / "aa.json").write_text(text)
             with pytest.raises(FormatError, match=rf"^.*/aa.json.*: .*{told}"):
