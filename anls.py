@@ -1400,6 +1400,9 @@ CONTROL = "Invalid control character"
 """What a text has that only a tolerant reader takes, in the words of Python's parser, to which it adds "at"."""
 
 
+NUL = "a NUL character, which no text has"
+"""What damage leaves in a text; a string of JSON can have it only as an escape."""
+
 SECOND = "a second value after the first"
 """What a text has that would be JSON on several lines or in several files."""
 
@@ -1443,6 +1446,8 @@ def _fault(text: str, error: json.JSONDecodeError) -> tuple[str, str]:
     if not rest or found.startswith("Unterminated string"):
         return found, "Fix it there; if the text ends too early, it was truncated."
     before = text[: error.pos].rstrip()
+    if found == NUL or rest.startswith("\0"):
+        return NUL, "It is damaged: write or copy it again."
     if rest.startswith(("//", "/*", "#")):
         return "a comment", "JSON has none: remove all comments."
     if found == "Extra data" and rest.startswith(","):
@@ -1465,7 +1470,7 @@ def _closes(text: str) -> bool:
 
 # ---------------------------------------------------------------------------------------------------
 # anls_eval/decoding.py
-# Texts in bytes: UTF-8, or what a byte order mark says; the words for bytes that are neither; compressed ones.
+# Texts in bytes: UTF-8, or what a byte order mark says; the words for bytes that are neither, and for no texts.
 # ---------------------------------------------------------------------------------------------------
 
 BOM = b"\xef\xbb\xbf"
@@ -1519,6 +1524,29 @@ _NOT_WINDOWS_1252 = frozenset(b"\x81\x8d\x8f\x90\x9d")
 def is_cut(error: UnicodeDecodeError) -> bool:
     """Return whether bytes end inside a character."""
     return error.reason == "unexpected end of data"
+
+
+_PICKLES = b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"
+# By their first bytes, with the remedy.
+_NOT_READ: dict[bytes | tuple[bytes, ...], str] = {
+    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls). Save it as .xlsx or CSV",
+    b"%PDF": "a PDF",
+    _PICKLES: "a Python pickle, which can run any code. Save it as JSON or CSV",
+    b"FEA1": "a Feather file of version 1. Write it again with pyarrow.feather.write_feather",
+    b"BZh": "compressed with bzip2. Unpack it, or use gzip or zstd",
+    b"\xfd7zXZ": "compressed with xz. Unpack it, or use gzip or zstd",
+    tuple(COMPRESSIONS): "compressed twice. Unpack it once",
+    (b"\x89PNG", b"\xff\xd8\xff\xe0"): "an image",
+    b"PK\x05\x06": "a zip file without files. Write it again",
+    b"version https://git-lfs": "a pointer of Git LFS in place of the file. Fetch the file with `git lfs pull`",
+    b"<<<<<<< ": "a text with the marks of a conflict, as git leaves them. Resolve the conflict",
+    b"<": "HTML or XML, perhaps an error page instead of the file. Download it again",
+}
+
+
+def kind_not_read(start: bytes) -> str | None:
+    """Return what a file is by its first bytes, with a remedy, if it is of a kind that is never read."""
+    return next((kind for magic, kind in _NOT_READ.items() if start.startswith(magic)), None)
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -1675,7 +1703,16 @@ def read_settings(path: str | os.PathLike[str], option: str) -> str:
         raise AnlsError(problem, where=name)
     if data.startswith((ZIP, *COMPRESSIONS)):
         raise AnlsError("compressed. Unpack it, and pass the file in it.", where=name)
-    return _decoded(data, name)
+    kind = kind_not_read(data)
+    if kind is not None:
+        raise AnlsError(f"{kind}.", where=name)
+    text = _decoded(data, name)
+    if not text.strip():
+        raise AnlsError("the file is empty.", where=name)
+    if "\0" in text:
+        where = f"{name}, line {text.count(chr(10), 0, text.index(chr(0))) + 1}"
+        raise AnlsError(f"{NUL}. It is damaged: write or copy it again.", where=where)
+    return text
 
 
 def parse_settings(text: str, name: str, parse_float: Callable[[str], Any] = float) -> Any:
@@ -1684,6 +1721,8 @@ def parse_settings(text: str, name: str, parse_float: Callable[[str], Any] = flo
         return json.loads(text, object_pairs_hook=object_once, parse_float=parse_float)
     except (ValueError, RecursionError) as error:
         problem, place = json_fault(text, error)
+        if SECOND in problem:
+            problem = f"{SECOND}; expected one. Remove the other."
         raise AnlsError(problem, where=", ".join(filter(None, (name, place)))) from None
 
 

@@ -1,4 +1,4 @@
-"""Texts in bytes: UTF-8, or what a byte order mark says; the words for bytes that are neither; compressed ones."""
+"""Texts in bytes: UTF-8, or what a byte order mark says; the words for bytes that are neither, and for no texts."""
 
 from __future__ import annotations
 
@@ -53,3 +53,26 @@ _NOT_WINDOWS_1252 = frozenset(b"\x81\x8d\x8f\x90\x9d")
 def is_cut(error: UnicodeDecodeError) -> bool:
     """Return whether bytes end inside a character."""
     return error.reason == "unexpected end of data"
+
+
+_PICKLES = b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"
+# By their first bytes, with the remedy.
+_NOT_READ: dict[bytes | tuple[bytes, ...], str] = {
+    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls). Save it as .xlsx or CSV",
+    b"%PDF": "a PDF",
+    _PICKLES: "a Python pickle, which can run any code. Save it as JSON or CSV",
+    b"FEA1": "a Feather file of version 1. Write it again with pyarrow.feather.write_feather",
+    b"BZh": "compressed with bzip2. Unpack it, or use gzip or zstd",
+    b"\xfd7zXZ": "compressed with xz. Unpack it, or use gzip or zstd",
+    tuple(COMPRESSIONS): "compressed twice. Unpack it once",
+    (b"\x89PNG", b"\xff\xd8\xff\xe0"): "an image",
+    b"PK\x05\x06": "a zip file without files. Write it again",
+    b"version https://git-lfs": "a pointer of Git LFS in place of the file. Fetch the file with `git lfs pull`",
+    b"<<<<<<< ": "a text with the marks of a conflict, as git leaves them. Resolve the conflict",
+    b"<": "HTML or XML, perhaps an error page instead of the file. Download it again",
+}
+
+
+def kind_not_read(start: bytes) -> str | None:
+    """Return what a file is by its first bytes, with a remedy, if it is of a kind that is never read."""
+    return next((kind for magic, kind in _NOT_READ.items() if start.startswith(magic)), None)

@@ -10,6 +10,9 @@ CONTROL = "Invalid control character"
 """What a text has that only a tolerant reader takes, in the words of Python's parser, to which it adds "at"."""
 
 
+NUL = "a NUL character, which no text has"
+"""What damage leaves in a text; a string of JSON can have it only as an escape."""
+
 SECOND = "a second value after the first"
 """What a text has that would be JSON on several lines or in several files."""
 
@@ -53,6 +56,8 @@ def _fault(text: str, error: json.JSONDecodeError) -> tuple[str, str]:
     if not rest or found.startswith("Unterminated string"):
         return found, "Fix it there; if the text ends too early, it was truncated."
     before = text[: error.pos].rstrip()
+    if found == NUL or rest.startswith("\0"):
+        return NUL, "It is damaged: write or copy it again."
     if rest.startswith(("//", "/*", "#")):
         return "a comment", "JSON has none: remove all comments."
     if found == "Extra data" and rest.startswith(","):

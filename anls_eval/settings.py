@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from anls_eval.decoding import COMPRESSIONS, ZIP, marked_encoding, utf8_fault
+from anls_eval.decoding import COMPRESSIONS, ZIP, kind_not_read, marked_encoding, utf8_fault
 from anls_eval.errors import AnlsError
-from anls_eval.json_faults import json_fault, object_once
+from anls_eval.json_faults import NUL, SECOND, json_fault, object_once
 from anls_eval.opening import open_regular, opening_fault
 
 _MOST = 1 << 26  # bytes, far more than anybody writes
@@ -30,7 +30,16 @@ def read_settings(path: str | os.PathLike[str], option: str) -> str:
         raise AnlsError(problem, where=name)
     if data.startswith((ZIP, *COMPRESSIONS)):
         raise AnlsError("compressed. Unpack it, and pass the file in it.", where=name)
-    return _decoded(data, name)
+    kind = kind_not_read(data)
+    if kind is not None:
+        raise AnlsError(f"{kind}.", where=name)
+    text = _decoded(data, name)
+    if not text.strip():
+        raise AnlsError("the file is empty.", where=name)
+    if "\0" in text:
+        where = f"{name}, line {text.count(chr(10), 0, text.index(chr(0))) + 1}"
+        raise AnlsError(f"{NUL}. It is damaged: write or copy it again.", where=where)
+    return text
 
 
 def parse_settings(text: str, name: str, parse_float: Callable[[str], Any] = float) -> Any:
@@ -39,6 +48,8 @@ def parse_settings(text: str, name: str, parse_float: Callable[[str], Any] = flo
         return json.loads(text, object_pairs_hook=object_once, parse_float=parse_float)
     except (ValueError, RecursionError) as error:
         problem, place = json_fault(text, error)
+        if SECOND in problem:
+            problem = f"{SECOND}; expected one. Remove the other."
         raise AnlsError(problem, where=", ".join(filter(None, (name, place)))) from None
 
 

@@ -182,8 +182,13 @@ def identity_of(job: Job, seen: Mapping[str, Seen], pieces: Sequence[Piece], buc
     rules = [scorer.signature(0, "error"), *scorer.option_columns.items()]
     choices: list[Any] = [code_checksum(), rules, job.options.by, job.read_by, job.format, job.columns, buckets]
     choices += [dataclasses.astuple(job.how), job.options.parse, [sorted(own.items()) for own in job.all_printed]]
-    read = [(piece.rows, [(path, seen[path].content) for path in piece.paths]) for piece in pieces]
+    read = [(piece.rows, [(_place(path), seen[path].content) for path in piece.paths]) for piece in pieces]
     return hash_of([choices, job.keep_rows, job.documents, job.by_content, read])
+
+
+def _place(path: str) -> str:
+    """Return the name of a file that is the same from every folder and through every link."""
+    return os.path.realpath(path) if exists(path) else path
 
 
 def hash_of(value: Any) -> str:

@@ -13,15 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anls_eval.arrow import as_bools, is_text, number_array
+from anls_eval.decoding import kind_not_read
 from anls_eval.files.errors import FormatError, check_names, listed
-from anls_eval.files.files import File, exists
+from anls_eval.files.files import File, exists, find_file, text_of
 from anls_eval.files.joined import check_arrow_file, check_arrow_stream, check_parquet
+from anls_eval.files.json_text import parse
 from anls_eval.files.source import Block, Source, from_row
 from anls_eval.files.storage import storage_fault
 from anls_eval.limits import raise_limit
 
 _ASKED = re.compile("alloc of size ([0-9]+) failed")
 _ABSURD = 1 << 40  # bytes at once, which only a damaged file asks for
+_START = 64  # bytes that tell what is not read
 _HELD = 1 << 24  # bytes of small batches that are joined
 
 IN_THIS_THREAD = pa.ipc.IpcReadOptions(use_threads=False)
@@ -260,11 +263,33 @@ def open_dataset(path: str) -> Source:
         loaded = datasets.load_from_disk(folder)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
         raise_limit(error)
-        raise FormatError(
-            path,
-            f"not a dataset on disk: {str(error).rstrip('.')}. Expected a file, or a folder written by save_to_disk.",
-        ) from None
+        is_named = isinstance(error, OSError) and error.filename
+        reason = f"{error.strerror}: {error.filename}" if is_named else str(error).rstrip(".")
+        if not any(_is_of_dataset(own) for own in Path(folder).glob("*")):
+            problem = f"not a dataset on disk: {reason}. Expected a file, or a folder written by save_to_disk."
+            raise FormatError(path, problem) from None
+        for own in filter(_is_of_dataset, sorted(Path(folder).rglob("*"))):
+            _check_part_of_dataset(find_file(str(own), None))
+        raise FormatError(path, f"a damaged dataset: {reason}. Save or copy it again.") from None
     return _dataset_source("dataset", loaded, split, path)
+
+
+def _is_of_dataset(path: Path) -> bool:
+    return path.suffix == ".arrow" or path.name in ("state.json", "dataset_info.json", "dataset_dict.json")
+
+
+def _check_part_of_dataset(file: File) -> None:
+    """Refuse a file of a dataset on disk that is damaged, or another file in its place."""
+    with file.open() as stream:
+        kind = kind_not_read(stream.read(_START))
+    if kind is not None:
+        raise FormatError(file.path, f"{kind}.")
+    if file.name.endswith(".json"):
+        parse(text_of(file), file.path)
+        return
+    source = open_arrow(file)
+    for _ in source.read(source.names[:1], 1024):
+        pass
 
 
 def open_hub(path: str) -> Source:

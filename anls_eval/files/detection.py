@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from itertools import islice
 
-from anls_eval.decoding import COMPRESSIONS
+from anls_eval.decoding import kind_not_read
 from anls_eval.files.arrow_files import open_arrow, open_dataset, open_hub, open_parquet
 from anls_eval.files.columns import LAYOUTS
 from anls_eval.files.errors import FormatError, NoRowsError
@@ -40,22 +40,6 @@ FORMATS = {
 }
 """Every format by name, with a description. Each can also be compressed with gzip or zstd."""
 
-_PICKLES = b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"
-# Formats that are not read, by their first bytes, with the remedy.
-_NOT_READ: dict[bytes | tuple[bytes, ...], str] = {
-    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls). Save it as .xlsx or CSV",
-    b"%PDF": "a PDF",
-    _PICKLES: "a Python pickle, which can run any code. Save it as JSON or CSV",
-    b"FEA1": "a Feather file of version 1. Write it again with pyarrow.feather.write_feather",
-    b"BZh": "compressed with bzip2. Unpack it, or use gzip or zstd",
-    b"\xfd7zXZ": "compressed with xz. Unpack it, or use gzip or zstd",
-    tuple(COMPRESSIONS): "compressed twice. Unpack it once",
-    (b"\x89PNG", b"\xff\xd8\xff\xe0"): "an image",
-    b"PK\x05\x06": "a zip file without files. Write it again",
-    b"version https://git-lfs": "a pointer of Git LFS in place of the file. Fetch the file with `git lfs pull`",
-    b"<<<<<<< ": "a text with the marks of a conflict, as git leaves them. Resolve the conflict",
-    b"<": "HTML or XML, perhaps an error page instead of the file. Download it again",
-}
 _LINES = (".jsonl", ".ndjson")
 _NEVER_EMPTY = (".parquet", ".arrow", ".feather", ".xlsx", ".gz", ".zst", ".zip")
 
@@ -88,7 +72,7 @@ def start_of(file: File) -> bytes:
 
 def check_is_text(file: File, start: bytes) -> None:
     """Refuse a file that begins as one of a kind that is not read, or as no text."""
-    kind = next((kind for magic, kind in _NOT_READ.items() if start.startswith(magic)), None)
+    kind = kind_not_read(start)
     if kind is None and b"\0" in start and encoding_of(file, start) is None:
         place = f"line {start[: start.index(0)].count(10) + 1}"
         kind = f"neither text (it has a NUL in {place}) nor a known binary format"

@@ -8,7 +8,7 @@ from typing import Any
 from anls_eval.errors import Remedy
 from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.files import File
-from anls_eval.json_faults import CONTROL, json_fault, object_once
+from anls_eval.json_faults import CONTROL, NUL, json_fault, object_once
 
 
 def _constant(name: str) -> float | None:
@@ -42,6 +42,8 @@ def _decoded(text: str, notes: dict[str, None] | None) -> Any:
     try:
         return _decoder.decode(text)
     except json.JSONDecodeError as error:
+        if "\0" in text:
+            raise json.JSONDecodeError(NUL, text, text.index("\0")) from None
         if notes is None or not error.msg.startswith(CONTROL):
             raise
     found = _tolerant_decoder.decode(text)

@@ -11,6 +11,7 @@ from anls_eval.errors import short_repr
 from anls_eval.files.errors import FormatError, check_names
 from anls_eval.files.files import File, lines_of
 from anls_eval.files.source import ABSENT, Block, Source, in_blocks, on_lines
+from anls_eval.json_faults import NUL
 
 Rows = Iterator[tuple[int, Sequence[Any]]]
 """The number of the line that a row ends on, and its fields."""
@@ -78,7 +79,7 @@ def _text_rows(file: File, delimiter: str, skipped: int = 0) -> Rows:
 def _lines(file: File, skipped: int) -> Iterator[str]:
     for number, line in itertools.islice(lines_of(file), skipped, None):
         if "\0" in line:  # what a power loss can leave of a file, too
-            problem = "a NUL character, which no text has. Write the file again, or remove it."
+            problem = f"{NUL}. Write the file again, or remove it."
             raise FormatError(file.path, problem, f"line {number}")
         yield line
 

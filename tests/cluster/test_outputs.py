@@ -423,6 +423,13 @@ class TestFinishedParts:
         found = scored(data, out, client=client, resume=True)
         assert found == DatasetScore(expected, FILES, FILES, {}, "file")
 
+    def test_by_other_names_of_the_same_files(
+        self, data: Path, expected: SubmissionScore, client: Client, out: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "link").symlink_to(data)
+        for folder in (tmp_path / "link", data / "references" / ".."):
+            assert scored(folder, out, client=client, resume=True) == DatasetScore(expected, FILES, FILES, {}, "file")
+
     def test_a_fifo_in_place_of_the_folder_of_rows(
         self, data: Path, expected: SubmissionScore, client: Client, out: Path
     ) -> None:

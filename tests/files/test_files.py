@@ -273,6 +273,33 @@ def test_round_trip_of_vlmevalkit(tmp_path: Path, container: str) -> None:
     assert listed(next(open_references(path, by=["category"]).batches()).columns["category"]) == ["x"] * 5
 
 
+_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
+_SHARD = "data-00001-of-00002.arrow"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        (_SHARD, _POINTER, "/one/data-00001-of-00002.arrow: a pointer of Git LFS"),
+        (_SHARD, b"", "/one/data-00001-of-00002.arrow: not a readable Arrow file: .* truncated or damaged"),
+        (_SHARD, -9, "/one/data-00001-of-00002.arrow: not a readable Arrow file: .* truncated or damaged"),
+        (_SHARD, None, "/one: a damaged dataset: No such file or directory: .*data-00001-of-00002.arrow. Save or copy"),
+        ("state.json", -9, "/one/state.json, line .*: not JSON: "),
+        ("state.json", None, "/one: a damaged dataset: .* Save or copy it again"),
+        ("dataset_info.json", _POINTER, "/one/dataset_info.json: a pointer of Git LFS"),
+    ],
+)
+def test_a_dataset_with_a_damaged_file(name: str, content: bytes | int | None, told: str, tmp_path: Path) -> None:
+    datasets.Dataset.from_list(ROWS).save_to_disk(tmp_path / "one", num_shards=2)
+    own = tmp_path / "one" / name
+    if content is None:
+        own.unlink()
+    else:
+        own.write_bytes(own.read_bytes()[:content] if isinstance(content, int) else content)
+    with pytest.raises(FormatError, match=told):
+        contents(open_predictions(tmp_path / "one"))
+
+
 def test_round_trip_of_datasets(tmp_path: Path) -> None:
     dataset = datasets.Dataset.from_list(ROWS)
     dataset.save_to_disk(tmp_path / "one")
@@ -650,6 +677,10 @@ def test_numbers_in_spreadsheets(tmp_path: Path) -> None:
         (b'{"data": []}', "data: the list is empty"),
         (b"\xff\xfe" + '[{"id": 1}]'.encode("utf-16-le") + b"\0", r"not utf-16: truncated data\. Save it as UTF-8\.$"),
         (b"id,pred\n1,caf\xe9\n", r"line 2, byte 13: not UTF-8: the byte 0xe9 .* Latin-1, .*'1,café.*cp1252"),
+        (b"[" + b" " * 4096 + b'{"id": 1, "pred": "a\nb\0c"}]', "line 2, column 2: .* a NUL character, .* damaged"),
+        (b'{"id": 1, "pred": "a\0\0\0\0, "pred": "x"}\n', "neither text"),
+        (b'{"id": 1, "pred": "a"}\n' * 999 + b'{"id": 1, "pr\0\0d": "a"}', "line 1000, column 14: .* a NUL character"),
+        (b'{"id": 1, "pred": "a"}\n' * 999 + b'\0\0d": "a"}', "line 1000, column 1: .* a NUL character"),
         (b'[{"id": 1,\n "pred": "caf\xe9"}]', "line 2, byte 24: not UTF-8: the byte 0xe9"),
         (b'{"id":1,"pred":"x"}\n{"id":2,"pred":"\xc3', "line 2, byte 36: not UTF-8: .*truncated inside a character"),
         (b'[{"id": 1, "pred": "x"},\n {"id": 2, "pr', "line 2, column 12: not JSON: Unterminated string.*truncated"),

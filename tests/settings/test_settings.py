@@ -44,7 +44,16 @@ def test_encodings(read: Callable[[str], Any], encoding: str, tmp_path: Path) ->
         (b'{"a": 1, "a": 2}', r": an object has the key 'a' twice, so one value would be lost\. Remove one of them\."),
         (b'{"a":\n "x\ny"}', r", line 2, column 4: not JSON: a line break .* Write it as an escape such as \\n\."),
         (b'{"a": 1,}', r", line 1, column 9: not JSON: .*\."),
-        (b"", r", line 1, column 1: not JSON: Expecting value\. Fix it there; .*"),
+        (b"", r": the file is empty\."),
+        (b"\xef\xbb\xbf \n", r": the file is empty\."),
+        (b'{"a":\n"\0"}', r", line 2: a NUL character, which no text has\. It is damaged: write or copy it again\."),
+        (
+            b'{"a": 1}\n{"b": 1}',
+            r", line 2, column 1: a second value after the first; expected one\. Remove the other\.",
+        ),
+        (b"version https://git-lfs.github.com/spec/v1\n", r": a pointer of Git LFS .*`git lfs pull`\."),
+        (b"<<<<<<< HEAD\n{}\n", r": a text with the marks of a conflict, .* Resolve the conflict\."),
+        (b"<!doctype html>", r": HTML or XML, .* Download it again\."),
         (
             b"[1]",
             r": (found a list; expected one JSON object\.|expected a dict: fields by their paths, or a JSON Schema)",
