@@ -251,10 +251,22 @@ def _with_dictionaries(kind: pa.DataType, change: Callable[[Any], pa.DataType]) 
     return kind
 
 
+def _datasets(path: str) -> Any:
+    """Return the library, which looks for a folder for temporary files when it is imported."""
+    try:
+        import datasets
+    except FileNotFoundError:
+        raise FormatError(
+            path,
+            "the library datasets needs a writable folder for temporary files, and there is none. Name one by the "
+            "environment variable TMPDIR.",
+        ) from None
+    return datasets
+
+
 def open_dataset(path: str) -> Source:
     """Open a dataset written by ``save_to_disk``; ``path:split`` selects one of several splits."""
-    import datasets
-
+    datasets = _datasets(path)
     folder, split = (path, None) if exists(path) else tuple(path.rsplit(":", 1))
     for own in Path(folder).rglob("*"):
         if own.exists() and not own.is_dir() and not own.is_file():  # to open a FIFO would wait for its writer
@@ -263,8 +275,9 @@ def open_dataset(path: str) -> Source:
         loaded = datasets.load_from_disk(folder)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
         raise_limit(error)
-        is_named = isinstance(error, OSError) and error.filename
-        reason = f"{error.strerror}: {error.filename}" if is_named else str(error).rstrip(".")
+        reason = str(error).rstrip(".")
+        if isinstance(error, OSError) and error.filename:
+            reason = f"{error.strerror}: {error.filename}"
         if not any(_is_of_dataset(own) for own in Path(folder).glob("*")):
             problem = f"not a dataset on disk: {reason}. Expected a file, or a folder written by save_to_disk."
             raise FormatError(path, problem) from None
@@ -294,8 +307,7 @@ def _check_part_of_dataset(file: File) -> None:
 
 def open_hub(path: str) -> Source:
     """Open a dataset on the Hub as a stream: ``hub:name``, ``hub:name:split`` or ``hub:name:config:split``."""
-    import datasets
-
+    datasets = _datasets(path)
     name, *rest = path.removeprefix("hub:").split(":")
     if not name or len(rest) > 2:
         raise FormatError(path, "expected hub:name, hub:name:split or hub:name:config:split.")

@@ -10,6 +10,8 @@ import random
 import re
 import shutil
 import signal
+import subprocess
+import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -25,7 +27,7 @@ import pytest
 from budget import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from places import DATA, EXAMPLES
+from places import DATA, EXAMPLES, ROOT
 from storage import fail_from
 
 from anls_eval.files import FORMATS, FormatError, Reader, open_predictions, open_references, write_rows
@@ -298,6 +300,20 @@ def test_a_dataset_with_a_damaged_file(name: str, content: bytes | int | None, t
         own.write_bytes(own.read_bytes()[:content] if isinstance(content, int) else content)
     with pytest.raises(FormatError, match=told):
         contents(open_predictions(tmp_path / "one"))
+
+
+def test_a_dataset_without_a_folder_for_temporary_files(tmp_path: Path) -> None:
+    """As in a container of which nothing may be written."""
+    datasets.Dataset.from_list(ROWS).save_to_disk(tmp_path / "one")
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        f"from anls_eval.files import open_predictions; open_predictions({str(tmp_path / 'one')!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    words = (
+        "needs a writable folder for temporary files, and there is none. Name one by the environment variable TMPDIR."
+    )
+    assert done.stderr.splitlines()[-1].endswith(f"/one: the library datasets {words}")
 
 
 def test_round_trip_of_datasets(tmp_path: Path) -> None:
