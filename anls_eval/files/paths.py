@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
 from anls_eval.errors import AnlsError
-from anls_eval.files.errors import FormatError, repeated
+from anls_eval.files.errors import FormatError
 from anls_eval.files.files import exists, is_folder
 from anls_eval.inputs.values import type_with_article
 from anls_eval.limits import raise_limit
@@ -49,9 +49,13 @@ def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
     else:
         _check_folders(Path(given))
         paths = _shown_files(given, glob.glob(os.fspath(given), recursive=True))  # noqa: PTH207 # takes absolute ones
-    twice = repeated(os.path.realpath(path) for path in paths if exists(path))
-    if twice is not None:
-        raise FormatError(twice, "the file is given twice. Expected each once.")
+    first: dict[str, str] = {}
+    for path in filter(exists, paths):
+        place = os.path.realpath(path)
+        if place in first:
+            what = "given twice" if first[place] == path else f"the same file as {first[place]}"
+            raise FormatError(path, f"{what}. Expected each file once.")
+        first[place] = path
     return sorted(paths, key=natural_order)
 
 

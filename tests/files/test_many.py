@@ -113,10 +113,13 @@ class TestWhichFiles:
         assert sorted(contents(open_predictions(pattern))) == sorted([*EXPECTED, ("3", "answer 3")])
 
     def test_a_file_given_twice(self, folder: Path) -> None:
-        (folder / "link.csv").symlink_to(folder / "part-1.csv")
-        for given in ([folder / "part-1.csv", folder / "part-*.csv"], folder):
-            with pytest.raises(FormatError, match=r"part-1.csv: the file is given twice"):
+        path = folder / "part-1.csv"
+        for given in ([path, folder / "part-*.csv"], [str(path)] * 2):
+            with pytest.raises(FormatError, match=r"part-1.csv: given twice\. Expected each file once\."):
                 open_predictions(given)
+        (folder / "link.csv").symlink_to(path)
+        with pytest.raises(FormatError, match=rf"link.csv: the same file as {path}\. Expected each"):
+            open_predictions(folder)
 
     @pytest.mark.parametrize("name", ["nothing.csv", "no\0where", "nothing/*.csv"])
     def test_a_file_that_is_not_there(self, name: str, folder: Path) -> None:
