@@ -1455,7 +1455,8 @@ def _fault(text: str, error: json.JSONDecodeError) -> tuple[str, str]:
     if found == "Extra data" and rest.startswith(("{", "[")):
         return (
             SECOND,
-            "Write each on a line of its own, as jq -c does, or put them in a list.",
+            "If files were joined, pass them as they were, from a folder. If these are rows, write each on its own line, "
+            "as jq -c does.",
         )
     if (before.endswith(",") and rest.startswith(("]", "}"))) or (rest.startswith(",") and _closes(rest[1:])):
         return "a comma before the closing bracket", "Remove it."
