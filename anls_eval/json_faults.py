@@ -65,8 +65,7 @@ def _fault(text: str, error: json.JSONDecodeError) -> tuple[str, str]:
     if found == "Extra data" and rest.startswith(("{", "[")):
         return (
             SECOND,
-            "If files were joined, pass them as they were, from a folder. If these are rows, write each on its own line, "
-            "as jq -c does.",
+            "If files were joined, pass them as they were, from a folder; write rows on a line each, as jq -c does.",
         )
     if (before.endswith(",") and rest.startswith(("]", "}"))) or (rest.startswith(",") and _closes(rest[1:])):
         return "a comma before the closing bracket", "Remove it."
