@@ -36,9 +36,10 @@ def read_settings(path: str | os.PathLike[str], option: str) -> str:
     text = _decoded(data, name)
     if not text.strip():
         raise AnlsError("the file is empty.", where=name)
-    if "\0" in text:
-        where = f"{name}, line {text.count(chr(10), 0, text.index(chr(0))) + 1}"
-        raise AnlsError(f"{NUL}. It is damaged: write or copy it again.", where=where)
+    before, nul, _ = text.partition("\0")
+    if nul:
+        line = before.count("\n") + 1
+        raise AnlsError(f"{NUL}. It is damaged: write or copy it again.", where=f"{name}, line {line}")
     return text
 
 
