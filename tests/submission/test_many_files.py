@@ -1,8 +1,8 @@
 """Several files are parts of one submission: the score of one file, to the bit."""
 
 import dataclasses
-import functools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,7 +10,6 @@ import pytest
 from docvqa_runs import FOLDER
 from places import DATA
 
-from anls_eval.cluster.run import score_dataset
 from anls_eval.files import open_predictions, open_references
 from anls_eval.submission.passes import FileSide, Options, Pass, sides_of
 from anls_eval.submission.score import SubmissionScore, score_questions, score_submission
@@ -34,6 +33,12 @@ def in_parts(folder: Path, rows: list[dict[str, Any]], cuts: list[int]) -> Path:
 
 def scored(predictions: Path, references: Path, **options: Any) -> SubmissionScore:
     return score_submission(open_predictions(predictions), open_references(references), **options)
+
+
+def with_dask(predictions: Path, references: Path) -> object:
+    from anls_eval.cluster.run import score_dataset
+
+    return score_dataset(predictions, references, workers=1)
 
 
 @pytest.mark.parametrize("cuts", [[], [1], [300, 301, 900], list(range(20, 1000, 20))])
@@ -116,7 +121,8 @@ class TestIds:
         )
         assert found == dataclasses.replace(expected, notes=(*notes, *expected.notes))
 
-    def test_a_part_that_became_empty(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("score", [scored, with_dask], ids=["one process", "dask"])
+    def test_a_part_that_became_empty(self, score: Callable[[Path, Path], object], tmp_path: Path) -> None:
         """The error names it: the program that wrote it may have ended too early."""
         predictions, references = (in_parts(tmp_path / name, self.ROWS, [1, 2]) for name in "pr")
         for number in (1, *range(3, 9)):
@@ -126,27 +132,26 @@ class TestIds:
             rf"1 question .*\. Expected the same ids on both sides\. {first}\. .* {last}\. 2 more are empty\. To count"
         )
         with pytest.raises(ValueError, match=words):
-            scored(predictions, references)
-        with pytest.raises(ValueError, match=words):
-            score_dataset(predictions, references, workers=1)
+            score(predictions, references)
 
     @pytest.mark.parametrize(
         ("name", "way"), [("{}.0", "differ in a final .0"), (" {}", "differ in whitespace"), ("{}", None)]
     )
-    def test_ids_that_are_written_otherwise(self, name: str, way: str | None, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("score", [scored, with_dask], ids=["one process", "dask"])
+    def test_ids_that_are_written_otherwise(
+        self, score: Callable[[Path, Path], object], name: str, way: str | None, tmp_path: Path
+    ) -> None:
         """The first of the files are compared and named, with workers too, which match ids in no order."""
         for number in range(4):
             ids = [f"{number}{row}" for row in range(1, 10)]
             lines(tmp_path / "r" / f"{number}.jsonl", [{"id": id_, "answers": ["a"]} for id_ in ids])
             given = [name.format(id_ if way else f"x{id_[::-1]}") for id_ in ids]
             lines(tmp_path / "p" / f"{number}.jsonl", [{"id": id_, "prediction": "a"} for id_ in given])
-        told = []
-        for ways in (scored, functools.partial(score_dataset, workers=1)):
-            with pytest.raises(ValueError, match="There is no id in common: ") as caught:
-                ways(tmp_path / "p", tmp_path / "r")
-            told.append(str(caught.value))
-        assert told[0] == told[1]
-        assert (f"they {way}" if way else "are they from different splits?") in told[0]
+        of_predictions = name.format("01" if way else "x10")
+        words = rf"question_ids '01', .* question_ids '{of_predictions}', .*There is no id in common: "
+        words += f"they {way}" if way else "are they from different splits"
+        with pytest.raises(ValueError, match=words):
+            score(tmp_path / "p", tmp_path / "r")
 
     def test_a_part_that_is_lost(self, tmp_path: Path) -> None:
         predictions, references = in_parts(tmp_path / "p", self.ROWS, [1, 2]), in_parts(tmp_path / "r", self.ROWS, [1])
