@@ -328,14 +328,18 @@ def _line_of_fault(file: File, encoding: str) -> int:
     return line
 
 
-def lines_of(file: File) -> Iterator[tuple[int, str]]:
-    """Yield each line with its number, from 1, and its line end; without the mark of each of several joined files."""
+def lines_of(file: File, *, with_marks: bool = False) -> Iterator[tuple[int, str]]:
+    """Yield each line with its number, from 1, and its line end.
+
+    A byte order mark before a line, as where files were joined, is left out, unless it may be part of a text.
+    """
     offset = 0
     with file.open() as stream:
         start = cast(io.BufferedReader, stream).peek(_LOOKED_AT)[:_LOOKED_AT]
         encoding = encoding_of(file, start)
         if encoding is not None:
-            yield from _decoded_lines(file, stream, encoding)
+            for number, text in _decoded_lines(file, stream, encoding):
+                yield number, text if with_marks else text.lstrip(_MARK)
             return
         # The line ends of old Macs, which some spreadsheets still write.
         lines = _lines_by_return(stream) if b"\r" in start and b"\n" not in start else stream
@@ -345,18 +349,18 @@ def lines_of(file: File) -> Iterator[tuple[int, str]]:
             except UnicodeDecodeError as error:
                 place = f"line {number}, byte {offset + error.start:,}"
                 raise _encoding_error(file, line, error, error.start, place) from None
-            yield number, text.lstrip("\ufeff")
+            yield number, text if with_marks else text.lstrip(_MARK)
             offset += len(line)
 
 
+_MARK = "\ufeff"
 _LOOKED_AT = 4096  # bytes whose line ends are those of the file
 
 
 def _decoded_lines(file: File, stream: BinaryIO, encoding: str) -> Iterator[tuple[int, str]]:
     lines = io.TextIOWrapper(stream, encoding, newline="")
     try:
-        for number, line in enumerate(lines, 1):
-            yield number, line.lstrip("\ufeff")
+        yield from enumerate(lines, 1)
     except UnicodeError as error:
         raise _wrong_encoding(file, encoding, error) from None
 

@@ -63,8 +63,15 @@ _FAULTS = {
 def _text_rows(file: File, delimiter: str, skipped: int = 0) -> Rows:
     # The limit is one for the whole process; the pictures in VLMEvalKit's tables are over the usual one.
     csv.field_size_limit(max(csv.field_size_limit(), min(sys.maxsize, 2**31 - 1)))
-    reader = csv.reader(_lines(file, skipped), delimiter=delimiter, strict=True)
     first = skipped + 1  # line of the row
+
+    def lines() -> Iterator[str]:
+        for number, line in itertools.islice(lines_of(file, with_marks=True), skipped, None):
+            if "\0" in line:  # what a power loss can leave of a file, too
+                raise FormatError(file.path, f"{NUL}. Write the file again, or remove it.", f"line {number}")
+            yield line.lstrip("\ufeff") if number == first else line  # in a row, it is part of a text
+
+    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
     try:
         for row in reader:
             if row:
@@ -74,14 +81,6 @@ def _text_rows(file: File, delimiter: str, skipped: int = 0) -> Rows:
         told = next((words for known, words in _FAULTS.items() if known in str(error)), f"{error}.")
         line = first if _NEVER_CLOSED in str(error) else reader.line_num + skipped
         raise FormatError(file.path, f"not a row of a table: {told}", f"line {line}") from None
-
-
-def _lines(file: File, skipped: int) -> Iterator[str]:
-    for number, line in itertools.islice(lines_of(file), skipped, None):
-        if "\0" in line:  # what a power loss can leave of a file, too
-            problem = f"{NUL}. Write the file again, or remove it."
-            raise FormatError(file.path, problem, f"line {number}")
-        yield line
 
 
 def _of_width(rows: Rows, width: int, delimiter: str, file: File) -> Rows:

@@ -46,6 +46,16 @@ def test_text_tables(tmp_path: Path, encoding: str, ends: str, separator: str) -
     assert contents(open_predictions(path)) == READ
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_byte_order_marks_in_a_text(tmp_path: Path, encoding: str, ends: str) -> None:
+    """At the start of a row, they are left of joined files; at that of another line of a cell, they are its text."""
+    rows = ["id,pred", '1,"\n\ufeffa\n\ufeff"', "", '\ufeff2,"\ufeffb"', '\ufeff\ufeff"3",c', ""]
+    path = tmp_path / "file.csv"
+    path.write_bytes(ends.join(rows).encode(encoding))
+    assert contents(open_predictions(path)) == (["1", "2", "3"], ["\n\ufeffa\n\ufeff", "\ufeffb", "c"])
+
+
 @pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff"])
 def test_byte_order_marks(tmp_path: Path, mark: bytes) -> None:
     name = {2: "utf-16", 4: "utf-32"}[len(mark)] + ("-le" if mark[0] == 0xFF else "-be")
