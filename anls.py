@@ -108,9 +108,9 @@ class Explained(BaseException):
         super().__init__(problem)
         self.problem, self.option, self.remedies, self.where = problem, option, tuple(remedies), where
         self.refused = f"{option}={short_repr(value)}" if option else ""
-        # Any other value may not survive the way to another process.
         if isinstance(value, (list, tuple)) and all(isinstance(own, str) for own in value):
             value = ",".join(value)
+        # Any other value may not survive the way to another process.
         self.value = value if value is None or type(value) in (str, bool, int, float) else short_repr(value)
 
     def told(self, words: Words | None = None, verb: str = "pass") -> str:

@@ -178,10 +178,7 @@ def _show_gate(result: GateResult, as_json: bool) -> None:
     if as_json:
         print_json(result.to_dict())
     else:
-        say(gate_words.verdict_line(result))
-        say()
-        print_table(_table(gate_words.HEADER, gate_words.cells(result)))
-        say(f"\n{result.signature}")
+        _say(gate_words.verdict_line(result), _table(gate_words.HEADER, gate_words.cells(result)), result.signature)
     show_notes(result.notes)
 
 
@@ -296,10 +293,16 @@ def automate(
     if as_json:
         print_json(found.to_dict())
     else:
-        say(words.automation_sentence(found))
-        say()
-        print_table(_table(words.ACCEPTANCE_HEADER, words.automation_cells(found)))
-        say(f"\n{found.signature}")
+        table = _table(words.ACCEPTANCE_HEADER, words.automation_cells(found))
+        _say(words.automation_sentence(found), table, found.signature)
+
+
+def _say(sentence: str, table: Table, signature: str) -> None:
+    """Print what was decided, the table that shows it, and the signature."""
+    say(sentence)
+    say()
+    print_table(table)
+    say(f"\n{signature}")
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:

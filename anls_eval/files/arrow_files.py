@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from anls_eval.arrow import as_bools, is_text, number_array
 from anls_eval.decoding import kind_not_read
 from anls_eval.files.errors import FormatError, check_names, listed
-from anls_eval.files.files import File, exists, find_file, text_of
+from anls_eval.files.files import File, exists, find_file, start_of, text_of
 from anls_eval.files.joined import check_arrow_file, check_arrow_stream, check_parquet
 from anls_eval.files.json_text import parse
 from anls_eval.files.source import Block, Source, from_row
@@ -24,7 +24,6 @@ from anls_eval.limits import raise_limit
 
 _ASKED = re.compile("alloc of size ([0-9]+) failed")
 _ABSURD = 1 << 40  # bytes at once, which only a damaged file asks for
-_START = 64  # bytes that tell what is not read
 _HELD = 1 << 24  # bytes of small batches that are joined
 
 IN_THIS_THREAD = pa.ipc.IpcReadOptions(use_threads=False)
@@ -293,8 +292,7 @@ def _is_of_dataset(path: Path) -> bool:
 
 def _check_part_of_dataset(file: File) -> None:
     """Refuse a file of a dataset on disk that is damaged, or another file in its place."""
-    with file.open() as stream:
-        kind = kind_not_read(stream.read(_START))
+    kind = kind_not_read(start_of(file))
     if kind is not None:
         raise FormatError(file.path, f"{kind}.")
     if file.name.endswith(".json"):

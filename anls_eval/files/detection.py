@@ -9,7 +9,7 @@ from anls_eval.decoding import kind_not_read
 from anls_eval.files.arrow_files import open_arrow, open_dataset, open_hub, open_parquet
 from anls_eval.files.columns import LAYOUTS
 from anls_eval.files.errors import FormatError, NoRowsError
-from anls_eval.files.files import DETECTED, File, How, encoding_of, exists, find_file, is_folder, lines_of
+from anls_eval.files.files import DETECTED, File, How, encoding_of, exists, find_file, is_folder, lines_of, start_of
 from anls_eval.files.json_files import open_json
 from anls_eval.files.json_lines import open_json_lines
 from anls_eval.files.source import Source
@@ -62,12 +62,6 @@ def open_source(
     file = find_file(path, max_bytes, faults, how)
     container = format_name if format_name in _FILES else _container(file)
     return dataclasses.replace(_FILES[container](file), notes=file.notes), file.compression
-
-
-def start_of(file: File) -> bytes:
-    """Return the first bytes, which tell what a file is."""
-    with file.open() as stream:
-        return stream.read(4096)
 
 
 def check_is_text(file: File, start: bytes) -> None:

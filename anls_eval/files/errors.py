@@ -66,11 +66,6 @@ def listed(names: Iterable[str]) -> str:
 
 def check_names(names: Sequence[str], path: str, place: str = "") -> None:
     """Raise a FormatError if two columns have one name."""
-    twice = repeated(filter(None, names))
+    twice = next((name for name, times in Counter(filter(None, names)).items() if times > 1), None)
     if twice is not None:
         raise FormatError(path, f"two columns are named {twice!r}. Rename one; they are: {listed(names)}.", place)
-
-
-def repeated(names: Iterable[str]) -> str | None:
-    """Return the first name that occurs twice."""
-    return next((name for name, times in Counter(names).items() if times > 1), None)

@@ -328,6 +328,12 @@ def _line_of_fault(file: File, encoding: str) -> int:
     return line
 
 
+def start_of(file: File) -> bytes:
+    """Return the first bytes, which tell what a file is."""
+    with file.open() as stream:
+        return stream.read(_LOOKED_AT)
+
+
 def lines_of(file: File, *, with_marks: bool = False) -> Iterator[tuple[int, str]]:
     """Yield each line with its number, from 1, and its line end.
 
@@ -354,7 +360,7 @@ def lines_of(file: File, *, with_marks: bool = False) -> Iterator[tuple[int, str
 
 
 _MARK = "\ufeff"
-_LOOKED_AT = 4096  # bytes whose line ends are those of the file
+_LOOKED_AT = 4096  # bytes, whose line ends are those of the file
 
 
 def _decoded_lines(file: File, stream: BinaryIO, encoding: str) -> Iterator[tuple[int, str]]:

@@ -11,9 +11,9 @@ from typing import Any
 
 from anls_eval.errors import Remedy
 from anls_eval.files.columns import EVERYTHING, Found, find_columns, of_side
-from anls_eval.files.detection import check_is_text, open_source, start_of
+from anls_eval.files.detection import check_is_text, open_source
 from anls_eval.files.errors import FormatError, NoRowsError, listed
-from anls_eval.files.files import DETECTED, File, How, exists, find_file, text_of
+from anls_eval.files.files import DETECTED, File, How, exists, find_file, start_of, text_of
 from anls_eval.files.json_files import open_object
 from anls_eval.files.json_text import parse
 from anls_eval.files.paths import Paths, file_paths, is_several, paths_label
