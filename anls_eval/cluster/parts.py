@@ -19,9 +19,10 @@ from anls_eval.cluster.buckets import BucketSide, write_buckets
 from anls_eval.cluster.lock import check_held
 from anls_eval.cluster.records import DamagedRecordError, read_record, unreadable, write_record
 from anls_eval.files import Detected, Reader, open_predictions, open_references, write_rows
+from anls_eval.files.documents import open_documents
 from anls_eval.files.errors import FormatError, NoRowsError, OutputError
 from anls_eval.files.files import DETECTED, How
-from anls_eval.files.many import check_roles, open_documents
+from anls_eval.files.many import check_roles
 from anls_eval.files.watch import State, file_state
 from anls_eval.files.write import Written, whole_file
 from anls_eval.opening import check_regular

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anls_eval.cluster.parts import Job, Piece
-from anls_eval.files.many import document_id
+from anls_eval.files.documents import document_id
 from anls_eval.opening import open_regular
 from anls_eval.submission.passes import SIDES
 

@@ -66,9 +66,9 @@ from anls_eval.cluster.workers import connect, end_unguarded
 from anls_eval.errors import AnlsError, Remedy, located
 from anls_eval.files import FormatError, Reader
 from anls_eval.files.columns import NoColumnError
+from anls_eval.files.documents import are_documents
 from anls_eval.files.errors import SHOWN, NoRowsError, OutputError
 from anls_eval.files.files import How, exists
-from anls_eval.files.many import are_documents
 from anls_eval.files.paths import Paths, file_paths, paths_label
 from anls_eval.files.printed import all_of
 from anls_eval.files.watch import State, check_unchanged, file_state
@@ -320,7 +320,7 @@ def known_rows(given: Paths) -> int | None:
 
 
 def part_paths(given: Paths, format_name: str | None = None) -> list[str]:
-    """List the files as `files.many.file_paths` does, by names that are valid in every process on this machine."""
+    """List the files as `files.paths.file_paths` does, by names that are valid in every process on this machine."""
     paths = file_paths(given, format_name)
     return [str(Path(path).absolute()) if exists(path) else path for path in paths]
 

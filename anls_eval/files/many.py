@@ -3,30 +3,19 @@
 import dataclasses
 import itertools
 import os
-import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from anls_eval.errors import Remedy
-from anls_eval.files.columns import EVERYTHING, Found, find_columns, of_side
-from anls_eval.files.detection import check_is_text, open_source
-from anls_eval.files.errors import FormatError, NoRowsError, listed
-from anls_eval.files.files import DETECTED, File, How, exists, find_file, start_of, text_of
-from anls_eval.files.json_files import open_object
-from anls_eval.files.json_text import parse
-from anls_eval.files.paths import Paths, file_paths, is_several, paths_label
+from anls_eval.files.detection import open_source
+from anls_eval.files.documents import are_documents, open_documents
+from anls_eval.files.errors import FormatError, NoRowsError
+from anls_eval.files.files import DETECTED, How, exists
+from anls_eval.files.paths import Paths, file_paths, paths_label
 from anls_eval.files.printed import Holds
-from anls_eval.files.reading import Batch, Detected, Reader, may_be_document, reader_of
-from anls_eval.files.source import KEY, VALUE, Block, Source, in_blocks
+from anls_eval.files.reading import Batch, Detected, Reader, reader_of
+from anls_eval.files.source import Block, Source
 from anls_eval.files.watch import changes_told, file_state, watched
-from anls_eval.inputs.values import type_with_article
-from anls_eval.json_faults import SECOND
-
-_FILE_NAME = {"question_id": "file name"}  # of documents
-_JSON = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
-_ENDINGS = re.compile(r"(\.\w+)(\.gz|\.zst)?$")
 
 
 def open_predictions(
@@ -281,136 +270,3 @@ def check_roles(first: Detected, other: Detected) -> None:
 
 def _joined(names: Iterable[str | None]) -> str:
     return ", ".join(dict.fromkeys(name for name in names if name))
-
-
-def are_documents(
-    given: Paths,
-    paths: Sequence[str],
-    side: str,
-    format_name: str | None,
-    columns: Mapping[str, str],
-    max_bytes: int | None = None,
-    how: How = DETECTED,
-) -> bool:
-    """Return whether each file holds one document, rather than a part of one object from id to value."""
-    named = of_side(columns, side)
-    is_asked = named.get(side) == EVERYTHING and "question_id" not in named
-    if not is_several(given, format_name) or format_name not in (None, "json") or (side in named and not is_asked):
-        return False
-    strays = {path: "is not a JSON file" for path in paths if not _JSON.search(path)}
-    keys: list[str] = []
-    first: dict[str, Any] = {}
-    is_certain = False  # whether two files have different values of one key, which parts of one object cannot
-    documents = doubtful = tables = 0
-    for path in (path for path in paths if path not in strays):
-        # A folder of tables is told by two of them: they can be large.
-        if 2 * len(strays) > len(paths) or tables > documents + 1 or (tables and len(paths) - len(strays) < 2):
-            return False
-        try:
-            file = find_file(path, max_bytes, how=how)
-            text = text_of(file)
-            if text.lstrip().startswith("["):
-                strays[path] = "holds a list"
-                continue
-            value = parse(text, path, notes=file.notes)
-        except FormatError:
-            continue  # it is named when it is read
-        if not isinstance(value, dict):
-            strays[path] = "holds null" if value is None else f"holds {type_with_article(value)}"
-            continue
-        table = _table_in(value, file, side)
-        is_either = table is not None and table[0].is_object and (is_asked or may_be_document(table[0], table[1]))
-        if table is not None and not is_either:
-            strays[path] = f"is a table with the columns {listed(table[0].names)}"
-            tables += 1
-            continue
-        documents += 1
-        doubtful += is_either and not is_asked
-        first = first or value
-        is_certain = is_certain or any(first.get(key, own) != own for key, own in value.items())
-        keys += value
-    if doubtful == documents:  # none, or all can be rows: what is compared decides
-        return False
-    # Of equal documents, the keys are in each file; parts with a row in common share it with one other.
-    if strays and (is_certain or max(Counter(keys).values(), default=0) > 2):
-        stray, what = next(iter(strays.items()))
-        rename = " or start its name with _" if isinstance(given, (str, os.PathLike)) else ""
-        expected = f"expected one document, a JSON object, as in {documents} others"
-        raise FormatError(stray, f"this file {what}; {expected}. Remove it{rename}.")
-    if strays:
-        return False
-    return len(paths) == 1 or len(set(keys)) < len(keys)  # parts have each id once, and share no key
-
-
-def _table_in(value: dict[str, Any], file: File, side: str) -> tuple[Source, Found] | None:
-    """Return an object that is a table of this side; None for a document, or a part from id to value."""
-    try:
-        source = open_object(value, file)
-        found = find_columns(source.names, side, layout=source.layout, given={}, by=(), path=file.path)
-    except FormatError:
-        return None
-    return None if source.layout == "values" else (source, found)
-
-
-def open_documents(
-    paths: Sequence[str],
-    side: str,
-    *,
-    columns: Mapping[str, str],
-    by: Sequence[str] = (),
-    max_bytes: int | None = None,
-    label: str | None = None,
-    how: How = DETECTED,
-) -> Reader:
-    """Open files that hold one document each, as the rows of one side."""
-    notes: dict[str, None] = {}
-    columns = {role: name for role, name in columns.items() if name != EVERYTHING}  # which they are anyway
-    _refuse_same_names(paths, max_bytes, how)
-    of_path = {KEY: document_id, VALUE: lambda path: _document(path, max_bytes, how, notes)}
-
-    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
-        for block in in_blocks(iter(paths), min(size, 256)):  # documents are larger than answers
-            yield Block({name: list(map(of_path[name], block)) for name in wanted}, block.__getitem__)
-
-    source = Source("json", (KEY, VALUE), len(paths), read, "values", notes=notes)
-    reader = reader_of(source, label or paths_label(paths), side, None, columns, by)
-    reader.detected = dataclasses.replace(reader.detected, columns={**reader.detected.columns, **_FILE_NAME})
-    return reader
-
-
-def document_id(path: str) -> str:
-    """Return the id of a document: the name of its file without the ending, ``a.b`` for ``folder/a.b.json.gz``."""
-    return _ENDINGS.sub("", Path(path).name)
-
-
-def _refuse_same_names(paths: Sequence[str], max_bytes: int | None, how: How) -> None:
-    """Raise a FormatError that names two files with one id, such as a.json and a.json.gz, and different content."""
-    first: dict[str, str] = {}
-    for path in paths:
-        other = first.setdefault(document_id(path), path)
-        if other != path and _document(other, max_bytes, how, {}) != _document(path, max_bytes, how, {}):
-            raise FormatError(
-                path,
-                f"its id {document_id(path)!r}, the name without the ending, is also that of {other}, which has "
-                "different content. Remove or rename one of them.",
-            )
-
-
-def _document(path: str, max_bytes: int | None, how: How, notes: dict[str, None]) -> dict[str, Any]:
-    """Return the document in a file, and add what is to say of the file to the notes."""
-    file = find_file(path, max_bytes, how=how)
-    check_is_text(file, start_of(file))
-    text = text_of(file)
-    if not text.strip():
-        raise FormatError(path, "the file is empty; expected one JSON object, as in the other files.")
-    try:
-        value = parse(text, path, notes=file.notes)
-    except FormatError as error:
-        if SECOND not in error.problem:
-            raise
-        problem = f"{SECOND}; expected one document, as in the other files. Write each to a file of its own."
-        raise FormatError(path, problem, error.place) from None
-    notes |= file.notes
-    if not isinstance(value, dict):
-        raise FormatError(path, f"{type_with_article(value)}; expected one JSON object, as in the other files.")
-    return value
