@@ -13,8 +13,8 @@ CONTROL = "Invalid control character"
 NUL = "a NUL character, which no text has"
 """What damage leaves in a text; a string of JSON can have it only as an escape."""
 
-SECOND = "a second value after the first"
-"""What a text has that would be JSON on several lines or in several files."""
+JOINED = "If files were joined, pass them as they were, from a folder; write rows on a line each, as jq -c does."
+"""The remedy for a second value after the first, where a file can hold many."""
 
 
 class RepeatedKeyError(ValueError):
@@ -29,11 +29,16 @@ def object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def json_fault(text: str, error: ValueError | RecursionError, line: int | None = None) -> tuple[str, str]:
-    """Return what is wrong with a text that Python's parser refused, with a remedy, and where; `line` is its own."""
+def json_fault(
+    text: str, error: ValueError | RecursionError, line: int | None = None, if_second: str = JOINED
+) -> tuple[str, str]:
+    """Return what is wrong with a text that Python's parser refused, with a remedy, and where; `line` is its own.
+
+    `if_second` is the remedy where a second value follows the first.
+    """
     place = "" if line is None else f"line {line}"
     if isinstance(error, json.JSONDecodeError):
-        found, remedy = _fault(text, error)
+        found, remedy = _fault(text, error, if_second)
         return f"not JSON: {found}. {remedy}", f"line {error.lineno if line is None else line}, column {error.colno}"
     if isinstance(error, RepeatedKeyError):
         return repeated_key(str(error)), place
@@ -48,7 +53,7 @@ def repeated_key(key: str) -> str:
     return f"an object has the key {key!r} twice, so one value would be lost. Remove one of them."
 
 
-def _fault(text: str, error: json.JSONDecodeError) -> tuple[str, str]:
+def _fault(text: str, error: json.JSONDecodeError, if_second: str) -> tuple[str, str]:
     """Return what is wrong with a text that is not JSON, and how to mend it."""
     found, rest = error.msg.removesuffix(" at"), text[error.pos :].lstrip()
     if found == CONTROL:
@@ -63,10 +68,7 @@ def _fault(text: str, error: json.JSONDecodeError) -> tuple[str, str]:
     if found == "Extra data" and rest.startswith(","):
         return "a comma after the value", "Remove it from each line, or put the values in one list: [..., ...]."
     if found == "Extra data" and rest.startswith(("{", "[")):
-        return (
-            SECOND,
-            "If files were joined, pass them as they were, from a folder; write rows on a line each, as jq -c does.",
-        )
+        return "a second value after the first", if_second
     if (before.endswith(",") and rest.startswith(("]", "}"))) or (rest.startswith(",") and _closes(rest[1:])):
         return "a comma before the closing bracket", "Remove it."
     if rest.startswith(("'", "None", "True", "False")):

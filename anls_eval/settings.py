@@ -9,7 +9,7 @@ from typing import Any
 
 from anls_eval.decoding import COMPRESSIONS, ZIP, kind_not_read, marked_encoding, utf8_fault
 from anls_eval.errors import AnlsError
-from anls_eval.json_faults import NUL, SECOND, json_fault, object_once
+from anls_eval.json_faults import NUL, json_fault, object_once
 from anls_eval.opening import open_regular, opening_fault
 
 _MOST = 1 << 26  # bytes, far more than anybody writes
@@ -48,9 +48,7 @@ def parse_settings(text: str, name: str, parse_float: Callable[[str], Any] = flo
     try:
         return json.loads(text, object_pairs_hook=object_once, parse_float=parse_float)
     except (ValueError, RecursionError) as error:
-        problem, place = json_fault(text, error)
-        if SECOND in problem:
-            problem = f"{SECOND}; expected one. Remove the other."
+        problem, place = json_fault(text, error, if_second="Remove one of them.")
         raise AnlsError(problem, where=", ".join(filter(None, (name, place)))) from None
 
 

@@ -18,7 +18,6 @@ from anls_eval.files.paths import Paths, is_several, paths_label
 from anls_eval.files.reading import Reader, may_be_document, reader_of
 from anls_eval.files.source import KEY, VALUE, Block, Source, in_blocks
 from anls_eval.inputs.values import type_with_article
-from anls_eval.json_faults import SECOND
 
 _FILE_NAME = {"question_id": "file name"}
 _JSON = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
@@ -161,13 +160,7 @@ def _document(path: str, max_bytes: int | None, how: How, notes: dict[str, None]
     text = text_of(file)
     if not text.strip():
         raise FormatError(path, "the file is empty; expected one JSON object, as in the other files.")
-    try:
-        value = parse(text, path, notes=file.notes)
-    except FormatError as error:
-        if SECOND not in error.problem:
-            raise
-        problem = f"{SECOND}; expected one document, as in the other files. Write each to a file of its own."
-        raise FormatError(path, problem, error.place) from None
+    value = parse(text, path, notes=file.notes, if_second="Write each document to a file of its own.")
     notes |= file.notes
     if not isinstance(value, dict):
         raise FormatError(path, f"{type_with_article(value)}; expected one JSON object, as in the other files.")

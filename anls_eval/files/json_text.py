@@ -8,7 +8,7 @@ from typing import Any
 from anls_eval.errors import Remedy
 from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.files import File
-from anls_eval.json_faults import CONTROL, NUL, json_fault, object_once
+from anls_eval.json_faults import CONTROL, JOINED, NUL, json_fault, object_once
 
 
 def _constant(name: str) -> float | None:
@@ -24,15 +24,18 @@ CONTROL_CHARACTERS = (
 """The note on a file that a strict reader of JSON refuses."""
 
 
-def parse(text: str, path: str, line: int | None = None, notes: dict[str, None] | None = None) -> Any:
+def parse(
+    text: str, path: str, line: int | None = None, notes: dict[str, None] | None = None, if_second: str = JOINED
+) -> Any:
     """Parse the JSON text of a file or of one line; NaN, which pandas writes for a missing value, becomes None.
 
     Control characters in strings are refused, unless there are `notes`, which then say that they were read.
+    `if_second` is the remedy where a second value follows the first.
     """
     try:
         return _decoded(text, notes)
     except (ValueError, RecursionError) as error:
-        problem, place = json_fault(text, error, line)
+        problem, place = json_fault(text, error, line, if_second)
         if isinstance(error, RecursionError):
             problem += " Score such a tree with anls_eval.anls_star_score."
         raise FormatError(path, problem, place) from None

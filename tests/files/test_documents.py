@@ -125,7 +125,7 @@ class TestDocuments:
             (pointer, "a pointer of Git LFS"),
             (
                 '{"total": "2"}\n{"total": "3"}\n',
-                r"a second value after the first; .* Write each to a file of its own\.$",
+                r"a second value after the first\. Write each document to a file of its own\.$",
             ),
         ):
             (folder / "aa.json").write_text(text)

@@ -49,7 +49,7 @@ def test_encodings(read: Callable[[str], Any], encoding: str, tmp_path: Path) ->
         (b'{"a":\n"\0"}', r", line 2: a NUL character, which no text has\. It is damaged: write or copy it again\."),
         (
             b'{"a": 1}\n{"b": 1}',
-            r", line 2, column 1: a second value after the first; expected one\. Remove the other\.",
+            r", line 2, column 1: not JSON: a second value after the first\. Remove one of them\.",
         ),
         (b"version https://git-lfs.github.com/spec/v1\n", r": a pointer of Git LFS .*`git lfs pull`\."),
         (b"<<<<<<< HEAD\n{}\n", r": a text with the marks of a conflict, .* Resolve the conflict\."),
