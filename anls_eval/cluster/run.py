@@ -8,6 +8,7 @@ import functools
 import itertools
 import math
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -232,7 +233,7 @@ def score_dataset(
             return watch, agreement if client is None else check_cluster(watch, agreement)
 
         try:
-            with contextlib.ExitStack() as stack:
+            with _end_of_script_in_words(), contextlib.ExitStack() as stack:
                 engine = Engine(start, job, on_progress)
                 engine.job = _with_all_printed(engine, files)
                 found = None
@@ -283,6 +284,18 @@ def _limits_in_words(is_kept: bool) -> Iterator[None]:
         if limit is None:
             raise
         raise ClusterError(f"{limit.problem} Fewer workers need less.", remedies=[RESUME] if is_kept else []) from None
+
+
+@contextlib.contextmanager
+def _end_of_script_in_words() -> Iterator[None]:
+    """Say in words that the script ended during a run of another of its threads, where Python starts no more work."""
+    try:
+        yield
+    except RuntimeError:
+        if threading.main_thread().is_alive():
+            raise
+        problem = "the script ended while one of its threads scored, and Python starts no threads after that."
+        raise ClusterError(f"{problem} Wait for the thread at the end of the script (its join method).") from None
 
 
 def _with_what_is_kept(error: BaseException, job: Job) -> BaseException | None:

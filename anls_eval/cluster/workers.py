@@ -280,9 +280,15 @@ def _not_started(error: BaseException) -> ClusterError:
     if isinstance(error, OSError) and error.errno is not None:
         return ClusterError(f"the workers could not start: {error.strerror}. On Linux, they need a writable /dev/shm.")
     reason = str(error) or type(error).__name__
+    is_script = "anls_eval.cli" not in sys.modules and hasattr(sys.modules["__main__"], "__file__")
+    of_script = (
+        " If a traceback shows that the script fails, each worker imports it once more: put what it does under "
+        'if __name__ == "__main__":.'
+    )
     return ClusterError(
         f"the workers could not start ({reason}), though it was tried {_ATTEMPTS} times. Their processes die as they "
-        f"start, usually for lack of memory, or because {LIMITS} are low. Start fewer workers."
+        f"start, usually for lack of memory, or because {LIMITS} are low: start fewer workers."
+        f"{of_script if is_script else ''}"
     )
 
 

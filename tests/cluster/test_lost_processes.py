@@ -732,7 +732,7 @@ def test_workers_that_always_die_while_they_start(data: Path, tmp_path: Path) ->
     assert told == [
         "error: the workers could not start (Nanny failed to start worker process), though it was tried 3 times. Their "
         "processes die as they start, usually for lack of memory, or because the limits of memory (ulimit -v), threads "
-        "(ulimit -u) or open files (ulimit -n) are low. Start fewer workers."
+        "(ulimit -u) or open files (ulimit -n) are low: start fewer workers."
     ]
 
 
@@ -843,6 +843,68 @@ def test_in_a_process_that_was_forked(
     assert (FROM_A_FORK in done.stderr) == is_refused
     assert set(map(float, scores)) <= {expected.score}
     assert len(scores) == (before == "score(workers=1)") + (not is_refused)
+
+
+ONLY_ONCE = """
+import os
+from anls_eval import score_dataset
+
+os.mkdir({folder!r})
+if __name__ == "__main__":
+    score_dataset({predictions!r}, {references!r}, workers=1)
+"""
+# It ends at once, or once a part is scored.
+ENDED_EARLY = """
+import threading
+from anls_eval import score_dataset
+
+begun = threading.Event()
+
+def hold(n):
+    begun.set()
+    threading.main_thread().join()
+
+def score():
+    score_dataset({predictions!r}, {references!r}, workers=1, on_progress=hold)
+
+if __name__ == "__main__":
+    threading.Thread(target=score).start()
+    {last}
+"""
+IMPORTED_ONCE_MORE = (
+    "If a traceback shows that the script fails, each worker imports it once more: put what it does under "
+    'if __name__ == "__main__":.'
+)
+TOO_EARLY = (
+    "the script ended while one of its threads scored, and Python starts no threads after that. Wait for the thread at "
+    "the end of the script (its join method)."
+)
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        (ONLY_ONCE, IMPORTED_ONCE_MORE),
+        (ENDED_EARLY.replace("{last}", "pass"), TOO_EARLY),
+        (ENDED_EARLY.replace("{last}", "begun.wait()"), TOO_EARLY),
+    ],
+    ids=["done twice", "ended at once", "ended early"],
+)
+def test_scripts_that_cannot_work(script: str, told: str, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(
+        script.format(
+            folder=str(tmp_path / "made"), predictions=str(data / "predictions"), references=str(data / "references")
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "script.py")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.stderr.rstrip().endswith(told)
 
 
 @pytest.mark.filterwarnings("ignore:there are no workers")  # which a worker that starts slowly leads to
