@@ -15,6 +15,7 @@ from distributed.comm import CommClosedError
 
 from anls_eval.cluster.errors import ClusterError
 from anls_eval.cluster.watch import Watch
+from anls_eval.files.dataset_folder import folder_and_split
 from anls_eval.files.errors import SHOWN
 from anls_eval.files.watch import State, file_state
 from anls_eval.files.write import whole_file
@@ -90,12 +91,18 @@ def check_agreement(expected: Agreement) -> None:
 
 
 def _check_seen(path: str, size: int, kind: type[ClusterError]) -> None:
+    state = file_state(path)
+    if state is None or state[0] != size:
+        found = _absence(path) if state is None else f"has {state[0]} bytes"
+        raise kind(f"does not see {path} as it is here, with {size} bytes ({found} there). {_SHARE}")
+
+
+def _absence(path: str) -> str:
     try:
-        found = f"has {Path(path).stat().st_size} bytes there"
+        Path(folder_and_split(path)[0]).stat()
     except OSError as error:
-        found = f"{error.strerror} there"
-    if found != f"has {size} bytes there":
-        raise kind(f"does not see {path} as it is here, with {size} bytes ({found}). {_SHARE}")
+        return error.strerror or str(error)
+    return "no dataset"
 
 
 def without_changed(expected: Agreement) -> Agreement:

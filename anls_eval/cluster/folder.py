@@ -24,6 +24,7 @@ from anls_eval.cluster.lock import check_free, locked
 from anls_eval.cluster.parts import PART, Job, Part, Piece
 from anls_eval.cluster.records import checksum
 from anls_eval.errors import AnlsError, Remedy
+from anls_eval.files.dataset_folder import dataset_files, folder_and_split
 from anls_eval.files.files import exists, is_folder
 from anls_eval.files.paths import Paths
 from anls_eval.files.watch import State, check_unchanged, file_state
@@ -169,8 +170,8 @@ def _content_state(path: str, state: State) -> State:
     if state is None:
         return state
     try:
-        found = state[0], checksum(path)
-    except OSError:  # such as of a folder of datasets, or a pipe
+        found = state[0], checksum(*(dataset_files(path) or [Path(path)]))
+    except OSError:  # such as of a pipe
         return state
     check_unchanged(path, state)
     return found
@@ -187,8 +188,10 @@ def identity_of(job: Job, seen: Mapping[str, Seen], pieces: Sequence[Piece], buc
 
 
 def _place(path: str) -> str:
-    """Return the name of a file that is the same from every folder and through every link."""
-    return os.path.realpath(path) if exists(path) else path
+    """Return the name of a file or dataset that is the same from every folder and through every link."""
+    folder, split = folder_and_split(path)
+    place = os.path.realpath(folder) if exists(folder) else folder
+    return place if split is None else f"{place}:{split}"
 
 
 def hash_of(value: Any) -> str:

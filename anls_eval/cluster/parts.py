@@ -127,11 +127,11 @@ class Piece:
             if now == state:
                 continue
             if now is None:
-                problem = "the file was removed after the run began, or is not seen here. Put it back, and run again."
+                problem = "removed after the run began, or not seen here. Put it back, and run again."
             else:
                 problem = (
-                    "the file was changed or replaced after the run began, or another one is seen here. Run again once "
-                    "nothing writes to it."
+                    "changed or replaced after the run began, or another one is seen here. Run again once nothing "
+                    "writes to it."
                 )
             raise FormatError(path, problem)
 

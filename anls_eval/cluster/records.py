@@ -88,10 +88,11 @@ def read_record(path: Path) -> Record | None:
     raise DamagedRecordError(path, _fault_of())
 
 
-def checksum(path: str | Path) -> int:
-    """Return the CRC-32 of a file, which tells damage and other contents apart, but not a forgery."""
+def checksum(*paths: str | Path) -> int:
+    """Return the CRC-32 of a file or of several, which tells damage and other contents apart, but not a forgery."""
     found = 0
-    with open_regular(path) as stream:
-        while block := stream.read(_BLOCK):
-            found = zlib.crc32(block, found)
+    for path in paths:
+        with open_regular(path) as stream:
+            while block := stream.read(_BLOCK):
+                found = zlib.crc32(block, found)
     return found

@@ -67,6 +67,7 @@ from anls_eval.cluster.workers import connect, end_unguarded
 from anls_eval.errors import AnlsError, Remedy, located
 from anls_eval.files import FormatError, Reader
 from anls_eval.files.columns import NoColumnError
+from anls_eval.files.dataset_folder import folder_and_split
 from anls_eval.files.documents import are_documents
 from anls_eval.files.errors import SHOWN, NoRowsError, OutputError
 from anls_eval.files.files import How, exists
@@ -199,6 +200,8 @@ def score_dataset(
         raise TypeError(f"client is {client!r}; expected a Client of dask.distributed or the address of a scheduler")
     if isinstance(client, Client) and client.asynchronous:
         raise ValueError("client is asynchronous; expected one that waits for results, as Dask's clients do by default")
+    if isinstance(client, Client) and client.status == "closed":
+        raise ValueError("client is closed; expected one that is connected to its cluster")
     if out is not None and not os.fspath(out):
         raise AnlsError("expected the name of a folder.", option="out", value=out)
     if resume and out is None:
@@ -335,7 +338,7 @@ def known_rows(given: Paths) -> int | None:
 def part_paths(given: Paths, format_name: str | None = None) -> list[str]:
     """List the files as `files.paths.file_paths` does, by names that are valid in every process on this machine."""
     paths = file_paths(given, format_name)
-    return [str(Path(path).absolute()) if exists(path) else path for path in paths]
+    return [str(Path(path).absolute()) if exists(folder_and_split(path)[0]) else path for path in paths]
 
 
 def _looked_at(job: Job, files: Files, given: tuple[Paths, Paths | None]) -> tuple[Job, bool]:
@@ -587,6 +590,9 @@ def _unwritable(error: OutputError, job: Job) -> OutputError:
     """Return the error of a file in the output folder, with what becomes of the run."""
     if job.keep_rows and not job.out.exists():
         kept, remedy = f"{job.out} is no longer there.", Remedy("resume", True, "continue once it is back")
+    elif job.keep_rows and not job.work.exists():
+        kept = f"{job.work} is no longer there, and without it nothing can be continued."
+        remedy = Remedy("out", "FOLDER", "start again in another folder")
     elif job.keep_rows:
         kept, remedy = f"What is finished is in {job.out}.", Remedy("resume", True, "continue once this is mended")
     else:

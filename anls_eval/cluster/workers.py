@@ -203,6 +203,8 @@ def _start_folder() -> Iterator[str]:
         try:
             name = str(stack.enter_context(temporary_folder("anls-start-")))
         except OSError as error:
+            if error.filename is None:  # of all folders that Python tries
+                raise ClusterError(f"the workers could not start: {error.strerror}. Name {OTHER_TMPDIR}.") from None
             raise _not_started(error) from None
         if not is_utf8(name):
             problem = f"the name of the folder {Path(name).parent} is not UTF-8"

@@ -14,9 +14,10 @@ import pyarrow.compute as pc
 
 from anls_eval.arrow import as_bools, is_text, number_array
 from anls_eval.decoding import kind_not_read
+from anls_eval.files.dataset_folder import dataset_files, folder_and_split, is_dataset
 from anls_eval.files.errors import FormatError, check_names, listed
-from anls_eval.files.files import File, exists, find_file, start_of, text_of
-from anls_eval.files.joined import check_arrow_file, check_arrow_stream, check_parquet
+from anls_eval.files.files import File, find_file, start_of, text_of
+from anls_eval.files.joined import check_arrow_file, check_arrow_stream, check_parquet, has_end
 from anls_eval.files.json_text import parse
 from anls_eval.files.source import Block, Source, from_row
 from anls_eval.files.storage import storage_fault
@@ -25,6 +26,9 @@ from anls_eval.limits import raise_limit
 _ASKED = re.compile("alloc of size ([0-9]+) failed")
 _ABSURD = 1 << 40  # bytes at once, which only a damaged file asks for
 _HELD = 1 << 24  # bytes of small batches that are joined
+
+WITHOUT_END = "is an Arrow stream without the mark of its end: rows are missing if its writer was interrupted"
+"""The note on a file that can be whole, and one that is cut off."""
 
 IN_THIS_THREAD = pa.ipc.IpcReadOptions(use_threads=False)
 """How Arrow reads batches that can be small, for which it takes longer to start threads."""
@@ -108,15 +112,21 @@ def open_arrow(file: File) -> Source:
             check_arrow_file(stream, file.path)
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
-        with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
-            reader = _ipc_reader(stream)
-            is_random = _is_random(reader)
-            batches = map(reader.get_batch, range(reader.num_record_batches)) if is_random else reader
-            yield from _blocks(batches, wanted, size, file)
-            if not is_random:
-                check_arrow_stream(stream, file.path)
+        yield from _blocks(_ipc_batches(file), wanted, size, file)
 
     return Source("arrow", names, None, read)
+
+
+def _ipc_batches(file: File) -> Iterator[pa.RecordBatch]:
+    with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
+        reader = _ipc_reader(stream)
+        if _is_random(reader):
+            yield from map(reader.get_batch, range(reader.num_record_batches))
+        else:
+            yield from reader
+            check_arrow_stream(stream, file.path)
+            if not has_end(stream):
+                file.notes[f"{file.path} {WITHOUT_END}"] = None
 
 
 def _is_random(reader: Any) -> bool:
@@ -266,28 +276,32 @@ def _datasets(path: str) -> Any:
 def open_dataset(path: str) -> Source:
     """Open a dataset written by ``save_to_disk``; ``path:split`` selects one of several splits."""
     datasets = _datasets(path)
-    folder, split = (path, None) if exists(path) else tuple(path.rsplit(":", 1))
+    folder, split = folder_and_split(path)
     for own in Path(folder).rglob("*"):
         if own.exists() and not own.is_dir() and not own.is_file():  # to open a FIFO would wait for its writer
             raise FormatError(path, f"{own.name} is not a regular file. Save the dataset again.")
     try:
-        loaded = datasets.load_from_disk(folder)
+        loaded = datasets.load_from_disk(folder, keep_in_memory=False)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
         raise_limit(error)
         reason = str(error).rstrip(".")
         if isinstance(error, OSError) and error.filename:
             reason = f"{error.strerror}: {error.filename}"
-        if not any(_is_of_dataset(own) for own in Path(folder).glob("*")):
+        if not is_dataset(folder):
             problem = f"not a dataset on disk: {reason}. Expected a file, or a folder written by save_to_disk."
             raise FormatError(path, problem) from None
-        for own in filter(_is_of_dataset, sorted(Path(folder).rglob("*"))):
+        for own in dataset_files(folder):
             _check_part_of_dataset(find_file(str(own), None))
         raise FormatError(path, f"a damaged dataset: {reason}. Save or copy it again.") from None
-    return _dataset_source("dataset", loaded, split, path)
+    own = _of_split(loaded, split, path)
+    whole = File(path, None, None)
+    # Not by the library, which maps the files to memory, where one that is cut off meanwhile ends the process.
+    shards = [File(shard["filename"], None, None, notes=whole.notes) for shard in own.cache_files]
 
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        yield from _blocks(itertools.chain.from_iterable(map(_ipc_batches, shards)), wanted, size, whole)
 
-def _is_of_dataset(path: Path) -> bool:
-    return path.suffix == ".arrow" or path.name in ("state.json", "dataset_info.json", "dataset_dict.json")
+    return Source("dataset", tuple(own.column_names), own.num_rows, read, notes=whole.notes)
 
 
 def _check_part_of_dataset(file: File) -> None:
@@ -317,10 +331,20 @@ def open_hub(path: str) -> Source:
     except Exception as error:  # the network, the Hub and the dataset's files each raise their own
         raise_limit(error)
         raise FormatError(path, f"cannot be loaded: {error}") from None
-    return _dataset_source("hub", loaded, split, path)
+    own = _of_split(loaded, split, path)
+    names = tuple(own.column_names or next(iter(own.take(1))))
+
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        tables = own.select_columns(list(wanted)).with_format("arrow").iter(size)
+        batches = (batch for table in tables for batch in table.combine_chunks().to_batches())
+        with _faults_named(path, "dataset"):
+            yield from _blocks(batches, wanted, size, File(path, None, None))
+
+    return Source("hub", names, None, read)
 
 
-def _dataset_source(container: str, loaded: Any, split: str | None, path: str) -> Source:
+def _of_split(loaded: Any, split: str | None, path: str) -> Any:
+    """Return the dataset of a split, which need not be named if there is one."""
     if isinstance(loaded, dict):
         splits = list(map(str, loaded))
         if split is None and len(splits) == 1:
@@ -328,15 +352,7 @@ def _dataset_source(container: str, loaded: Any, split: str | None, path: str) -
         if split not in splits:
             asked = "it has several splits" if split is None else f"it has no split {split!r}"
             raise FormatError(path, f"{asked}: {listed(splits)}. Write {path.removesuffix(f':{split}')}:{splits[0]}.")
-        loaded = loaded[split]
-    elif split is not None:
+        return loaded[split]
+    if split is not None:
         raise FormatError(path, f"it has no splits, so there is no {split!r}. Leave the split out.")
-    names = tuple(loaded.column_names or next(iter(loaded.take(1))))
-
-    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
-        tables = loaded.select_columns(list(wanted)).with_format("arrow").iter(size)
-        batches = (batch for table in tables for batch in table.combine_chunks().to_batches())
-        with _faults_named(path, "dataset"):
-            yield from _blocks(batches, wanted, size, File(path, None, None))
-
-    return Source(container, names, getattr(loaded, "num_rows", None), read)
+    return loaded

@@ -8,8 +8,9 @@ from itertools import islice
 from anls_eval.decoding import kind_not_read
 from anls_eval.files.arrow_files import open_arrow, open_dataset, open_hub, open_parquet
 from anls_eval.files.columns import LAYOUTS
+from anls_eval.files.dataset_folder import folder_and_split
 from anls_eval.files.errors import FormatError, NoRowsError
-from anls_eval.files.files import DETECTED, File, How, encoding_of, exists, find_file, is_folder, lines_of, start_of
+from anls_eval.files.files import DETECTED, File, How, encoding_of, find_file, is_folder, lines_of, start_of
 from anls_eval.files.json_files import open_json
 from anls_eval.files.json_lines import open_json_lines
 from anls_eval.files.source import Source
@@ -56,8 +57,7 @@ def open_source(
         raise FormatError(path, f"unknown format {format_name!r}. Expected one of {', '.join(FORMATS)}.")
     if path.startswith("hub:"):
         return open_hub(path), None
-    folder = path if exists(path) else path.rpartition(":")[0]
-    if format_name == "dataset" or (folder and is_folder(folder)):
+    if format_name == "dataset" or is_folder(folder_and_split(path)[0]):
         return open_dataset(path), None
     file = find_file(path, max_bytes, faults, how)
     container = format_name if format_name in _FILES else _container(file)

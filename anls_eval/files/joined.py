@@ -13,6 +13,7 @@ from anls_eval.files.thrift import end_of_rows
 _READ_AT_ONCE = 1 << 20
 _BLOCK = np.dtype([("offset", "<i8"), ("metadata", "<i4"), ("", "<i4"), ("body", "<i8")])  # in the footer of Arrow
 _DICTIONARIES, _BATCHES = 2, 3  # fields of that footer
+_END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 _END_OF_ZIP, _SIZE_OF_END = b"PK\x05\x06", 22
 
 
@@ -53,6 +54,18 @@ def check_arrow_stream(stream: BinaryIO, path: str) -> None:
     end = stream.tell()
     if stream.read(1):
         raise joined_error(path, f"the Arrow stream in it ends after {end:,} bytes, and what follows would not be read")
+
+
+def has_end(stream: BinaryIO) -> bool:
+    """Return whether an Arrow IPC stream has the mark of its end; older streams, which begin otherwise, have another.
+
+    The format allows to leave it out, but only a writer that is interrupted does.
+    """
+    stream.seek(0)
+    if stream.read(4) != _END_OF_STREAM[:4]:
+        return True
+    stream.seek(-len(_END_OF_STREAM), os.SEEK_END)
+    return stream.read() == _END_OF_STREAM
 
 
 def _footer(stream: BinaryIO, size_of_ending: int) -> bytes:

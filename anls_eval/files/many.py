@@ -4,13 +4,12 @@ import dataclasses
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from anls_eval.errors import Remedy
 from anls_eval.files.detection import open_source
 from anls_eval.files.documents import are_documents, open_documents
 from anls_eval.files.errors import FormatError, NoRowsError
-from anls_eval.files.files import DETECTED, How, exists
+from anls_eval.files.files import DETECTED, How
 from anls_eval.files.paths import Paths, file_paths, paths_label
 from anls_eval.files.printed import Holds
 from anls_eval.files.reading import Batch, Detected, Reader, reader_of
@@ -153,9 +152,9 @@ def open_watched(
     is_held: bool = True,
 ) -> tuple[Source, str | None]:
     """Open a source, as `open_source` does, that tells if its file changes; rows of JSON are held, or read again."""
-    if not (exists(path) and Path(path).is_file()):
-        return open_source(path, format_name, max_bytes, faults, how)
     state = file_state(path)
+    if state is None:
+        return open_source(path, format_name, max_bytes, faults, how)
     with changes_told(path, state):
         source, compression = open_source(path, format_name, max_bytes, faults, how)
     if not is_held and source.container == "json":

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
 from anls_eval.errors import AnlsError
+from anls_eval.files.dataset_folder import is_dataset
 from anls_eval.files.errors import FormatError
 from anls_eval.files.files import exists, is_folder
 from anls_eval.inputs.values import type_with_article
@@ -15,8 +16,6 @@ from anls_eval.limits import raise_limit
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """One file, a folder, a pattern, or a list of them."""
-
-_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")  # what save_to_disk writes
 
 
 def is_several(given: Paths, format_name: str | None = None) -> bool:
@@ -28,7 +27,7 @@ def is_several(given: Paths, format_name: str | None = None) -> bool:
         return False
     if not exists(path):
         return glob.has_magic(path)
-    return is_folder(path) and not any(exists(Path(path, name)) for name in _DATASETS)
+    return is_folder(path) and not is_dataset(path)
 
 
 def file_paths(given: Paths, format_name: str | None = None) -> list[str]:
@@ -106,14 +105,16 @@ def _shown_files(given: str | os.PathLike[str], found: Iterable[str]) -> list[st
     """Return the files whose names do not begin with ``.`` or ``_``, unless the pattern does."""
     hidden = "" if Path(given).name[:1] in ("_", ".") else "._"
     paths = [path for path in found if not hidden or Path(path).name[:1] not in hidden]
-    folder = next((path for path in paths if is_folder(path)), None)
+    folder = next((path for path in paths if is_folder(path) and not is_dataset(path)), None)
     if folder is not None:
-        ending = next((Path(path).suffix for path in paths if not is_folder(path)), ".parquet")
-        pattern = f"{glob.escape(str(Path(folder).parent))}/**/*{ending}"
+        inside = (str(own) for own in Path(folder).rglob("*"))
+        file = next((path for path in (*paths, *inside) if not is_folder(path)), folder)
+        pattern = f"{glob.escape(str(Path(folder).parent))}/**/*{Path(file).suffix}"
+        named = f", or name the files by a pattern, such as {pattern!r}, which also reads folders in folders"
         raise FormatError(
             folder,
-            f"a folder among the files of {os.fspath(given)}. Expected files only: move it, or name the files by a "
-            f"pattern, such as {pattern!r}, which also reads folders in folders.",
+            f"a folder among the files of {os.fspath(given)}. Expected files only: move it"
+            f"{'' if file is folder else named}.",
         )
     if not paths:
         raise FormatError(os.fspath(given), "no files. Expected a folder with files or a pattern that matches some.")

@@ -1,10 +1,13 @@
-"""Notice a file that changes while it is read: its rows would be neither those of before nor those of after."""
+"""Notice what changes while it is read: its rows would be neither those of before nor those of after."""
 
 import contextlib
 import dataclasses
+import stat
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from anls_eval.files.dataset_folder import dataset_files
 from anls_eval.files.errors import ChangedFileError, FormatError
 from anls_eval.files.source import Block, Source
 from anls_eval.files.storage import storage_fault
@@ -12,16 +15,30 @@ from anls_eval.limits import raise_limit
 from anls_eval.opening import NotRegularError, opening_fault
 
 State = tuple[int, int] | None
-"""The size of a file and the time of its last change in nanoseconds; None if there is no such file."""
+"""The size of a file and the time of its last change in nanoseconds; None if there is no such file.
+
+Of a dataset on disk, the size of its files together, and a checksum of the names, sizes and times of all.
+"""
 
 
 def file_state(path: str) -> State:
-    """Return the state of a file."""
+    """Return the state of a file or of a dataset on disk."""
     try:
         own = Path(path).stat()
-    except (OSError, ValueError):  # ValueError: a NUL in the path
+    except OSError:
+        return _dataset_state(path)  # of a split
+    except ValueError:  # a NUL in the path
         return None
-    return own.st_size, own.st_mtime_ns
+    return _dataset_state(path) if stat.S_ISDIR(own.st_mode) else (own.st_size, own.st_mtime_ns)
+
+
+def _dataset_state(path: str) -> State:
+    try:
+        files = {str(own): own.stat() for own in dataset_files(path)}
+    except OSError:  # one is being replaced
+        return None
+    states = [(name, own.st_size, own.st_mtime_ns) for name, own in files.items()]
+    return (sum(own.st_size for own in files.values()), zlib.crc32(repr(states).encode())) if files else None
 
 
 @contextlib.contextmanager
@@ -63,6 +80,6 @@ def check_unchanged(path: str, state: State) -> None:
     """Raise a ChangedFileError if a file is not in this state any more."""
     now = file_state(path)
     if now is None and state is not None:
-        raise ChangedFileError(path, "the file was removed while it was read. Put it back, and run again.")
+        raise ChangedFileError(path, "removed while it was read. Put it back, and run again.")
     if now != state:
-        raise ChangedFileError(path, "the file changed while it was read. Run again once nothing writes to it.")
+        raise ChangedFileError(path, "changed while it was read. Run again once nothing writes to it.")

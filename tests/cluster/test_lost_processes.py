@@ -14,6 +14,7 @@ import socketserver
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -301,7 +302,7 @@ def test_a_client_that_was_closed_with_its_cluster(data: Path) -> None:
     """Its event loop is closed, too."""
     with Client(n_workers=1, processes=False, dashboard_address="127.0.0.1:0", set_as_default=False) as client:
         pass
-    with pytest.raises(ClusterError, match=r"^the connection to the scheduler was lost\.$"):
+    with pytest.raises(ValueError, match=r"^client is closed; expected one that is connected to its cluster$"):
         score_dataset(data / "predictions", data / "references", client=client)
 
 
@@ -777,6 +778,15 @@ def test_what_the_system_lacks(before: list[str], message: str, data: Path) -> N
     command = [*without, sys.executable, "-m", "anls_eval", "score", *sides, "--workers", "2", "--quiet"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{message}\n")
+
+
+def test_no_folder_for_temporary_files(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container of which nothing but the folder of the results may be written."""
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", list)
+    words = r"could not start: No usable temporary directory found in \[\]\. Name another folder for .* TMPDIR\."
+    with pytest.raises(ChildProcessError, match=words):
+        score_dataset(data / "predictions", data / "references", workers=1, out=tmp_path / "out")
 
 
 def test_in_a_pool(data: Path, tmp_path: Path) -> None:

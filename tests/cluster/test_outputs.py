@@ -19,6 +19,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import datasets
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -168,6 +169,17 @@ def test_no_room_for_a_folder_of_results(
     words = f"^{tmp_path}: no folder can be created in it: Permission denied. {remedy}"
     with ordinary_user(), pytest.raises(ValueError, match=words):
         score_dataset(data / "predictions", data / "references", client=None if is_own else client)
+
+
+def test_a_folder_that_loses_what_is_finished(data: Path, client: Client, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def lose(done: int) -> None:
+        shutil.rmtree(out / "_work", ignore_errors=True)
+
+    words = rf'{out}/_work is no longer there, and without it nothing .* To start again .*, pass out="FOLDER"\.$'
+    with pytest.raises(OutputError, match=words):
+        scored(data, out, client=client, on_progress=lose)
 
 
 def test_a_folder_that_vanishes(data: Path, expected: SubmissionScore, client: Client, tmp_path: Path) -> None:
@@ -617,7 +629,7 @@ class TestFilesThatChange:
             if done == ROWS and path.stat().st_mtime_ns == state.st_mtime_ns:
                 self.change(path)
 
-        with pytest.raises(ValueError, match=rf"^{path}: the file changed while it was read\. Run again"):
+        with pytest.raises(ValueError, match=rf"^{path}: changed while it was read\. Run again"):
             scored(changing, tmp_path / "out", client=client, on_progress=change)
         with pytest.warns(UserWarning, match=f"^1 part .* {BECAUSE_OF_CHANGES}"):
             found = scored(changing, tmp_path / "out", client=client, resume=True)
@@ -652,7 +664,7 @@ class TestFilesThatChange:
         found = scored(changing, tmp_path / "out", skip_bad=True, **{"workers": 1} if is_own else {"client": client})
         assert list(found.bad) == [str(path)]
         happened = "removed" if is_removed else "changed or replaced"
-        assert f"the file was {happened} after the run began" in found.bad[str(path)]
+        assert f"{happened} after the run began" in found.bad[str(path)]
         path.unlink(missing_ok=True)
         (changing / "references" / path.name).unlink()
         assert dataclasses.replace(found.submission, notes=()) == in_one_process(changing)
@@ -680,7 +692,7 @@ class TestFilesThatChange:
             self.change(path)
             cluster.scale(1)
             error = run.exception()
-        assert f"{path}: the file was changed or replaced after the run began" in str(error)
+        assert f"{path}: changed or replaced after the run began" in str(error)
         kept.replace(path)
         found = scored(changing, tmp_path / "out", client=client, resume=True, checksums=checksums)
         assert found.submission == in_one_process(changing)
@@ -706,6 +718,67 @@ class TestFilesThatChange:
     def test_checksums_are_for_a_later_run(self, data: Path) -> None:
         with pytest.raises(ValueError, match="checksums=True needs out"):
             score_dataset(data / "predictions", data / "references", checksums=True)
+
+
+class TestDatasetsOnDiskThatChange:
+    """Their files count as one that is read."""
+
+    @pytest.fixture
+    def sides(self, tmp_path: Path) -> tuple[str, str]:
+        """Predictions in parts and references in a split of a dataset."""
+        rows = range(200)
+        for part in (rows[:100], rows[100:]):
+            self.save(tmp_path / "predictions" / str(part.start), part)
+        answers = datasets.Dataset.from_dict(
+            {"id": list(map(str, rows)), "answers": [[f"answer {row}"] for row in rows]}
+        )
+        datasets.DatasetDict(val=answers, test=answers).save_to_disk(tmp_path / "references")
+        return str(tmp_path / "predictions"), f"{tmp_path}/references:val"
+
+    def save(self, path: Path, rows: range, answer: str = "answer") -> None:
+        texts = {"id": list(map(str, rows)), "prediction": [f"{answer} {row}" for row in rows]}
+        datasets.Dataset.from_dict(texts).save_to_disk(path)
+
+    @pytest.mark.parametrize("checksums", [False, True])
+    def test_before_a_run_that_is_resumed(
+        self, checksums: bool, sides: tuple[str, str], client: Client, tmp_path: Path
+    ) -> None:
+        options = {"client": client, "out": tmp_path / "out", "checksums": checksums}
+        assert score_dataset(*sides, **options).submission.score == 1
+        assert score_dataset(*sides, **options, resume=True).resumed == 2
+        for path in (tmp_path / "references" / "val").iterdir():
+            os.utime(path)
+        with contextlib.nullcontext() if checksums else pytest.warns(UserWarning, match=BECAUSE_OF_CHANGES):
+            assert score_dataset(*sides, **options, resume=True).resumed == (2 if checksums else 0)
+        self.save(tmp_path / "new", range(100, 200), "rewsna")
+        for shard in (tmp_path / "new").iterdir():
+            shutil.copyfile(shard, tmp_path / "predictions" / "100" / shard.name)
+        with pytest.warns(UserWarning, match=BECAUSE_OF_CHANGES):
+            found = score_dataset(*sides, **options, resume=True)
+        assert found.submission.score == 0.5
+
+    def test_before_they_are_read(
+        self, sides: tuple[str, str], client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        @contextlib.contextmanager
+        def then_saved_again(*given: Any) -> Iterator[Agreement]:
+            with agreed(*given) as agreement:
+                self.save(tmp_path / "new", range(100, 200), "rewsna")
+                shutil.copytree(tmp_path / "new", tmp_path / "predictions" / "100", dirs_exist_ok=True)
+                yield agreement
+
+        monkeypatch.setattr(distributed, "agreed", then_saved_again)
+        with pytest.raises(ValueError, match=rf"{tmp_path}/predictions/100: changed or replaced after the run began"):
+            score_dataset(*sides, client=client)
+
+    def test_a_split_by_a_relative_path(
+        self, sides: tuple[str, str], client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Workers need not have the same working folder, nor a run that is resumed."""
+        monkeypatch.chdir(tmp_path)
+        options = {"client": client, "out": tmp_path / "out"}
+        assert score_dataset("predictions", "references:val", **options).submission.score == 1
+        assert score_dataset(*sides, **options, resume=True).resumed == 2
 
 
 class TestTwoRunsInOneFolder:

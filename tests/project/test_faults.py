@@ -152,7 +152,7 @@ def test_a_folder_that_vanishes(tmp_path: Path, sides: tuple[str, str], name: st
         ("check", "--json"),
     ],
 )
-@pytest.mark.parametrize("what", ["changed", "was removed"])
+@pytest.mark.parametrize("what", ["changed", "removed"])
 def test_input_that_changes_meanwhile(
     tmp_path: Path, sides: tuple[str, str], what: str, command: str, options: str
 ) -> None:
@@ -160,7 +160,7 @@ def test_input_that_changes_meanwhile(
     path = Path(shutil.copy(sides[0], tmp_path / "predictions.jsonl"))
 
     def change(process: subprocess.Popen[str]) -> None:
-        if what == "was removed":
+        if what == "removed":
             path.unlink()
         else:
             with path.open("a", encoding="utf-8") as stream:
@@ -168,8 +168,8 @@ def test_input_that_changes_meanwhile(
 
     asked = options.format(references=sides[1], folder=tmp_path).split()
     status, told = in_the_middle([command, str(path), *asked], change)
-    remedy = "Put it back, and run again." if what == "was removed" else "Run again once nothing writes to it."
-    assert (status, told[-1]) == (2, f"error: {path}: the file {what} while it was read. {remedy}")
+    remedy = "Put it back, and run again." if what == "removed" else "Run again once nothing writes to it."
+    assert (status, told[-1]) == (2, f"error: {path}: {what} while it was read. {remedy}")
     assert [own.name for own in tmp_path.iterdir()] == ([path.name] if what == "changed" else [])
 
 
@@ -184,7 +184,7 @@ def test_input_that_becomes_a_fifo(tmp_path: Path, sides: tuple[str, str], side:
         os.mkfifo(path)
 
     status, told = in_the_middle(["score", str(paths[0]), "-r", str(paths[1])], replace, blocks=0)
-    words = f"error: {path}: the file changed while it was read. Run again once nothing writes to it."
+    words = f"error: {path}: changed while it was read. Run again once nothing writes to it."
     assert (status, told[-1]) == (2, words)
 
 
@@ -210,7 +210,7 @@ def test_a_folder_that_loses_a_file_meanwhile(tmp_path: Path, sides: tuple[str, 
         (tmp_path / f"part-{number}.jsonl").write_text("".join(part), encoding="utf-8")
     lost = tmp_path / "part-3.jsonl"
     status, told = in_the_middle(["score", str(tmp_path), "-r", sides[1]], lambda process: lost.unlink())
-    words = f"error: {lost}: the file was removed while it was read. Put it back, and run again."
+    words = f"error: {lost}: removed while it was read. Put it back, and run again."
     assert (status, told[-1]) == (2, words)
 
 

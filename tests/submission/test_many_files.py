@@ -157,7 +157,7 @@ class TestIds:
         predictions, references = in_parts(tmp_path / "p", self.ROWS, [1, 2]), in_parts(tmp_path / "r", self.ROWS, [1])
         reader = open_predictions(predictions)
         (predictions / "part-1.jsonl").unlink()
-        with pytest.raises(ValueError, match=r"p/part-1.jsonl: the file was removed while it was read"):
+        with pytest.raises(ValueError, match=r"p/part-1.jsonl: removed while it was read"):
             score_submission(reader, open_references(references))
         with pytest.raises(ValueError, match=r"^1 question has no prediction"):
             scored(predictions, references)

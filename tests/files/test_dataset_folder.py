@@ -1,0 +1,137 @@
+"""Datasets on disk, as a folder of files."""
+
+import os
+import shutil
+from pathlib import Path
+
+import datasets
+import pyarrow as pa
+import pytest
+from contents import contents
+
+from anls_eval.files import FormatError, open_predictions
+from anls_eval.files.arrow_files import WITHOUT_END
+from anls_eval.files.dataset_folder import dataset_files
+
+ROWS = 4000
+
+
+def save(path: Path, answer: str = "answer", rows: int = ROWS) -> Path:
+    texts = {"id": list(map(str, range(rows))), "prediction": [f"{answer} {row}" for row in range(rows)]}
+    datasets.Dataset.from_dict(texts).save_to_disk(path, num_shards=4)
+    return path
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    return save(tmp_path / "saved")
+
+
+def copy_shards(saved: Path) -> None:
+    for path in save(saved.with_name("other"), "ANSWER").glob("*.arrow"):
+        shutil.copyfile(path, saved / path.name)
+
+
+def move_shards(saved: Path) -> None:
+    for path in save(saved.with_name("other"), "ANSWER").glob("*.arrow"):
+        path.replace(saved / path.name)
+
+
+def cut_off(saved: Path) -> None:
+    os.truncate(saved / "data-00003-of-00004.arrow", 1000)
+
+
+def save_again(saved: Path) -> None:
+    save(saved.with_name("other"), rows=ROWS // 2)
+    shutil.copytree(saved.with_name("other"), saved, dirs_exist_ok=True)
+
+
+def remove_a_shard(saved: Path) -> None:
+    (saved / "data-00003-of-00004.arrow").unlink()
+
+
+CHANGES = copy_shards, move_shards, cut_off, save_again, remove_a_shard
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("when", ["before", "while", "between"])
+def test_that_changes(change: object, when: str, saved: Path) -> None:
+    """Also in a file that is cut off, which ends a process that has mapped it to memory."""
+    reader = open_predictions(saved)
+    if when == "between":
+        assert len(contents(reader)) == ROWS
+    batches = reader.batches(10)
+    if when == "while":
+        next(batches)
+    assert callable(change)
+    change(saved)
+    with pytest.raises(FormatError, match=rf"^{saved}: changed while it was read\. Run again once nothing writes"):
+        list(batches)
+
+
+def test_that_is_removed(saved: Path) -> None:
+    batches = open_predictions(saved).batches(10)
+    next(batches)
+    shutil.rmtree(saved)
+    with pytest.raises(FormatError, match=rf"^{saved}: removed while it was read\. Put it back"):
+        list(batches)
+
+
+def test_what_is_no_change(saved: Path, tmp_path: Path) -> None:
+    """Another split, and the files that are beside those of a dataset once it was used."""
+    both = datasets.DatasetDict(val=datasets.load_from_disk(saved), test=datasets.load_from_disk(saved))
+    both.save_to_disk(tmp_path / "both")
+    batches = open_predictions(f"{tmp_path}/both:val").batches(10)
+    next(batches)
+    used = datasets.load_from_disk(tmp_path / "both" / "val").map(lambda row: {"prediction": row["id"]})
+    assert {Path(own["filename"]).name[:6] for own in used.cache_files} == {"cache-"}
+    shutil.rmtree(tmp_path / "both" / "test")
+    assert sum(map(len, batches)) == ROWS - 10
+    names = ["data-00000-of-00001.arrow", "dataset_info.json", "state.json"]
+    assert [path.name for path in dataset_files(f"{tmp_path}/both:val")] == names
+
+
+def test_a_folder_of_them(tmp_path: Path) -> None:
+    for number in (2, 10, 1):
+        texts = {"id": [f"q{number}"], "prediction": [f"answer {number}"]}
+        datasets.Dataset.from_dict(texts).save_to_disk(tmp_path / "runs" / f"part-{number}")
+    expected = [(f"q{number}", f"answer {number}") for number in (1, 2, 10)]
+    for given in (tmp_path / "runs", tmp_path / "runs" / "*"):
+        assert contents(open_predictions(given)) == expected
+
+
+@pytest.mark.parametrize("inside", ["a.jsonl", None])
+def test_another_folder_among_them(inside: str | None, saved: Path) -> None:
+    """A pattern is advised that reads the files in it, if there are any."""
+    other = saved.with_name("other")
+    other.mkdir()
+    if inside is not None:
+        (other / inside).write_text('{"id": 1, "prediction": "a"}')
+    advised = r", or name the files by a pattern, such as '.*/\*\*/\*\.jsonl', .*" if inside else r"\."
+    with pytest.raises(FormatError, match=rf"^{other}: a folder among .* Expected files only: move it{advised}$"):
+        open_predictions(saved.parent)
+
+
+@pytest.mark.parametrize("name", ["nothing", "nothing:val"])
+def test_that_is_not_there(name: str, tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=rf"^{tmp_path}/{name}: not a dataset on disk: "):
+        open_predictions(tmp_path / name, format="dataset")
+
+
+@pytest.mark.parametrize("is_ended", [True, False])
+@pytest.mark.parametrize("is_of_dataset", [True, False])
+def test_without_the_mark_of_its_end(is_of_dataset: bool, is_ended: bool, tmp_path: Path) -> None:
+    """As a writer leaves it that is killed, in a place where a batch ends."""
+    if is_of_dataset:
+        datasets.Dataset.from_dict({"id": ["1", "2"], "prediction": ["a", "b"]}).save_to_disk(tmp_path / "given")
+        (path,) = (tmp_path / "given").glob("*.arrow")
+    else:
+        path = tmp_path / "given"
+        table = pa.table({"id": ["1", "2"], "prediction": ["a", "b"]})
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+    if not is_ended:
+        os.truncate(path, path.stat().st_size - 8)
+    reader = open_predictions(tmp_path / "given")
+    assert contents(reader) == [("1", "a"), ("2", "b")]
+    assert list(reader.notes) == ([] if is_ended else [f"predictions: {path} {WITHOUT_END}"])
