@@ -80,7 +80,7 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
                 page_checksum_verification=True,
             )
             batches = parquet.iter_batches(size, row_groups=groups, columns=list(wanted))
-            yield from _blocks(_within(batches, first, start, end), wanted, size, file, start)
+            yield from _blocks(_plain(_within(batches, first, start, end), wanted, size, file), wanted, size, start)
 
     return Source(
         "parquet",
@@ -112,18 +112,19 @@ def open_arrow(file: File) -> Source:
             check_arrow_file(stream, file.path)
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
-        yield from _blocks(_ipc_batches(file), wanted, size, file)
+        with _faults_named(file.path, "Arrow"):
+            yield from _blocks(_ipc_batches(file, wanted, size), wanted, size)
 
     return Source("arrow", names, None, read)
 
 
-def _ipc_batches(file: File) -> Iterator[pa.RecordBatch]:
+def _ipc_batches(file: File, wanted: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
     with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
         reader = _ipc_reader(stream)
-        if _is_random(reader):
-            yield from map(reader.get_batch, range(reader.num_record_batches))
-        else:
-            yield from reader
+        is_random = _is_random(reader)
+        batches = map(reader.get_batch, range(reader.num_record_batches)) if is_random else reader
+        yield from _plain(batches, wanted, size, file)
+        if not is_random:
             check_arrow_stream(stream, file.path)
             if not has_end(stream):
                 file.notes[f"{file.path} {WITHOUT_END}"] = None
@@ -140,8 +141,8 @@ def _ipc_reader(stream: Any) -> Any:
     return (pa.ipc.open_file if is_file else pa.ipc.open_stream)(stream, options=IN_THIS_THREAD)
 
 
-def _blocks(batches: Any, wanted: Sequence[str], size: int, file: File, first: int = 0) -> Iterator[Block]:
-    for rows in _gathered(_plain(batches, wanted, size, file), size):
+def _blocks(batches: Iterator[pa.RecordBatch], wanted: Sequence[str], size: int, first: int = 0) -> Iterator[Block]:
+    for rows in _gathered(batches, size):
         yield Block(dict(zip(wanted, rows.columns, strict=True)), from_row(first))
         first += len(rows)
 
@@ -294,14 +295,16 @@ def open_dataset(path: str) -> Source:
             _check_part_of_dataset(find_file(str(own), None))
         raise FormatError(path, f"a damaged dataset: {reason}. Save or copy it again.") from None
     own = _of_split(loaded, split, path)
-    whole = File(path, None, None)
+    notes: dict[str, None] = {}
     # Not by the library, which maps the files to memory, where one that is cut off meanwhile ends the process.
-    shards = [File(shard["filename"], None, None, notes=whole.notes) for shard in own.cache_files]
+    shards = [File(shard["filename"], None, None, notes=notes) for shard in own.cache_files]
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
-        yield from _blocks(itertools.chain.from_iterable(map(_ipc_batches, shards)), wanted, size, whole)
+        with _faults_named(path, "dataset"):
+            batches = itertools.chain.from_iterable(_ipc_batches(shard, wanted, size) for shard in shards)
+            yield from _blocks(batches, wanted, size)
 
-    return Source("dataset", tuple(own.column_names), own.num_rows, read, notes=whole.notes)
+    return Source("dataset", tuple(own.column_names), own.num_rows, read, notes=notes)
 
 
 def _check_part_of_dataset(file: File) -> None:
@@ -338,7 +341,7 @@ def open_hub(path: str) -> Source:
         tables = own.select_columns(list(wanted)).with_format("arrow").iter(size)
         batches = (batch for table in tables for batch in table.combine_chunks().to_batches())
         with _faults_named(path, "dataset"):
-            yield from _blocks(batches, wanted, size, File(path, None, None))
+            yield from _blocks(_plain(batches, wanted, size, File(path, None, None)), wanted, size)
 
     return Source("hub", names, None, read)
 

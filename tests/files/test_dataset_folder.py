@@ -135,3 +135,14 @@ def test_without_the_mark_of_its_end(is_of_dataset: bool, is_ended: bool, tmp_pa
     reader = open_predictions(tmp_path / "given")
     assert contents(reader) == [("1", "a"), ("2", "b")]
     assert list(reader.notes) == ([] if is_ended else [f"predictions: {path} {WITHOUT_END}"])
+
+
+def test_of_which_a_file_is_damaged(saved: Path) -> None:
+    """Where the library that opens the dataset does not look."""
+    path = saved / "data-00002-of-00004.arrow"
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 16] = b"\xff" * 16
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match=rf"^{path}: not a readable Arrow file: .* It is truncated or damaged"):
+        contents(open_predictions(saved))
