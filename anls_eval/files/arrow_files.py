@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from anls_eval.arrow import as_bools, is_text, number_array
 from anls_eval.decoding import kind_not_read
-from anls_eval.files.dataset_folder import dataset_files, folder_and_split, is_dataset
-from anls_eval.files.errors import FormatError, check_names, listed
+from anls_eval.files.dataset_folder import dataset_files, folder_and_split, is_dataset, splits_in
+from anls_eval.files.errors import FormatError, NoRowsError, check_names, listed
 from anls_eval.files.files import File, find_file, start_of, text_of
 from anls_eval.files.joined import check_arrow_file, check_arrow_stream, check_parquet, has_end
 from anls_eval.files.json_text import parse
@@ -281,8 +281,13 @@ def open_dataset(path: str) -> Source:
     for own in Path(folder).rglob("*"):
         if own.exists() and not own.is_dir() and not own.is_file():  # to open a FIFO would wait for its writer
             raise FormatError(path, f"{own.name} is not a regular file. Save the dataset again.")
+    is_split = split is not None and is_dataset(Path(folder, split))
     try:
-        loaded = datasets.load_from_disk(folder, keep_in_memory=False)
+        loaded = datasets.load_from_disk(Path(folder, split) if split and is_split else folder, keep_in_memory=False)
+    except IndexError:  # without rows, a dataset is saved without the file that is needed here
+        if not is_split and (splits := splits_in(folder)):
+            _of_split(dict.fromkeys(splits), split, path)
+        raise NoRowsError(path, "the dataset has no rows.") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
         raise_limit(error)
         reason = str(error).rstrip(".")
@@ -294,7 +299,7 @@ def open_dataset(path: str) -> Source:
         for own in dataset_files(folder):
             _check_part_of_dataset(find_file(str(own), None))
         raise FormatError(path, f"a damaged dataset: {reason}. Save or copy it again.") from None
-    own = _of_split(loaded, split, path)
+    own = loaded if is_split else _of_split(loaded, split, path)
     notes: dict[str, None] = {}
     # Not by the library, which maps the files to memory, where one that is cut off meanwhile ends the process.
     shards = [File(shard["filename"], None, None, notes=notes) for shard in own.cache_files]

@@ -20,6 +20,11 @@ def folder_and_split(path: str) -> tuple[str, str | None]:
     return (folder, split) if folder and not exists(path) and is_folder(folder) else (path, None)
 
 
+def splits_in(folder: str) -> list[str]:
+    """Return the splits that a folder has; none if it is one dataset."""
+    return sorted(own.name for own in Path(folder).iterdir() if is_dataset(own))
+
+
 def dataset_files(path: str) -> list[Path]:
     """Return the files of a dataset, or of the split that is selected; none if it is no dataset."""
     folder, split = folder_and_split(path)

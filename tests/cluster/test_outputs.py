@@ -771,6 +771,12 @@ class TestDatasetsOnDiskThatChange:
         with pytest.raises(ValueError, match=rf"{tmp_path}/predictions/100: changed or replaced after the run began"):
             score_dataset(*sides, client=client)
 
+    def test_without_rows(self, sides: tuple[str, str], client: Client, tmp_path: Path) -> None:
+        self.save(tmp_path / "predictions" / "200", range(0))
+        found = score_dataset(*sides, client=client)
+        assert found.submission.score == 1
+        assert any(note.startswith(f"{tmp_path}/predictions/200 ") for note in found.submission.notes)
+
     def test_a_split_by_a_relative_path(
         self, sides: tuple[str, str], client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

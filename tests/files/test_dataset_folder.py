@@ -12,6 +12,8 @@ from contents import contents
 from anls_eval.files import FormatError, open_predictions
 from anls_eval.files.arrow_files import WITHOUT_END
 from anls_eval.files.dataset_folder import dataset_files
+from anls_eval.files.errors import NoRowsError
+from anls_eval.files.reading import WITHOUT_ROWS
 
 ROWS = 4000
 
@@ -98,6 +100,25 @@ def test_a_folder_of_them(tmp_path: Path) -> None:
     expected = [(f"q{number}", f"answer {number}") for number in (1, 2, 10)]
     for given in (tmp_path / "runs", tmp_path / "runs" / "*"):
         assert contents(open_predictions(given)) == expected
+
+
+def test_without_rows(tmp_path: Path) -> None:
+    """It is saved without a file, which the library that saves it cannot open."""
+    filled = datasets.Dataset.from_dict({"id": ["1"], "prediction": ["a"]})
+    empty = filled.select([])
+    for name, part in (("runs/1", filled), ("runs/2", empty), ("empty", empty)):
+        part.save_to_disk(tmp_path / name)
+    datasets.DatasetDict(val=filled, test=empty).save_to_disk(tmp_path / "splits")
+    datasets.DatasetDict(val=empty).save_to_disk(tmp_path / "split")
+    reader = open_predictions(tmp_path / "runs")
+    assert contents(reader) == contents(open_predictions(f"{tmp_path}/splits:val")) == [("1", "a")]
+    assert reader.detected.notes == (f"{tmp_path}/runs/2 {WITHOUT_ROWS}",)
+    for name in ("empty", "splits:test", "split", "split:val"):
+        with pytest.raises(NoRowsError, match=rf"^{tmp_path}/{name}: the dataset has no rows\."):
+            open_predictions(f"{tmp_path}/{name}")
+    for name, told in (("splits", "it has several splits: test, val"), ("splits:x", "it has no split 'x': test, val")):
+        with pytest.raises(FormatError, match=rf"^{tmp_path}/{name}: {told}"):
+            open_predictions(f"{tmp_path}/{name}")
 
 
 @pytest.mark.parametrize("inside", ["a.jsonl", None])
