@@ -501,6 +501,8 @@ def _shuffled(
     engine.scored = 0  # what was scored of files that were paired by mistake is scored again
     if not job.rows.is_dir():
         job.rows.unlink(missing_ok=True)
+        if pairs is None:  # else what was finished before was looked at as the files were paired
+            warn_of_faults("part", "scored", [CHANGED for _ in job.work.glob(f"{PART}*.json")])
         for path in job.work.glob(f"{PART}*"):  # of files that were paired by mistake
             path.unlink()
         job.rows.mkdir()

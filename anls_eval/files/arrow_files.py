@@ -19,6 +19,7 @@ from anls_eval.files.errors import FormatError, NoRowsError, check_names, listed
 from anls_eval.files.files import File, find_file, start_of, text_of
 from anls_eval.files.joined import check_arrow_file, check_arrow_stream, check_parquet, has_end
 from anls_eval.files.json_text import parse
+from anls_eval.files.nul import WITH_NUL, row_with_nul
 from anls_eval.files.source import Block, Source, from_row
 from anls_eval.files.storage import storage_fault
 from anls_eval.limits import raise_limit
@@ -80,7 +81,9 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
                 page_checksum_verification=True,
             )
             batches = parquet.iter_batches(size, row_groups=groups, columns=list(wanted))
-            yield from _blocks(_plain(_within(batches, first, start, end), wanted, size, file), wanted, size, start)
+            yield from _blocks(
+                _plain(_within(batches, first, start, end), wanted, size, file, start), wanted, size, start
+            )
 
     return Source(
         "parquet",
@@ -90,6 +93,7 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
         cuts=() if file.compression else cuts,
         within=functools.partial(open_parquet, file),
         first_row=start,
+        notes=file.notes,
     )
 
 
@@ -147,15 +151,21 @@ def _blocks(batches: Iterator[pa.RecordBatch], wanted: Sequence[str], size: int,
         first += len(rows)
 
 
-def _plain(batches: Any, wanted: Sequence[str], size: int, file: File) -> Iterator[pa.RecordBatch]:
+def _plain(batches: Any, wanted: Sequence[str], size: int, file: File, first: int = 0) -> Iterator[pa.RecordBatch]:
     """Yield what is wanted of the batches without dictionaries, up to `size` rows at a time."""
-    read = 0
+    read, noted = 0, set[str]()
     for batch in batches:
         batch = batch.select(list(wanted))
         _check_types(batch.schema, file.path)
         batch.validate(full=True)  # so that only UTF-8 gets further
         read += sum(map(_size, batch.columns))
         file.check_size(read)
+        for name in (own for own in wanted if own not in noted):
+            row = row_with_nul(batch.column(name))
+            if row is not None:
+                noted.add(name)
+                file.notes[f"{file.path}: the column {name!r} {WITH_NUL}, as in {from_row(first)(row)}"] = None
+        first += len(batch)
         for start in range(0, len(batch), size):
             columns = batch.slice(start, size).columns
             yield pa.RecordBatch.from_arrays(list(map(_decoded, columns)), list(wanted))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
 from anls_eval.errors import AnlsError
-from anls_eval.files.dataset_folder import is_dataset
+from anls_eval.files.dataset_folder import folder_and_split, is_dataset
 from anls_eval.files.errors import FormatError
 from anls_eval.files.files import exists, is_folder
 from anls_eval.inputs.values import type_with_article
@@ -26,7 +26,8 @@ def is_several(given: Paths, format_name: str | None = None) -> bool:
     if path.startswith("hub:") or format_name in ("dataset", "hub") or "\0" in path:
         return False
     if not exists(path):
-        return glob.has_magic(path)
+        folder, split = folder_and_split(path)
+        return glob.has_magic(path) and not (split and is_dataset(folder))
     return is_folder(path) and not is_dataset(path)
 
 

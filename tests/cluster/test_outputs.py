@@ -715,6 +715,16 @@ class TestFilesThatChange:
         again = scored(changing, tmp_path / "1", client=client, resume=True, checksums=True)
         assert again == dataclasses.replace(found, resumed=FILES)
 
+    def test_to_another_number_of_files(self, changing: Path, client: Client, tmp_path: Path) -> None:
+        """So that they are matched by id, and no longer file by file."""
+        options = {"client": client, "out": tmp_path / "out"}
+        found = scored(changing, **options)
+        first = changing / "predictions" / "part-00000.parquet"
+        shutil.copy(first, first.with_name("part-00099.parquet"))
+        with pytest.warns(UserWarning, match=f"^{FILES} parts .* {BECAUSE_OF_CHANGES}"):
+            again = scored(changing, **options, resume=True)
+        assert (again.paired_by, again.resumed, again.submission.score) == ("id", 0, found.submission.score)
+
     def test_checksums_are_for_a_later_run(self, data: Path) -> None:
         with pytest.raises(ValueError, match="checksums=True needs out"):
             score_dataset(data / "predictions", data / "references", checksums=True)

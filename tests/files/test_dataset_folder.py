@@ -102,6 +102,12 @@ def test_a_folder_of_them(tmp_path: Path) -> None:
         assert contents(open_predictions(given)) == expected
 
 
+def test_a_split_in_a_folder_that_looks_like_a_pattern(saved: Path, tmp_path: Path) -> None:
+    datasets.DatasetDict(val=datasets.load_from_disk(saved)).save_to_disk(tmp_path / "runs [1]")
+    for path in (f"{tmp_path}/runs [1]:val", [f"{tmp_path}/runs [1]:val"], f"{tmp_path}/runs [1]"):
+        assert len(contents(open_predictions(path))) == ROWS
+
+
 def test_without_rows(tmp_path: Path) -> None:
     """It is saved without a file, which the library that saves it cannot open."""
     filled = datasets.Dataset.from_dict({"id": ["1"], "prediction": ["a"]})
