@@ -8492,9 +8492,10 @@ def check_same_ids(predictions_without: object, references_without: object, in_f
 class UnmatchedIdsError(AnlsError):
     """Ids of one side are not on the other."""
 
-    def with_empty(self, files: Sequence[str]) -> UnmatchedIdsError:
-        """Return this error with notes on empty files, which may be the reason."""
-        told = [*files[:_SHOWN], *([f"{len(files) - _SHOWN:,} more are empty"] if len(files) > _SHOWN else [])]
+    def with_incomplete(self, files: Sequence[str]) -> UnmatchedIdsError:
+        """Return this error with notes on files that are empty or may be cut off, which may be the reason."""
+        more = [f"{len(files) - _SHOWN:,} more are empty or incomplete"] if len(files) > _SHOWN else []
+        told = [*files[:_SHOWN], *more]
         return UnmatchedIdsError(self.problem + "".join(f" {note}." for note in told), remedies=self.remedies)
 
 

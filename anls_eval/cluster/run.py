@@ -391,9 +391,13 @@ def _first_readable(job: Job, side: str, paths: Sequence[str]) -> Reader:
     errors: dict[str, FormatError] = {}
     for path in paths:
         try:
-            return job.open(side, Piece((path,)))
+            reader = job.open(side, Piece((path,)))
+            if job.documents[SIDES.index(side)]:  # of which nothing is read as they are opened
+                next(reader.batches())
         except FormatError as error:
             errors[path] = error
+        else:
+            return reader
     if len(errors) > 1 and not any(isinstance(error, (NoColumnError, NoRowsError)) for error in errors.values()):
         raise BadPartsError(errors, None, are_all=True)
     raise next(iter(errors.values()))
@@ -545,7 +549,9 @@ def _shuffled(
     for part in parts if damaged else ():  # which may have been scored from the damaged rows
         part.record(job).unlink(missing_ok=True)
     is_new = any(totals_of(part, job) is None for part in parts)
-    if is_new:  # the rows of an earlier run may be gone
+    if is_new:
+        gone = [fault for fault in faults.values() if fault.endswith(MISSING)]
+        warn_of_faults("file", "read", gone if len(gone) < len(faults) else [])  # a run that has ended leaves none
         lost = [file for file, fault in faults.items() if fault]
         _left_out(lost, engine.each(shuffle_piece, lost), job, skip_bad=False, may_be_one_left=True)
     finished, unscored = engine.score(parts)

@@ -142,7 +142,8 @@ class Watch:
             self._tell(f"there are no workers: waiting {self._seconds()} for one")
         if self._without_workers <= self._looks:
             return
-        if isinstance(self.client.cluster, LocalCluster):
+        own = self.client.cluster
+        if isinstance(own, LocalCluster) and own.worker_spec:  # those that it should have
             raise ClusterError(
                 f"no workers for {self._seconds()}. Workers that die as soon as they have started usually lack memory, "
                 f"or {LIMITS} are low. Start fewer workers."

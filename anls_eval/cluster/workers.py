@@ -333,6 +333,8 @@ def connect(
         start_more = f" at {cluster}: start some with `dask worker {cluster}`"
     else:
         client = cluster
+        if client.cluster is not None:
+            start_more = ": start some with the scale method of its cluster"
     _check_threads(client)
     watch = Watch(client, patience, start_more)
     watch.until_workers()

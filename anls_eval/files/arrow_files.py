@@ -17,7 +17,7 @@ from anls_eval.decoding import kind_not_read
 from anls_eval.files.dataset_folder import dataset_files, folder_and_split, is_dataset, splits_in
 from anls_eval.files.errors import FormatError, NoRowsError, check_names, listed
 from anls_eval.files.files import File, find_file, start_of, text_of
-from anls_eval.files.joined import check_arrow_file, check_arrow_stream, check_parquet, has_end
+from anls_eval.files.joined import WITHOUT_END, check_arrow_file, check_arrow_stream, check_parquet, has_end
 from anls_eval.files.json_text import parse
 from anls_eval.files.nul import WITH_NUL, row_with_nul
 from anls_eval.files.source import Block, Source, from_row
@@ -27,9 +27,6 @@ from anls_eval.limits import raise_limit
 _ASKED = re.compile("alloc of size ([0-9]+) failed")
 _ABSURD = 1 << 40  # bytes at once, which only a damaged file asks for
 _HELD = 1 << 24  # bytes of small batches that are joined
-
-WITHOUT_END = "is an Arrow stream without the mark of its end: rows are missing if its writer was interrupted"
-"""The note on a file that can be whole, and one that is cut off."""
 
 IN_THIS_THREAD = pa.ipc.IpcReadOptions(use_threads=False)
 """How Arrow reads batches that can be small, for which it takes longer to start threads."""
@@ -300,7 +297,7 @@ def open_dataset(path: str) -> Source:
         raise NoRowsError(path, "the dataset has no rows.") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
         raise_limit(error)
-        reason = str(error).rstrip(".")
+        reason = f"no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
         if isinstance(error, OSError) and error.filename:
             reason = f"{error.strerror}: {error.filename}"
         if not is_dataset(folder):

@@ -17,6 +17,10 @@ _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 _END_OF_ZIP, _SIZE_OF_END = b"PK\x05\x06", 22
 
 
+WITHOUT_END = "is an Arrow stream without the mark of its end: rows are missing if its writer was interrupted"
+"""The note on a file that can be whole, and one that is cut off."""
+
+
 def joined_error(path: str, found: str) -> FormatError:
     """Return the error of a file of which not everything would be read."""
     remedy = "Write the rows of all of them into one file, or take the files as they were before, from one folder."

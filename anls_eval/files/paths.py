@@ -88,12 +88,17 @@ def _check_folders(pattern: Path) -> None:
             levels[above] = levels.get(above, False) or glob.has_magic(part)
     for above, is_listed in levels.items():
         for folder in glob.glob(os.path.join(above, ""), recursive=True):  # noqa: PTH118, PTH207 # of folders only
-            try:
-                if is_listed:
-                    os.scandir(folder).close()
-                os.stat(os.path.join(folder, "."))  # noqa: PTH116, PTH118 # `Path` would leave the dot out
-            except OSError as error:
-                raise _unreadable(folder, error) from None
+            _check_folder(folder, is_listed)
+
+
+def _check_folder(folder: str, is_listed: bool = True) -> None:
+    """Raise a FormatError for a folder whose files may not be opened, or not be listed where that is needed."""
+    try:
+        if is_listed:
+            os.scandir(folder).close()
+        os.stat(os.path.join(folder, "."))  # noqa: PTH116, PTH118 # `Path` would leave the dot out
+    except OSError as error:
+        raise _unreadable(folder, error) from None
 
 
 def _unreadable(folder: str | os.PathLike[str], error: OSError) -> FormatError:
@@ -108,6 +113,7 @@ def _shown_files(given: str | os.PathLike[str], found: Iterable[str]) -> list[st
     paths = [path for path in found if not hidden or Path(path).name[:1] not in hidden]
     folder = next((path for path in paths if is_folder(path) and not is_dataset(path)), None)
     if folder is not None:
+        _check_folder(folder)
         inside = (str(own) for own in Path(folder).rglob("*"))
         file = next((path for path in (*paths, *inside) if not is_folder(path)), folder)
         pattern = f"{glob.escape(str(Path(folder).parent))}/**/*{Path(file).suffix}"

@@ -29,6 +29,7 @@ from anls_eval.errors import AnlsError, Remedy, check_choice
 from anls_eval.fields.fields import FieldsLike, as_fields
 from anls_eval.files import Batch, Detected, FormatError, Reader
 from anls_eval.files.errors import NoRowsError
+from anls_eval.files.joined import WITHOUT_END
 from anls_eval.files.nested import nested_remedy
 from anls_eval.files.paths import check_order
 from anls_eval.files.printed import Holds
@@ -197,12 +198,13 @@ Kept = Literal["questions", "ids", "documents"]
 
 
 @contextlib.contextmanager
-def telling_empty_files(totals: Totals) -> Iterator[None]:
-    """Name the empty files in an error about ids that are on one side alone."""
+def telling_incomplete_files(totals: Totals, sides: Sequence[Side] = ()) -> Iterator[None]:
+    """Name the files that are empty, or may be cut off, in an error about ids that are on one side alone."""
     try:
         yield
     except UnmatchedIdsError as error:
-        raise error.with_empty([note for note in totals.notes if note.endswith(WITHOUT_ROWS)]) from None
+        notes = [*totals.notes, *(note for side in sides for note in side.read().notes)]
+        raise error.with_incomplete([note for note in notes if note.endswith((WITHOUT_ROWS, WITHOUT_END))]) from None
 
 
 class Pass:
@@ -236,7 +238,7 @@ class Pass:
 
     def questions(self) -> Iterator[pa.Table]:
         """Yield the questions block by block."""
-        with telling_empty_files(self.totals):
+        with telling_incomplete_files(self.totals, self._sides):
             for questions in self._alignment:
                 yield self.scorer.extracted(questions, self.totals)
         self.totals.note("missing", *first_ids(self._alignment.missing))

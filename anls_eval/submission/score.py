@@ -49,7 +49,7 @@ from anls_eval.submission.passes import (
     Pass,
     documents_of,
     sides_of,
-    telling_empty_files,
+    telling_incomplete_files,
 )
 from anls_eval.submission.scorers import BenchmarkScorer, Scorer
 from anls_eval.submission.totals import Path, Totals
@@ -621,7 +621,7 @@ def _notes(totals: Totals, n: int, options: Options) -> list[str]:
     without_value = [no_value_note(count, n, name) for name in options.by if (count := totals.counts[NO_VALUE + name])]
     printed = [note for name in _names_of(options) for note in _printed_notes(totals, name, options)]
     unmatched = totals.noted("missing"), totals.noted("unknown")
-    with telling_empty_files(totals):
+    with telling_incomplete_files(totals):
         ids = unmatched_ids(*unmatched, n, options.missing, options.unknown, in_files=True)
     return [*printed, *repeated, *ids, *without_value]
 

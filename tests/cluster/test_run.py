@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import io
 import json
+import logging
 import os
 import re
 import shutil
@@ -458,29 +459,31 @@ class TestIds:
             (sides[0] / "b.json").unlink(missing_ok=True)
 
     @pytest.mark.parametrize("paired_by", ["file", "id"])
+    @pytest.mark.parametrize("names", ["bi", "ai", "ia"])
     def test_documents_that_are_damaged(
-        self, paired_by: str, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, names: str, paired_by: str, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Each is left out alone, not with those that a task reads beside it."""
         monkeypatch.setattr(pieces, "_DOCUMENTS", 4)
         sides = documents(tmp_path, "abcdefghij")
-        (sides[0] / "b.json").write_text('{"total": ')
-        (sides[1] / "i.json").write_text('{"total": ')
+        damaged = [side / f"{name}.json" for side, name in zip(sides, names, strict=True)]
+        for path in damaged:
+            path.write_text('{"total": ')
         if paired_by == "id":
             (sides[1] / "k.json").write_text('{"total": "1"}')
         asked: dict[str, Any] = {"client": client, "protocol": "anls_star", "missing": "zero", "unknown": "ignore"}
-        with pytest.raises(BadPartsError, match=r"b\.json, line 1(?s:.*) skip_bad=True\.$"):
+        with pytest.raises(BadPartsError, match=rf"{damaged[0]}, line 1(?s:.*) skip_bad=True\.$"):
             score_dataset(*sides, **asked)
         found = score_dataset(*sides, **asked, skip_bad=True, out=tmp_path / "out")
         assert found.paired_by == paired_by
-        assert list(found.bad) == [str(sides[0] / "b.json"), str(sides[1] / "i.json")]
+        assert sorted(found.bad) == sorted(map(str, damaged))
         assert found.submission.notes[0].startswith(f"2 of {21 if paired_by == 'id' else 10} files cannot be read")
         again = score_dataset(*sides, **asked, skip_bad=True, out=tmp_path / "out", resume=True)
         assert again == dataclasses.replace(found, resumed=found.parts)
-        for path in (sides[0] / "b.json", sides[1] / "i.json"):
+        for path in damaged:
             path.unlink()
-            if paired_by == "file":
-                (sides[path.parent == sides[0]] / path.name).unlink()
+        for path in damaged if paired_by == "file" else []:
+            (sides[path.parent == sides[0]] / path.name).unlink(missing_ok=True)
         del asked["client"]
         assert found.submission.score == score_submission(*sides, **asked).score
 
@@ -757,11 +760,27 @@ class TestOptions:
             scored(data, tmp_path / "out", client=cluster.scheduler_address, patience=1)
 
     def test_workers_of_this_machine_that_do_not_stay(self, data: Path, tmp_path: Path) -> None:
+        (tmp_path / "ending.py").write_text("import os\nos._exit(1)\n")
+        options = {"n_workers": 0, "preload": [str(tmp_path / "ending.py")], "dashboard_address": "127.0.0.1:0"}
+        with (
+            LocalCluster(**options, silence_logs=logging.CRITICAL + 1) as cluster,
+            Client(cluster) as own,
+        ):
+            cluster.scale(1)
+            with (
+                pytest.warns(UserWarning, match="no workers: waiting 1 s for one"),
+                pytest.raises(ChildProcessError, match=r"^no workers for 1 s\. Workers that die .* lack memory"),
+            ):
+                scored(data, tmp_path / "out", client=own, patience=1)
+
+    def test_a_cluster_of_this_machine_without_workers(self, data: Path, tmp_path: Path) -> None:
         with (
             LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
             Client(cluster) as own,
             pytest.warns(UserWarning, match="no workers: waiting 1 s for one"),
-            pytest.raises(ChildProcessError, match=r"^no workers for 1 s\. Workers that die as soon .* lack memory"),
+            pytest.raises(
+                ChildProcessError, match=r"^no workers for 1 s: start some with the scale method of its cluster\."
+            ),
         ):
             scored(data, tmp_path / "out", client=own, patience=1)
 

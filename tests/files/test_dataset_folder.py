@@ -8,11 +8,12 @@ import datasets
 import pyarrow as pa
 import pytest
 from contents import contents
+from ordinary_user import ordinary_user
 
 from anls_eval.files import FormatError, open_predictions
-from anls_eval.files.arrow_files import WITHOUT_END
 from anls_eval.files.dataset_folder import dataset_files
 from anls_eval.files.errors import NoRowsError
+from anls_eval.files.joined import WITHOUT_END
 from anls_eval.files.reading import WITHOUT_ROWS
 
 ROWS = 4000
@@ -137,6 +138,18 @@ def test_another_folder_among_them(inside: str | None, saved: Path) -> None:
     advised = r", or name the files by a pattern, such as '.*/\*\*/\*\.jsonl', .*" if inside else r"\."
     with pytest.raises(FormatError, match=rf"^{other}: a folder among .* Expected files only: move it{advised}$"):
         open_predictions(saved.parent)
+
+
+@pytest.mark.parametrize("mode", [0, 0o600], ids=oct)
+def test_one_that_may_not_be_read(mode: int, saved: Path) -> None:
+    """It is not told as a folder to be moved, without which its rows would be missing."""
+    saved.chmod(mode)
+    try:
+        for given in (saved.parent, saved.parent / "*"):
+            with ordinary_user(), pytest.raises(FormatError, match=rf"^{saved}: the folder cannot be read: Permission"):
+                open_predictions(given)
+    finally:
+        saved.chmod(0o700)
 
 
 @pytest.mark.parametrize("name", ["nothing", "nothing:val"])

@@ -2,15 +2,18 @@
 
 import dataclasses
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pyarrow as pa
 import pytest
 from docvqa_runs import FOLDER
 from places import DATA
 
 from anls_eval.files import open_predictions, open_references
+from anls_eval.files.joined import WITHOUT_END
 from anls_eval.submission.passes import FileSide, Options, Pass, sides_of
 from anls_eval.submission.score import SubmissionScore, score_questions, score_submission
 
@@ -128,10 +131,20 @@ class TestIds:
         for number in (1, *range(3, 9)):
             (predictions / f"part-{number}.jsonl").write_text("")
         first, last = (f"{predictions}/part-{number}.jsonl is empty: read as a part without rows" for number in (1, 6))
-        words = (
-            rf"1 question .*\. Expected the same ids on both sides\. {first}\. .* {last}\. 2 more are empty\. To count"
-        )
+        words = rf"1 question .*\. Expected the same ids .*\. {first}\. .* {last}\. 2 more are empty or .*\. To count"
         with pytest.raises(ValueError, match=words):
+            score(predictions, references)
+
+    @pytest.mark.parametrize("score", [scored, with_dask], ids=["one process", "dask"])
+    def test_a_part_whose_writer_died(self, score: Callable[[Path, Path], object], tmp_path: Path) -> None:
+        predictions, references = (in_parts(tmp_path / name, self.ROWS, [1, 2]) for name in "pr")
+        path = predictions / "part-2.jsonl"  # whose format its content tells
+        table = pa.table({"id": ["1"], "prediction": ["a"]})
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table.slice(0, 0))
+        os.truncate(path, path.stat().st_size - 8)
+        told = rf"questions? .*\. Expected the same ids on both sides\. predictions: {path} {WITHOUT_END}\. To count"
+        with pytest.raises(ValueError, match=told):
             score(predictions, references)
 
     @pytest.mark.parametrize(
