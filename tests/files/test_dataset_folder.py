@@ -1,5 +1,6 @@
 """Datasets on disk, as a folder of files."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -117,6 +118,11 @@ def test_without_rows(tmp_path: Path) -> None:
         part.save_to_disk(tmp_path / name)
     datasets.DatasetDict(val=filled, test=empty).save_to_disk(tmp_path / "splits")
     datasets.DatasetDict(val=empty).save_to_disk(tmp_path / "split")
+    for name in ("runs/2", "empty", "splits/test", "split/val"):
+        state = tmp_path / name / "state.json"
+        state.write_text(json.dumps(json.loads(state.read_text()) | {"_data_files": []}))
+        for shard in state.parent.glob("*.arrow"):  # of older versions
+            shard.unlink()
     reader = open_predictions(tmp_path / "runs")
     assert contents(reader) == contents(open_predictions(f"{tmp_path}/splits:val")) == [("1", "a")]
     assert reader.detected.notes == (f"{tmp_path}/runs/2 {WITHOUT_ROWS}",)
