@@ -1,11 +1,10 @@
-"""Parquet, Arrow and Feather files, and Hugging Face datasets on disk or on the Hub."""
+"""Parquet, Arrow and Feather files."""
 
 import contextlib
 import functools
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anls_eval.arrow import as_bools, is_text, number_array
-from anls_eval.decoding import kind_not_read
-from anls_eval.files.dataset_folder import dataset_files, folder_and_split, is_dataset, splits_in
-from anls_eval.files.errors import FormatError, NoRowsError, check_names, listed
-from anls_eval.files.files import File, find_file, start_of, text_of
+from anls_eval.files.errors import FormatError, check_names
+from anls_eval.files.files import File
 from anls_eval.files.joined import WITHOUT_END, check_arrow_file, check_arrow_stream, check_parquet, has_end
-from anls_eval.files.json_text import parse
 from anls_eval.files.nul import WITH_NUL, row_with_nul
 from anls_eval.files.source import Block, Source, from_row
 from anls_eval.files.storage import storage_fault
@@ -33,7 +29,8 @@ IN_THIS_THREAD = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 @contextlib.contextmanager
-def _faults_named(path: str, kind: str) -> Iterator[None]:
+def faults_named(path: str, kind: str) -> Iterator[None]:
+    """Turn what Arrow raises for a damaged file into a FormatError that names it."""
     try:
         yield
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
@@ -49,7 +46,7 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
     """Open a Parquet file, or its rows from `start` to before `stop`; row groups are read when needed."""
     import pyarrow.parquet as pq  # with clients of remote storage
 
-    with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
+    with faults_named(file.path, "Parquet"), file.open_seekable() as stream:
         metadata = pq.ParquetFile(stream).metadata
         names = tuple(metadata.schema.to_arrow_schema().names)
         check_names(names, file.path)
@@ -68,7 +65,7 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         if not groups:  # which older versions of pyarrow cannot read
             return
-        with _faults_named(file.path, "Parquet"), file.open_seekable() as stream:
+        with faults_named(file.path, "Parquet"), file.open_seekable() as stream:
             # Reading ahead would hold whole row groups in memory. With a limit, texts stay a dictionary until it is
             # known how long they are when expanded.
             parquet = pq.ParquetFile(
@@ -78,8 +75,8 @@ def open_parquet(file: File, start: int = 0, stop: int | None = None) -> Source:
                 page_checksum_verification=True,
             )
             batches = parquet.iter_batches(size, row_groups=groups, columns=list(wanted))
-            yield from _blocks(
-                _plain(_within(batches, first, start, end), wanted, size, file, start), wanted, size, start
+            yield from blocks(
+                plain(_within(batches, first, start, end), wanted, size, file, start), wanted, size, start
             )
 
     return Source(
@@ -105,7 +102,7 @@ def _within(batches: Iterator[pa.RecordBatch], first: int, start: int, end: int)
 
 def open_arrow(file: File) -> Source:
     """Open an Arrow IPC file or stream; Feather and the cache files of datasets are such files."""
-    with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
+    with faults_named(file.path, "Arrow"), file.open_seekable() as stream:
         reader = _ipc_reader(stream)
         names = tuple(reader.schema.names)
         check_names(names, file.path)
@@ -113,18 +110,19 @@ def open_arrow(file: File) -> Source:
             check_arrow_file(stream, file.path)
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
-        with _faults_named(file.path, "Arrow"):
-            yield from _blocks(_ipc_batches(file, wanted, size), wanted, size)
+        with faults_named(file.path, "Arrow"):
+            yield from blocks(ipc_batches(file, wanted, size), wanted, size)
 
     return Source("arrow", names, None, read)
 
 
-def _ipc_batches(file: File, wanted: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-    with _faults_named(file.path, "Arrow"), file.open_seekable() as stream:
+def ipc_batches(file: File, wanted: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+    """Yield the plain batches of an Arrow IPC file or stream."""
+    with faults_named(file.path, "Arrow"), file.open_seekable() as stream:
         reader = _ipc_reader(stream)
         is_random = _is_random(reader)
         batches = map(reader.get_batch, range(reader.num_record_batches)) if is_random else reader
-        yield from _plain(batches, wanted, size, file)
+        yield from plain(batches, wanted, size, file)
         if not is_random:
             check_arrow_stream(stream, file.path)
             if not has_end(stream):
@@ -142,13 +140,14 @@ def _ipc_reader(stream: Any) -> Any:
     return (pa.ipc.open_file if is_file else pa.ipc.open_stream)(stream, options=IN_THIS_THREAD)
 
 
-def _blocks(batches: Iterator[pa.RecordBatch], wanted: Sequence[str], size: int, first: int = 0) -> Iterator[Block]:
+def blocks(batches: Iterator[pa.RecordBatch], wanted: Sequence[str], size: int, first: int = 0) -> Iterator[Block]:
+    """Yield blocks of up to `size` rows, of which the `first` has this number."""
     for rows in _gathered(batches, size):
         yield Block(dict(zip(wanted, rows.columns, strict=True)), from_row(first))
         first += len(rows)
 
 
-def _plain(batches: Any, wanted: Sequence[str], size: int, file: File, first: int = 0) -> Iterator[pa.RecordBatch]:
+def plain(batches: Any, wanted: Sequence[str], size: int, file: File, first: int = 0) -> Iterator[pa.RecordBatch]:
     """Yield what is wanted of the batches without dictionaries, up to `size` rows at a time."""
     read, noted = 0, set[str]()
     for batch in batches:
@@ -266,108 +265,3 @@ def _with_dictionaries(kind: pa.DataType, change: Callable[[Any], pa.DataType]) 
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(_with_dictionaries(field.type, change)) for field in kind])
     return kind
-
-
-def _datasets(path: str) -> Any:
-    """Return the library, which looks for a folder for temporary files when it is imported."""
-    try:
-        import datasets
-    except FileNotFoundError:
-        raise FormatError(
-            path,
-            "the library datasets needs a writable folder for temporary files, and there is none. Name one by the "
-            "environment variable TMPDIR.",
-        ) from None
-    return datasets
-
-
-def open_dataset(path: str) -> Source:
-    """Open a dataset written by ``save_to_disk``; ``path:split`` selects one of several splits."""
-    datasets = _datasets(path)
-    folder, split = folder_and_split(path)
-    for own in Path(folder).rglob("*"):
-        if own.exists() and not own.is_dir() and not own.is_file():  # to open a FIFO would wait for its writer
-            raise FormatError(path, f"{own.name} is not a regular file. Save the dataset again.")
-    is_split = split is not None and is_dataset(Path(folder, split))
-    try:
-        loaded = datasets.load_from_disk(Path(folder, split) if split and is_split else folder, keep_in_memory=False)
-    except IndexError:  # without rows, a dataset is saved without the file that is needed here
-        if not is_split and (splits := splits_in(folder)):
-            _of_split(dict.fromkeys(splits), split, path)
-        raise NoRowsError(path, "the dataset has no rows.") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
-        raise_limit(error)
-        reason = f"no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
-        if isinstance(error, OSError) and error.filename:
-            reason = f"{error.strerror}: {error.filename}"
-        if not is_dataset(folder):
-            problem = f"not a dataset on disk: {reason}. Expected a file, or a folder written by save_to_disk."
-            raise FormatError(path, problem) from None
-        for own in dataset_files(folder):
-            _check_part_of_dataset(find_file(str(own), None))
-        raise FormatError(path, f"a damaged dataset: {reason}. Save or copy it again.") from None
-    own = loaded if is_split else _of_split(loaded, split, path)
-    notes: dict[str, None] = {}
-    # Not by the library, which maps the files to memory, where one that is cut off meanwhile ends the process.
-    shards = [File(shard["filename"], None, None, notes=notes) for shard in own.cache_files]
-
-    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
-        with _faults_named(path, "dataset"):
-            batches = itertools.chain.from_iterable(_ipc_batches(shard, wanted, size) for shard in shards)
-            yield from _blocks(batches, wanted, size)
-
-    return Source("dataset", tuple(own.column_names), own.num_rows, read, notes=notes)
-
-
-def _check_part_of_dataset(file: File) -> None:
-    """Refuse a file of a dataset on disk that is damaged, or another file in its place."""
-    kind = kind_not_read(start_of(file))
-    if kind is not None:
-        raise FormatError(file.path, f"{kind}.")
-    if file.name.endswith(".json"):
-        parse(text_of(file), file.path)
-        return
-    source = open_arrow(file)
-    for _ in source.read(source.names[:1], 1024):
-        pass
-
-
-def open_hub(path: str) -> Source:
-    """Open a dataset on the Hub as a stream: ``hub:name``, ``hub:name:split`` or ``hub:name:config:split``."""
-    datasets = _datasets(path)
-    name, *rest = path.removeprefix("hub:").split(":")
-    if not name or len(rest) > 2:
-        raise FormatError(path, "expected hub:name, hub:name:split or hub:name:config:split.")
-    try:
-        is_config = len(rest) == 2 or (len(rest) == 1 and rest[0] in datasets.get_dataset_config_names(name))
-        config = rest[0] if is_config else None
-        split = rest[-1] if rest and (len(rest) == 2 or config is None) else None
-        loaded = datasets.load_dataset(name, config, streaming=True)
-    except Exception as error:  # the network, the Hub and the dataset's files each raise their own
-        raise_limit(error)
-        raise FormatError(path, f"cannot be loaded: {error}") from None
-    own = _of_split(loaded, split, path)
-    names = tuple(own.column_names or next(iter(own.take(1))))
-
-    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
-        tables = own.select_columns(list(wanted)).with_format("arrow").iter(size)
-        batches = (batch for table in tables for batch in table.combine_chunks().to_batches())
-        with _faults_named(path, "dataset"):
-            yield from _blocks(_plain(batches, wanted, size, File(path, None, None)), wanted, size)
-
-    return Source("hub", names, None, read)
-
-
-def _of_split(loaded: Any, split: str | None, path: str) -> Any:
-    """Return the dataset of a split, which need not be named if there is one."""
-    if isinstance(loaded, dict):
-        splits = list(map(str, loaded))
-        if split is None and len(splits) == 1:
-            split = splits[0]
-        if split not in splits:
-            asked = "it has several splits" if split is None else f"it has no split {split!r}"
-            raise FormatError(path, f"{asked}: {listed(splits)}. Write {path.removesuffix(f':{split}')}:{splits[0]}.")
-        return loaded[split]
-    if split is not None:
-        raise FormatError(path, f"it has no splits, so there is no {split!r}. Leave the split out.")
-    return loaded

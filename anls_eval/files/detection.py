@@ -6,9 +6,10 @@ from collections.abc import Callable
 from itertools import islice
 
 from anls_eval.decoding import kind_not_read
-from anls_eval.files.arrow_files import open_arrow, open_dataset, open_hub, open_parquet
+from anls_eval.files.arrow_files import open_arrow, open_parquet
 from anls_eval.files.columns import LAYOUTS
 from anls_eval.files.dataset_folder import folder_and_split
+from anls_eval.files.dataset_reading import open_dataset, open_hub
 from anls_eval.files.errors import FormatError, NoRowsError
 from anls_eval.files.files import DETECTED, File, How, encoding_of, find_file, is_folder, lines_of, start_of
 from anls_eval.files.json_files import open_json
