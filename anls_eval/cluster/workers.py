@@ -282,16 +282,16 @@ def _not_started(error: BaseException) -> ClusterError:
     if isinstance(error, OSError) and error.errno is not None:
         return ClusterError(f"the workers could not start: {error.strerror}. On Linux, they need a writable /dev/shm.")
     reason = str(error) or type(error).__name__
-    is_script = "anls_eval.cli" not in sys.modules and hasattr(sys.modules["__main__"], "__file__")
-    of_script = (
-        " If a traceback shows that the script fails, each worker imports it once more: put what it does under "
-        'if __name__ == "__main__":.'
-    )
-    return ClusterError(
+    problem = (
         f"the workers could not start ({reason}), though it was tried {_ATTEMPTS} times. Their processes die as they "
         f"start, usually for lack of memory, or because {LIMITS} are low: start fewer workers."
-        f"{of_script if is_script else ''}"
     )
+    if "anls_eval.cli" not in sys.modules and hasattr(sys.modules["__main__"], "__file__"):  # a script of the user
+        problem += (
+            " If a traceback shows that the script fails, each worker imports it once more: put what it does under "
+            'if __name__ == "__main__":.'
+        )
+    return ClusterError(problem)
 
 
 def _await_or_kill(step: Future[Any], folder: str, seconds: float = 0) -> None:

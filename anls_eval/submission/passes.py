@@ -203,7 +203,7 @@ def telling_incomplete_files(totals: Totals, sides: Sequence[Side] = ()) -> Iter
     try:
         yield
     except UnmatchedIdsError as error:
-        notes = [*totals.notes, *(note for side in sides for note in side.read().notes)]
+        notes = dict.fromkeys((*totals.notes, *(note for side in sides for note in side.read().notes)))
         raise error.with_incomplete([note for note in notes if note.endswith((WITHOUT_ROWS, WITHOUT_END))]) from None
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import datasets
@@ -59,7 +60,7 @@ CHANGES = copy_shards, move_shards, cut_off, save_again, remove_a_shard
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("when", ["before", "while", "between"])
-def test_that_changes(change: object, when: str, saved: Path) -> None:
+def test_that_changes(change: Callable[[Path], None], when: str, saved: Path) -> None:
     """Also in a file that is cut off, which ends a process that has mapped it to memory."""
     reader = open_predictions(saved)
     if when == "between":
@@ -67,7 +68,6 @@ def test_that_changes(change: object, when: str, saved: Path) -> None:
     batches = reader.batches(10)
     if when == "while":
         next(batches)
-    assert callable(change)
     change(saved)
     with pytest.raises(FormatError, match=rf"^{saved}: changed while it was read\. Run again once nothing writes"):
         list(batches)

@@ -131,7 +131,10 @@ class TestIds:
         for number in (1, *range(3, 9)):
             (predictions / f"part-{number}.jsonl").write_text("")
         first, last = (f"{predictions}/part-{number}.jsonl is empty: read as a part without rows" for number in (1, 6))
-        words = rf"1 question .*\. Expected the same ids .*\. {first}\. .* {last}\. 2 more are empty or .*\. To count"
+        words = (
+            rf"1 question .*\. Expected the same ids on both sides\. {first}\. .* {last}\. "
+            r"2 more are empty or incomplete\. To count"
+        )
         with pytest.raises(ValueError, match=words):
             score(predictions, references)
 
