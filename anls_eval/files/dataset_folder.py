@@ -27,9 +27,13 @@ def splits_in(folder: str) -> list[str]:
 
 def dataset_files(path: str) -> list[Path]:
     """Return the files of a dataset, or of the split that is selected; none if it is no dataset."""
+    return sorted(own for own in folder_of(path).rglob("*") if _is_of_dataset(own))
+
+
+def folder_of(path: str) -> Path:
+    """Return the folder that holds the files of a dataset, or of the split that is selected."""
     folder, split = folder_and_split(path)
-    top = Path(folder, split) if split and is_folder(Path(folder, split)) else Path(folder)
-    return sorted(own for own in top.rglob("*") if _is_of_dataset(own))
+    return Path(folder, split) if split and is_folder(Path(folder, split)) else Path(folder)
 
 
 def _is_of_dataset(path: Path) -> bool:

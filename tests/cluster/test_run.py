@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import dask
+import datasets
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -618,6 +619,29 @@ class TestBadParts:
         (damaged / "references" / path.name).unlink()
         whole = in_one_process(damaged, tmp_path)
         assert dataclasses.replace(found.submission, notes=()) == dataclasses.replace(whole, notes=())
+
+    @pytest.mark.parametrize("damaged", ["predictions", "references"])
+    @pytest.mark.parametrize("of_a_split", [False, True])
+    def test_a_shard_is_told_with_its_dataset(
+        self, damaged: str, of_a_split: bool, client: Client, tmp_path: Path
+    ) -> None:
+        for part in range(3):
+            for side, column in (("predictions", "prediction"), ("references", "answers")):
+                texts = {"id": [f"{part}-{row}" for row in range(100)], column: [f"answer {row}" for row in range(100)]}
+                own = datasets.Dataset.from_dict(texts)
+                path = tmp_path / side / str(part)
+                (datasets.DatasetDict(val=own) if of_a_split else own).save_to_disk(path)
+        folders = tmp_path / "predictions", tmp_path / "references"
+        split = ":val" if of_a_split else ""
+        sides = tuple([f"{folder / str(part)}{split}" for part in range(3)] for folder in folders)
+        (shard,) = (tmp_path / damaged / "1").rglob("*.arrow")
+        shard.write_bytes(shard.read_bytes()[:-900])
+        faulty = f"{tmp_path / damaged / '1'}{split}"
+        with pytest.raises(BadPartsError, match=rf"scored:\n  ({faulty}: )?{shard}: not a readable Arrow") as caught:
+            score_dataset(*sides, client=client)
+        assert list(caught.value.bad) == [faulty]
+        found = score_dataset(*sides, client=client, skip_bad=True)
+        assert (list(found.bad), found.submission.score) == ([faulty], 1)
 
     def test_a_pipe(self, client: Client, tmp_path: Path) -> None:
         write_dataset(tmp_path / "data", 600, 3)
