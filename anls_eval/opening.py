@@ -79,7 +79,8 @@ def opening_fault(error: OSError | ValueError) -> str:
     if isinstance(error, IsADirectoryError):
         return "a folder; expected a file. Check the path."
     reason = error.strerror if isinstance(error, OSError) else error  # ValueError: a NUL in the path
-    return f"cannot be opened: {reason}. Check the path."
+    remedy = "Make it and its folders readable." if isinstance(error, PermissionError) else "Check the path."
+    return f"cannot be opened: {reason}. {remedy}"
 
 
 def _open(path: str, flags: int) -> int:

@@ -21,6 +21,7 @@ from anls_eval.files.printed import Holds, Printed
 from anls_eval.files.reading import VALUES, columns_of
 from anls_eval.files.source import ABSENT, Source
 from anls_eval.files.source import Block as SourceBlock
+from anls_eval.files.watch import file_state
 from anls_eval.structure import Parse, answers_in, parse_names
 
 ROWS_AT_ONCE = 16_384
@@ -203,7 +204,7 @@ def open_rows(path: str, format_name: str | None, columns: Mapping[str, str], ho
         what = "a folder" if is_folder(path) else "a pattern"
         raise FormatError(path, f"this is {what}; expected one file. Check each file on its own.")
     faults: dict[str, FormatError] = {}
-    opened, compression = open_watched(path, format_name, None, faults, how)
+    opened, compression = open_watched(path, file_state(path), format_name, None, faults, how)
     source = with_nested(opened, columns.values(), path)
     layout = source.layout or (format_name if format_name in LAYOUTS else None)
     given = {role: name for role, name in columns.items() if role != "answers"}

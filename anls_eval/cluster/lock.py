@@ -79,7 +79,7 @@ def locked(folder: Path, run: str) -> Iterator[None]:
         ended.set()
         if thread.is_alive():
             thread.join()
-        if _is_held_by(path, run):
+        if _is_held_by(path, run) or _is_damaged(path):
             with contextlib.suppress(OSError):
                 path.unlink()
 
@@ -205,6 +205,15 @@ def _beat(path: Path, run: str, ended: threading.Event) -> None:
 def _is_held_by(path: Path, run: str) -> bool:
     other = _holder(_read(path))
     return other is not None and other.run == run
+
+
+def _is_damaged(path: Path) -> bool:
+    """Return whether something else damaged a lock file, rather than another run being about to write it."""
+    content = _read(path)
+    if content is None or _holder(content) is not None:
+        return False
+    time.sleep(_WRITTEN)
+    return _read(path) == content
 
 
 def _read(path: Path) -> str | None:

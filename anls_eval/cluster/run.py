@@ -67,7 +67,7 @@ from anls_eval.cluster.workers import connect, end_unguarded
 from anls_eval.errors import AnlsError, Remedy, located
 from anls_eval.files import FormatError, Reader
 from anls_eval.files.columns import NoColumnError
-from anls_eval.files.dataset_folder import folder_and_split, folder_of
+from anls_eval.files.dataset_folder import folder_and_split, is_about
 from anls_eval.files.documents import are_documents
 from anls_eval.files.errors import SHOWN, NoRowsError, OutputError
 from anls_eval.files.files import How, exists
@@ -631,9 +631,7 @@ def _of_intact_files(items: Sequence[_Item], errors: Mapping[_Item, Exception]) 
 
 def _at_fault(item: FilePart | ShuffledPiece, error: Exception) -> str:
     """Return the file or dataset on disk that an error of an item is about, or else the first of its files."""
-    told = str(error)
-    starts = ((path, (f"{path}:", f"{path},", f"{folder_of(path)}{os.sep}")) for path in item.paths)
-    return next((path for path, own in starts if told.startswith(own)), item.paths[0])
+    return next((path for path in item.paths if is_about(error, path)), item.paths[0])
 
 
 def _bad_notes(bad: Mapping[str, str], n: int) -> list[str]:

@@ -36,6 +36,11 @@ def folder_of(path: str) -> Path:
     return Path(folder, split) if split and is_folder(Path(folder, split)) else Path(folder)
 
 
+def is_about(error: Exception, path: str) -> bool:
+    """Return whether an error names a file, or a dataset or one of its files."""
+    return str(error).startswith((f"{path}:", f"{path},", f"{folder_of(path)}{os.sep}"))
+
+
 def _is_of_dataset(path: Path) -> bool:
     is_shard = path.suffix == ".arrow" and not path.name.startswith(_OF_OTHERS)
     return (is_shard or path.name in _NAMES) and path.is_file()

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from anls_eval.decoding import kind_not_read
@@ -11,10 +11,20 @@ from anls_eval.files.columns import LAYOUTS
 from anls_eval.files.dataset_folder import folder_and_split
 from anls_eval.files.dataset_reading import open_dataset, open_hub
 from anls_eval.files.errors import FormatError, NoRowsError
-from anls_eval.files.files import DETECTED, File, How, encoding_of, find_file, is_folder, lines_of, start_of
+from anls_eval.files.files import (
+    DETECTED,
+    File,
+    How,
+    damage_told,
+    encoding_of,
+    find_file,
+    is_folder,
+    lines_of,
+    start_of,
+)
 from anls_eval.files.json_files import open_json
 from anls_eval.files.json_lines import open_json_lines
-from anls_eval.files.source import Source
+from anls_eval.files.source import Block, Source
 from anls_eval.files.spreadsheets import open_xlsx
 from anls_eval.files.tables import open_csv
 
@@ -61,8 +71,15 @@ def open_source(
     if format_name == "dataset" or is_folder(folder_and_split(path)[0]):
         return open_dataset(path), None
     file = find_file(path, max_bytes, faults, how)
-    container = format_name if format_name in _FILES else _container(file)
-    return dataclasses.replace(_FILES[container](file), notes=file.notes), file.compression
+    with damage_told(file):
+        container = format_name if format_name in _FILES else _container(file)
+        source = _FILES[container](file)
+
+    def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
+        with damage_told(file):
+            yield from source.read(wanted, size)
+
+    return dataclasses.replace(source, read=read, notes=file.notes), file.compression
 
 
 def check_is_text(file: File, start: bytes) -> None:

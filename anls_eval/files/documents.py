@@ -4,7 +4,7 @@ import dataclasses
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from anls_eval.files.json_text import parse
 from anls_eval.files.paths import Paths, is_several, paths_label
 from anls_eval.files.reading import Reader, may_be_document, reader_of
 from anls_eval.files.source import KEY, VALUE, Block, Source, in_blocks
+from anls_eval.files.watch import State, changes_told, check_unchanged
 from anls_eval.inputs.values import type_with_article
 
 _FILE_NAME = {"question_id": "file name"}
@@ -110,7 +111,7 @@ def _table_in(value: dict[str, Any], file: File, side: str) -> tuple[Source, Fou
 
 
 def open_documents(
-    paths: Sequence[str],
+    states: Mapping[str, State],
     side: str,
     *,
     columns: Mapping[str, str],
@@ -119,17 +120,26 @@ def open_documents(
     label: str | None = None,
     how: How = DETECTED,
 ) -> Reader:
-    """Open files that hold one document each, as the rows of one side."""
+    """Open files that hold one document each, as the rows of one side; they must still be in the states of before."""
+    paths = list(states)
     notes: dict[str, None] = {}
     columns = {role: name for role, name in columns.items() if name != EVERYTHING}  # which they are anyway
-    _refuse_same_names(paths, max_bytes, how)
-    of_path = {KEY: document_id, VALUE: lambda path: _document(path, max_bytes, how, notes)}
+
+    def document(path: str, notes: dict[str, None]) -> dict[str, Any]:
+        check_unchanged(path, states[path])
+        with changes_told(path, states[path]):
+            found = _document(path, max_bytes, how, notes)
+        check_unchanged(path, states[path])
+        return found
+
+    _refuse_same_names(paths, lambda path: document(path, {}))
+    of_path = {KEY: document_id, VALUE: lambda path: document(path, notes)}
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
         for block in in_blocks(iter(paths), min(size, 256)):  # documents are larger than answers
             yield Block({name: list(map(of_path[name], block)) for name in wanted}, block.__getitem__)
 
-    source = Source("json", (KEY, VALUE), len(paths), read, "values", notes=notes)
+    source = Source("json", (KEY, VALUE), len(paths), read, "values", files=tuple(paths), notes=notes)
     reader = reader_of(source, label or paths_label(paths), side, None, columns, by)
     reader.detected = dataclasses.replace(reader.detected, columns={**reader.detected.columns, **_FILE_NAME})
     return reader
@@ -140,12 +150,12 @@ def document_id(path: str) -> str:
     return _ENDINGS.sub("", Path(path).name)
 
 
-def _refuse_same_names(paths: Sequence[str], max_bytes: int | None, how: How) -> None:
+def _refuse_same_names(paths: Sequence[str], document: Callable[[str], dict[str, Any]]) -> None:
     """Raise a FormatError that names two files with one id, such as a.json and a.json.gz, and different content."""
     first: dict[str, str] = {}
     for path in paths:
         other = first.setdefault(document_id(path), path)
-        if other != path and _document(other, max_bytes, how, {}) != _document(path, max_bytes, how, {}):
+        if other != path and document(other) != document(path):
             raise FormatError(
                 path,
                 f"its id {document_id(path)!r}, the name without the ending, is also that of {other}, which has "

@@ -152,6 +152,19 @@ def find_file(
     return file if how.encoding is None or _is_utf8_name(how.encoding) else _in_its_encoding(file, how.encoding)
 
 
+@contextlib.contextmanager
+def damage_told(file: File) -> Iterator[None]:
+    """Tell that a compressed file is damaged, by its checksums at the end, where that is why it cannot be read."""
+    try:
+        yield
+    except FormatError:
+        if file.compression:
+            with file.open() as stream:
+                while stream.read(_BUFFER):
+                    pass
+        raise
+
+
 def _in_its_encoding(file: File, named: str) -> File:
     """Return a file that is read in the named encoding, unless its bytes show that it is in another one."""
     name = codecs.lookup(named).name

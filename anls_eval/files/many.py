@@ -14,7 +14,7 @@ from anls_eval.files.paths import Paths, file_paths, paths_label
 from anls_eval.files.printed import Holds
 from anls_eval.files.reading import Batch, Detected, Reader, reader_of
 from anls_eval.files.source import Block, Source
-from anls_eval.files.watch import changes_told, file_state, watched
+from anls_eval.files.watch import State, changes_told, file_state, watched
 
 
 def open_predictions(
@@ -128,13 +128,16 @@ def _open(
 ) -> Reader:
     by = (by,) if isinstance(by, str) else tuple(by)
     paths = file_paths(given, format_name)
+    states = {path: file_state(path) for path in paths}
     label = given if isinstance(given, (str, os.PathLike)) and len(paths) > 1 else paths_label(paths)
     if are_documents(given, paths, side, format_name, columns, max_bytes, how):
-        return open_documents(paths, side, columns=columns, by=by, max_bytes=max_bytes, label=os.fspath(label), how=how)
+        return open_documents(
+            states, side, columns=columns, by=by, max_bytes=max_bytes, label=os.fspath(label), how=how
+        )
 
     def opened(path: str) -> Reader:
         is_held = len(paths) == 1
-        source, compression = open_watched(path, format_name, max_bytes, how=how, is_held=is_held)
+        source, compression = open_watched(path, states[path], format_name, max_bytes, how=how, is_held=is_held)
         return reader_of(source, path, side, format_name, columns, by, compression)
 
     if len(paths) == 1:
@@ -144,6 +147,7 @@ def _open(
 
 def open_watched(
     path: str,
+    state: State,
     format_name: str | None,
     max_bytes: int | None,
     faults: dict[str, FormatError] | None = None,
@@ -152,7 +156,6 @@ def open_watched(
     is_held: bool = True,
 ) -> tuple[Source, str | None]:
     """Open a source, as `open_source` does, that tells if its file changes; rows of JSON are held, or read again."""
-    state = file_state(path)
     if state is None:
         return open_source(path, format_name, max_bytes, faults, how)
     with changes_told(path, state):
@@ -217,6 +220,11 @@ class PartsReader(Reader):
     def parts(self) -> tuple[Reader, ...]:
         """The reader of each file, in their order."""
         return self._parts
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of all files that are read."""
+        return tuple(path for part in self._parts for path in part.files)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -114,6 +114,9 @@ def _shown_files(given: str | os.PathLike[str], found: Iterable[str]) -> list[st
     folder = next((path for path in paths if is_folder(path) and not is_dataset(path)), None)
     if folder is not None:
         _check_folder(folder)
+        if any(map(is_dataset, paths)) and any(Path(folder).glob("*.arrow")):
+            problem = "a dataset that was not saved to its end: it has no state.json. Save it again, or move it."
+            raise FormatError(folder, problem)
         inside = (str(own) for own in Path(folder).rglob("*"))
         file = next((path for path in (*paths, *inside) if not is_folder(path)), folder)
         pattern = f"{glob.escape(str(Path(folder).parent))}/**/*{Path(file).suffix}"

@@ -83,6 +83,11 @@ class Reader:
         """The reader of each file, in their order."""
         return (self,)
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of all files that are read."""
+        return self._source.files or (self.detected.path,)
+
     def beside(self, parts: "Sequence[Reader]", all_printed: dict[str, bool]) -> None:
         """Make this the reader of one of several files, which together decide what is taken apart."""
         self._side_parts, self._all_printed = parts, all_printed

@@ -36,6 +36,7 @@ class Source:
     cuts: tuple[int, ...] = ()  # the rows at which the file can be divided cheaply, the last of them its end
     within: "Callable[[int, int], Source] | None" = None  # for files with cuts: the rows from one to before another
     first_row: int = 0  # its number in the file
+    files: tuple[str, ...] = ()  # of several that are read as one
     # What was read otherwise than is usual or was asked for, complete once the rows are read.
     notes: dict[str, None] = dataclasses.field(default_factory=dict)
 

@@ -308,7 +308,7 @@ def _scored(
     measure: bool = False,
 ) -> tuple[SubmissionScore, Pass]:
     """Score every question, and write a row for each if a file is given."""
-    check_outputs([per_question], [part.detected.path for side in (predictions, references) for part in side.parts])
+    check_outputs([per_question], [*predictions.files, *references.files])
     options = with_option_columns(predictions, references, options)
     readers = sides_with(predictions, references, options)
 

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from anls_eval.arrow import as_ints, number_array
 from anls_eval.errors import AnlsError, Note, located
 from anls_eval.files import Reader, open_predictions, open_references
+from anls_eval.files.dataset_folder import is_about
 from anls_eval.files.errors import FilesError, without_path
 from anls_eval.files.files import exists, is_folder
 from anls_eval.files.paths import Paths, one_path
@@ -240,6 +241,8 @@ def score_systems(
             else:
                 own = score_ids(open_system(path), references, columns=kept, **options)
         except ValueError as error:
+            if any(is_about(error, own) for own in references.files):  # those of all systems
+                raise
             if not skip:
                 raise located(name, error) from None
             skipped[path] = without_path(error, path)

@@ -861,6 +861,25 @@ class TestTwoRunsInOneFolder:
         with pytest.warns(UserWarning, match=note), lock.locked(tmp_path, "mine"):
             assert json.loads(path.read_text())["run"] == "mine"
 
+    @pytest.mark.parametrize("damage", [empty, make_binary, make_other_json])
+    def test_a_lock_that_is_damaged_while_it_is_held(self, damage: Damage, tmp_path: Path) -> None:
+        """The run that held it ends by itself."""
+        with lock.locked(tmp_path, "mine"):
+            damage(tmp_path / "lock")
+        with lock.locked(tmp_path, "another"):
+            pass
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_lock_that_another_run_is_about_to_write(self, tmp_path: Path) -> None:
+        path = tmp_path / "lock"
+        content = self.of_elsewhere()
+        writer = threading.Timer(0.1, path.write_text, [content])
+        with lock.locked(tmp_path, "mine"):
+            empty(path)
+            writer.start()
+        writer.join()
+        assert path.read_text() == content
+
     @pytest.mark.parametrize(
         ("field", "value"),
         [

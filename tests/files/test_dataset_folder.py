@@ -146,6 +146,17 @@ def test_another_folder_among_them(inside: str | None, saved: Path) -> None:
         open_predictions(saved.parent)
 
 
+def test_one_of_several_that_was_not_saved_to_its_end(tmp_path: Path) -> None:
+    """Its shards come first."""
+    for number in (1, 2):
+        save(tmp_path / str(number))
+    for own in (tmp_path / "2").iterdir():
+        if own.suffix == ".json" or "00003-of" in own.name:
+            own.unlink()
+    with pytest.raises(FormatError, match=rf"^{tmp_path}/2: a dataset that was not saved to its end: .* Save it again"):
+        open_predictions(tmp_path)
+
+
 @pytest.mark.parametrize("mode", [0, 0o600], ids=oct)
 def test_one_that_may_not_be_read(mode: int, saved: Path) -> None:
     """It is not told as a folder to be moved, without which its rows would be missing."""

@@ -2,14 +2,16 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from contents import contents
 
-from anls_eval.files import FormatError, open_predictions, open_references
-from anls_eval.files.documents import document_id
+from anls_eval.files import FormatError, many, open_predictions, open_references
+from anls_eval.files.documents import are_documents, document_id
+from anls_eval.files.errors import ChangedFileError
 from anls_eval.submission.score import score_submission
 
 
@@ -36,6 +38,42 @@ class TestDocuments:
         folder = self.write(tmp_path / "d")
         (folder / "z.json.gz").write_bytes(gzip.compress(b'{"total": "3"}'))
         assert contents(open_predictions(folder))[-1] == ("z", {"total": "3"})
+
+    @pytest.mark.parametrize(
+        "change", [Path.unlink, lambda path: path.write_text("{}"), lambda path: path.write_text("")]
+    )
+    @pytest.mark.parametrize("when", ["before", "while", "between"])
+    def test_of_which_one_changes(self, when: str, change: Callable[[Path], None], tmp_path: Path) -> None:
+        folder = self.write(tmp_path / "d")
+        reader = open_predictions(folder)
+        if when == "between":
+            contents(reader)
+        batches = reader.batches(1)
+        if when == "while":
+            next(batches)
+        change(folder / "c.json")
+        what = "changed" if (folder / "c.json").exists() else "removed"
+        with pytest.raises(ChangedFileError, match=rf"^{folder}/c\.json: {what} while it was read\."):
+            list(batches)
+
+    @pytest.mark.parametrize("is_list", [False, True])
+    def test_of_which_one_is_not_there(self, is_list: bool, tmp_path: Path) -> None:
+        """A list can name it; in a folder, it was there when its files were listed."""
+        folder = self.write(tmp_path / "d")
+        paths = sorted(folder.iterdir())
+        lost = folder / "c.json"
+
+        def look(*given: Any, **words: Any) -> bool:
+            found = are_documents(*given, **words)
+            lost.unlink(missing_ok=True)
+            return found
+
+        if is_list:
+            lost.unlink()
+        told = rf"^{lost}: {'cannot be opened: No such file .* Check the path' if is_list else 'removed while it was'}"
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(FormatError, match=told):  # noqa: PT012
+            patch.setattr(many, "are_documents", look)
+            contents(open_predictions(paths if is_list else folder))
 
     def test_ids(self) -> None:
         assert [document_id(name) for name in ("x/a.json", "a.b.json.gz", "a.JSON", "a.json.zst")] == [

@@ -1072,6 +1072,30 @@ def test_rows_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
             list(batches)
 
 
+@pytest.mark.parametrize("suffix", [".gz", ".zip"])
+@pytest.mark.parametrize("at", [1, 20_000])
+@pytest.mark.parametrize("name", ["p.jsonl", "p.csv", "p.json"])
+def test_a_compressed_file_that_is_damaged_inside(name: str, at: int, suffix: str, tmp_path: Path) -> None:
+    """Its rows are malformed before its checksum is read."""
+    if name == "p.csv":
+        text = "id,pred\n" + "".join(f"{row},answer {row}\n" for row in range(30_000))
+        whole, damaged = f"{at},answer {at}\n".encode(), f"{at},answer {at},".encode()
+    else:
+        lines = [json.dumps({"id": row, "pred": f"answer {row}"}) for row in range(30_000)]
+        text = "\n".join(lines) if name == "p.jsonl" else f"[{','.join(lines)}]"
+        whole, damaged = f'"answer {at}"'.encode(), f'"answer {at}]'.encode()
+    if suffix == ".gz":
+        content = gzip.compress(text.encode(), 0, mtime=0)
+    else:
+        with zipfile.ZipFile(held := io.BytesIO(), "w") as archive:
+            archive.writestr(name, text)
+        content = held.getvalue()
+    assert content.count(whole) == 1
+    path = write(tmp_path / f"{name}{suffix}", content.replace(whole, damaged))
+    with pytest.raises(FormatError, match=r"cannot be read further: .*truncated or damaged: download or compress it"):
+        contents(open_predictions(path))
+
+
 def test_row_groups_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
     table = pa.table({"id": range(4000), "pred": [f"{number} is the answer" for number in range(4000)]})
     pq.write_table(table, tmp_path / "p", row_group_size=1000, compression="none", use_dictionary=False)

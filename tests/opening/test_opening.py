@@ -1,5 +1,6 @@
 """Only regular files are opened, without waiting for what took their place, in an orderly way for who holds them."""
 
+import errno
 import io
 import os
 import subprocess
@@ -51,6 +52,11 @@ def test_anything_else(tmp_path: Path, name: str, kind: type[Exception], words: 
         open_regular(tmp_path / name)
     assert isinstance(raised.value, OSError | ValueError)
     assert opening_fault(raised.value) == words
+
+
+def test_a_file_that_may_not_be_read() -> None:
+    refused = PermissionError(errno.EACCES, os.strerror(errno.EACCES), "x")  # root may read every file
+    assert opening_fault(refused) == "cannot be opened: Permission denied. Make it and its folders readable."
 
 
 def test_an_empty_path_is_no_folder() -> None:

@@ -1,12 +1,15 @@
 """Several systems on the same questions: in any order, with and without their texts in memory."""
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from anls_eval import open_references, score_systems
+from anls_eval import open_predictions, open_references, score_systems
+from anls_eval.files import FormatError, Reader
 from anls_eval.submission.systems import ScoredSystems
 
 
@@ -48,6 +51,38 @@ def test_without_texts_everything_else_is_the_same(tmp_path: Path, ids: bool, cl
     differences = [own.group_differences("kind", ranking) for own, ranking in zip((kept, light), rankings, strict=True)]
     assert differences[0] == differences[1]
     assert kept._repr_html_() == light._repr_html_()
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+@pytest.mark.parametrize("documents", [False, True])
+@pytest.mark.parametrize("change", [Path.unlink, os.utime])
+def test_references_that_change_are_no_fault_of_a_system(
+    change: Callable[[Path], None], documents: bool, as_list: bool, tmp_path: Path
+) -> None:
+    """The systems that come later would be skipped."""
+    folders = {name: tmp_path / name for name in ("a", "b", "gold")}
+    for name, folder in folders.items():
+        folder.mkdir()
+        for number in range(3):
+            row = {"total": str(number)}
+            if not documents:
+                row = {"id": f"q{number}", "answers" if name == "gold" else "prediction": str(number)}
+            (folder / f"{number}.json").write_text(json.dumps(row if documents else [row]))
+    opened: list[str] = []
+
+    def open_system(path: str) -> Reader:
+        opened.append(path)
+        if len(opened) == 2:
+            change(folders["gold"] / "1.json")
+        return open_predictions(path)
+
+    gold = sorted(folders["gold"].iterdir()) if as_list else folders["gold"]
+    told = rf"^{folders['gold']}/1\.json: {'removed' if change is Path.unlink else 'changed'} while it was read"
+    protocol = "anls_star" if documents else "docvqa"
+    systems = [str(folders["a"]), str(folders["b"])]
+    with pytest.raises(FormatError, match=told):
+        score_systems(systems, gold, open_system=open_system, skip=True, protocol=protocol)
+    assert opened == systems
 
 
 def test_equal_systems_are_ordered_by_name_everywhere(tmp_path: Path) -> None:
