@@ -17,7 +17,7 @@ from anls_eval.files.json_text import parse
 from anls_eval.files.paths import Paths, is_several, paths_label
 from anls_eval.files.reading import Reader, may_be_document, reader_of
 from anls_eval.files.source import KEY, VALUE, Block, Source, in_blocks
-from anls_eval.files.watch import State, changes_told, check_unchanged
+from anls_eval.files.watch import State, unchanged
 from anls_eval.inputs.values import type_with_article
 
 _FILE_NAME = {"question_id": "file name"}
@@ -126,11 +126,8 @@ def open_documents(
     columns = {role: name for role, name in columns.items() if name != EVERYTHING}  # which they are anyway
 
     def document(path: str, notes: dict[str, None]) -> dict[str, Any]:
-        check_unchanged(path, states[path])
-        with changes_told(path, states[path]):
-            found = _document(path, max_bytes, how, notes)
-        check_unchanged(path, states[path])
-        return found
+        with unchanged(path, states[path]):
+            return _document(path, max_bytes, how, notes)
 
     _refuse_same_names(paths, lambda path: document(path, {}))
     of_path = {KEY: document_id, VALUE: lambda path: document(path, notes)}

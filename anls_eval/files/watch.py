@@ -57,14 +57,21 @@ def changes_told(path: str, state: State) -> Iterator[None]:
         raise
 
 
+@contextlib.contextmanager
+def unchanged(path: str, state: State) -> Iterator[None]:
+    """Raise a ChangedFileError unless a file is in this state from the beginning of a reading to its end."""
+    check_unchanged(path, state)  # now, for the old file may be put back before the end
+    with changes_told(path, state):
+        yield
+    check_unchanged(path, state)
+
+
 def watched(source: Source, path: str, state: State) -> Source:
     """Return a source of a file that must still be in this state each time it has been read."""
 
     def read(wanted: Sequence[str], size: int) -> Iterator[Block]:
-        check_unchanged(path, state)  # now, for the old file may be put back before the end
-        with changes_told(path, state):
+        with unchanged(path, state):
             yield from source.read(wanted, size)
-        check_unchanged(path, state)
 
     divided: Callable[[int, int], Source] | None = None
     if source.within is not None:
