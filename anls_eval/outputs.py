@@ -5,18 +5,26 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 
 def check_outputs(outputs: Sequence[str | os.PathLike[str] | None], inputs: Sequence[str | None]) -> None:
     """Refuse outputs that are no names of files, lose an input or one another, or are in a folder that is not there."""
+    from anls_eval.files.errors import OutputError
     from anls_eval.files.write import check_replaceable
 
     written = [Path(path) for path in outputs if path is not None]
     check_not_read(written, inputs)
     for path in written:
-        if not path.parent.is_dir():
+        try:
+            is_there = stat.S_ISDIR(path.parent.stat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_there = False
+        except OSError as error:
+            raise OutputError(str(path), f"cannot be written: {error.strerror}.") from None
+        if not is_there:
             raise ValueError(f"{path}: the folder {path.parent} does not exist; create it first")
         check_replaceable(path)
     for path, other in itertools.combinations(written, 2):

@@ -587,7 +587,7 @@ def leaderboard(
 
 def _systems_in(folder: str, references: list[str]) -> list[str]:
     """List the files and folders in a folder, except hidden ones and the references."""
-    from anls_eval.files.files import exists, is_folder
+    from anls_eval.files.files import exists, is_folder, is_hidden
     from anls_eval.files.paths import names_in
 
     if glob.has_magic(folder) and not exists(folder):
@@ -595,7 +595,7 @@ def _systems_in(folder: str, references: list[str]) -> list[str]:
             "A quoted pattern is one system. Remove the quotes to rank each file: "
             f"anls leaderboard {folder} -r {' -r '.join(references)}."
         )
-    if not is_folder(folder):
+    if not is_folder(folder) and not is_hidden(folder):
         raise ValueError(f"{folder} is not a folder; expected one with a prediction file for each system")
     found = [path for path in sorted(map(Path, names_in(folder))) if path.name[0] not in "._"]
     paths = [path for path in found if not any(is_same(path, own) for own in references)]

@@ -140,6 +140,7 @@ def _check_start(workers: int) -> None:
             "the workers could not start: this process is itself one of a multiprocessing.Pool or the like, which may "
             f"start no others. Use concurrent.futures.ProcessPoolExecutor, with {_SPAWNED}, in place of the pool."
         )
+    _check_folder_of_work()
     _check_loopback()
     script = getattr(sys.modules["__main__"], "__file__", None)
     if script is not None and not Path(script).exists():
@@ -164,6 +165,16 @@ def _check_start(workers: int) -> None:
                 "fewer may be started. Raise the limit (ulimit -u or -v, or that of the container), or start fewer "
                 "workers."
             )
+
+
+def _check_folder_of_work() -> None:
+    """Refuse to start workers in a folder to which they cannot change, as where this user came from another one."""
+    folder = os.getcwd()  # noqa: PTH109 # as they name it
+    try:
+        os.stat(os.path.join(folder, "."))  # noqa: PTH116, PTH118 # `Path` would leave the dot out
+    except OSError as error:
+        problem = f"they start in the working folder, {folder}, which cannot be entered: {error.strerror}"
+        raise ClusterError(f"the workers could not start: {problem}. Change to another folder.") from None
 
 
 def _check_loopback() -> None:

@@ -20,7 +20,7 @@ from anls_eval.analysis.field_credits import Credits, field_credits
 from anls_eval.arrow import as_list
 from anls_eval.decoding import marked_encoding
 from anls_eval.errors import AnlsError
-from anls_eval.files.files import exists, find_file
+from anls_eval.files.files import exists, find_file, is_hidden
 from anls_eval.files.write import check_replaceable, whole_file
 from anls_eval.submission.score import ScoredQuestions
 from anls_eval.tree.as_json import tree_as_json
@@ -136,7 +136,7 @@ def load_baseline(path: str, score: Callable[[str], ScoredQuestions], *, by_fiel
     """Read a file that `Baseline.write` wrote, told by its content, or score a predictions file."""
     if is_baseline(path):
         return read_baseline(path)
-    if not exists(path) and not glob.has_magic(path):
+    if not exists(path) and not is_hidden(path) and not glob.has_magic(path):
         raise AnlsError(
             "the baseline does not exist. Write it with `anls gate PREDICTIONS -r REFERENCES --save-baseline "
             f"{shlex.quote(path)}`, from the predictions of the system in use.",

@@ -20,7 +20,7 @@ from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.joined import check_zip
 from anls_eval.files.storage import storage_fault
 from anls_eval.limits import raise_limit
-from anls_eval.names import is_utf8, name_fault
+from anls_eval.names import check_working_folder, is_utf8, name_fault
 from anls_eval.opening import NotRegularError, open_regular, opening_fault
 
 _BUFFER = 1 << 20
@@ -129,11 +129,24 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
         return False
 
 
+def is_hidden(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path leads into a folder that this user may not enter, so that something may be there."""
+    try:
+        Path(path).stat()
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
+
+
 def opened(path: str) -> io.BufferedReader:
     """Open a regular file; every error is a FormatError."""
     try:
         return open_regular(path)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        if isinstance(error, FileNotFoundError) and not Path(path).is_absolute():
+            check_working_folder()
         raise FormatError(path, opening_fault(error)) from None
 
 
@@ -216,7 +229,9 @@ def _member(path: str) -> str:
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise_limit(error)
         reason = str(error) or type(error).__name__
-        problem = f"not a readable zip file or spreadsheet: {reason}. Write it again."
+        is_damaged = isinstance(error, zipfile.BadZipFile)
+        remedy = "It is truncated or damaged: write or download it again." if is_damaged else "Write it again."
+        problem = f"not a readable zip file or spreadsheet: {reason}. {remedy}"
         raise FormatError(path, storage_fault(error, path) or problem) from None
     names = [part.filename for part in parts if not part.is_dir()]
     if PART_OF_XLSX in names:

@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 import pytest
 from dask.distributed import Client, LocalCluster
 from dataset_command import DatasetCommand, finished
+from ordinary_user import ordinary_user
 from places import DATA, ROOT
 from storage import give_little
 from typer.testing import CliRunner
@@ -36,7 +37,7 @@ from anls_eval.cli import common
 from anls_eval.cluster import pieces, workers
 from anls_eval.cluster.agreement import agreed
 from anls_eval.cluster.engine import Engine
-from anls_eval.cluster.errors import BadPartsError
+from anls_eval.cluster.errors import BadPartsError, ClusterError
 from anls_eval.cluster.parts import UnpairedError
 from anls_eval.cluster.run import DatasetScore, known_rows, part_paths, score_dataset
 from anls_eval.cluster.watch import Watch
@@ -772,6 +773,20 @@ class TestOptions:
         for out in (None, tmp_path / "out", "out"):
             with pytest.raises(ValueError, match=r"^the working folder no longer exists\."):
                 score_dataset(data / "predictions", data / "references", out=out, client=client)
+
+    def test_a_working_folder_that_may_not_be_entered(
+        self, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As after a change of the user: it is still that of this process, but no other one can start there."""
+        (tmp_path / "closed" / "inside").mkdir(parents=True)
+        monkeypatch.chdir(tmp_path / "closed" / "inside")
+        (tmp_path / "closed").chmod(0)
+        told = rf"{tmp_path}/closed/inside, which cannot be entered: Permission denied\. Change to another folder\.$"
+        try:
+            with ordinary_user(), pytest.raises(ClusterError, match=told):
+                score_dataset(data / "predictions", data / "references", workers=1)
+        finally:
+            (tmp_path / "closed").chmod(0o700)
 
     def test_a_scheduler_without_workers(self, data: Path, tmp_path: Path) -> None:
         with (

@@ -737,7 +737,7 @@ def test_numbers_in_spreadsheets(tmp_path: Path) -> None:
         (b"id,pred\n,x\n", "line 2: the row has no question id"),
         (b"PAR1 and then nothing", "not a readable Parquet file"),
         (b"ARROW1\0\0", "not a readable Arrow file"),
-        (b"PK\x03\x04 and then nothing", "not a readable zip file or spreadsheet: .*Write it again"),
+        (b"PK\x03\x04 and then nothing", "not a readable zip file or spreadsheet: .*truncated or damaged: write or"),
         (b"\x80\x04\x95", "a Python pickle, .*; supported: json, jsonl"),
         (b"\xd0\xcf\x11\xe0", "an old Excel file"),
         (b"FEA1", "Feather file of version 1"),

@@ -4,6 +4,7 @@ Each test stops real processes. How often is bounded here; docs/reliability.md h
 """
 
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -390,14 +391,59 @@ def test_an_output_with_permissions_of_its_own(tmp_path: Path, command: str, opt
 @pytest.mark.parametrize(
     "asked",
     [
+        "score p.jsonl -r {references}",
         "score {predictions} -r {references} --per-question rows.csv",
         "score {predictions} -r {references} --eval-results model --dataset-id a/b --task-id c",
         "check {predictions} --fix rows.jsonl",
         "gate {predictions} -r {references} --min-score 0 --markdown gate.md",
     ],
 )
-def test_an_output_in_a_working_folder_that_was_deleted(tmp_path: Path, sides: tuple[str, str], asked: str) -> None:
+def test_a_working_folder_that_was_deleted(tmp_path: Path, sides: tuple[str, str], asked: str) -> None:
     command = [sys.executable, "-m", "anls_eval", *asked.format(predictions=sides[0], references=sides[1]).split()]
     done = in_folder(tmp_path, ["/bin/sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", *command])
     words = "error: the working folder no longer exists. Change to one that does."
     assert (done.returncode, done.stderr.splitlines()[-1]) == (2, words)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (
+            "score p.jsonl -r r.jsonl --per-question {hidden}/x.csv",
+            "{hidden}/x.csv: cannot be written: Permission denied.",
+        ),
+        ("score p.jsonl -r r.jsonl --report {hidden}/x.html", "{hidden}/x.html: cannot be written: Permission denied."),
+        ("check p.jsonl --fix {hidden}/x.jsonl", "{hidden}/x.jsonl: cannot be written: Permission denied."),
+        (
+            "gate p.jsonl -r r.jsonl --min-score 0 --save-baseline {hidden}/x.json",
+            "{hidden}/x.json: cannot be written: Permission denied.",
+        ),
+        (
+            "gate p.jsonl -r r.jsonl --baseline {hidden}/p.jsonl",
+            "{hidden}/p.jsonl: cannot be opened: Permission denied. Make it and its folders readable.",
+        ),
+        (
+            "score {hidden}/p.jsonl -r r.jsonl",
+            "{hidden}/p.jsonl: cannot be opened: Permission denied. Make it and its folders readable.",
+        ),
+        (
+            "leaderboard {hidden} -r r.jsonl",
+            "{hidden}: the folder cannot be read: Permission denied. Make it readable, or pass paths without it.",
+        ),
+    ],
+)
+def test_below_a_folder_that_may_not_be_entered(tmp_path: Path, asked: str, words: str) -> None:
+    """What is there is not known; it is not told as missing."""
+    hidden = tmp_path / "closed" / "inside"
+    hidden.mkdir(parents=True)
+    for folder, (name, field) in itertools.product(
+        (tmp_path, hidden), (("p.jsonl", "prediction"), ("r.jsonl", "answers"))
+    ):
+        (folder / name).write_text(f'{{"question_id": 1, "{field}": "a"}}\n')
+    hidden.parent.chmod(0)
+    try:
+        command = [sys.executable, "-m", "anls_eval", *asked.format(hidden="closed/inside").split()]
+        done = in_folder(tmp_path, command, preexec_fn=without_privileges)
+    finally:
+        hidden.parent.chmod(0o700)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, f"error: {words.format(hidden='closed/inside')}")
