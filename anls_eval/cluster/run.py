@@ -71,7 +71,7 @@ from anls_eval.files.dataset_folder import folder_and_split, is_about
 from anls_eval.files.documents import are_documents
 from anls_eval.files.errors import SHOWN, NoRowsError, OutputError
 from anls_eval.files.files import How, exists
-from anls_eval.files.paths import Paths, file_paths, paths_label
+from anls_eval.files.paths import Paths, file_paths, notes_on_absent, paths_label
 from anls_eval.files.printed import all_of
 from anls_eval.files.watch import State, check_unchanged, file_state
 from anls_eval.files.write import whole_file
@@ -212,6 +212,12 @@ def score_dataset(
         end_unguarded()  # before it meets the lock of the process that started it
     check_working_folder()  # in which workers start
     files = part_paths(predictions, format), part_paths(predictions if references is None else references, format)
+    absent = [
+        note
+        for given, paths in zip((predictions, references), files, strict=True)
+        if given is not None
+        for note in notes_on_absent(given, paths, format)
+    ]
     roles, how = columns or {}, How(encoding, separator, filter)
     of_predictions, of_references = (
         {role: name for role, name in roles.items() if references is None or role != other}
@@ -248,7 +254,7 @@ def score_dataset(
                 if file_state(path) is not None:  # one that was removed was read to its end
                     check_unchanged(path, state)
             tidy(job, found.parts)
-            totals = Totals(notes=dict.fromkeys(found.notes))
+            totals = Totals(notes=dict.fromkeys([*absent, *found.notes]))
             totals.add(found.read)
             for part in found.parts:
                 totals.add(_written(part, job))

@@ -222,7 +222,8 @@ def _start_folder() -> Iterator[str]:
             raise ClusterError(f"the workers could not start: {problem}. Name {OTHER_TMPDIR}.")
         own = {_STARTING: name}
         if _WARNINGS not in os.environ:
-            own[_WARNINGS] = f"ignore:{_ADVICE}"
+            # Python's resource tracker removes what workers leave that are killed as they start, and says so.
+            own[_WARNINGS] = f"ignore:{_ADVICE},ignore:resource_tracker"
         if _SAFE_PATH not in os.environ:
             own[_SAFE_PATH] = "1"
         os.environ |= own

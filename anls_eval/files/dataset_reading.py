@@ -88,7 +88,13 @@ def _check_part_of_dataset(file: File) -> None:
     if kind is not None:
         raise FormatError(file.path, f"{kind}.")
     if file.name.endswith(".json"):
-        parse(text_of(file), file.path)
+        try:
+            parse(text_of(file), file.path)
+        except FormatError as fault:
+            problem = fault.problem.partition(". ")[0]
+            raise FormatError(
+                file.path, f"{problem}. The dataset is damaged: save or copy it again.", fault.place
+            ) from None
         return
     source = open_arrow(file)
     for _ in source.read(source.names[:1], 1024):

@@ -10,7 +10,7 @@ from anls_eval.files.detection import open_source
 from anls_eval.files.documents import are_documents, open_documents
 from anls_eval.files.errors import FormatError, NoRowsError
 from anls_eval.files.files import DETECTED, How
-from anls_eval.files.paths import Paths, file_paths, paths_label
+from anls_eval.files.paths import Paths, file_paths, notes_on_absent, paths_label
 from anls_eval.files.printed import Holds
 from anls_eval.files.reading import Batch, Detected, Reader, reader_of
 from anls_eval.files.source import Block, Source
@@ -140,9 +140,10 @@ def _open(
         source, compression = open_watched(path, states[path], format_name, max_bytes, how=how, is_held=is_held)
         return reader_of(source, path, side, format_name, columns, by, compression)
 
-    if len(paths) == 1:
-        return opened(paths[0])
-    return PartsReader(os.fspath(label), list(_opened_parts(paths, opened)))
+    parts = [opened(paths[0])] if len(paths) == 1 else list(_opened_parts(paths, opened))
+    first, absent = parts[0], notes_on_absent(given, paths, format_name)
+    first.detected = dataclasses.replace(first.detected, notes=(*first.detected.notes, *absent))
+    return first if len(parts) == 1 else PartsReader(os.fspath(label), parts)
 
 
 def open_watched(

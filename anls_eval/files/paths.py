@@ -131,6 +131,24 @@ def _shown_files(given: str | os.PathLike[str], found: Iterable[str]) -> list[st
     return paths
 
 
+_OF_SEVERAL = re.compile(r"(.*?)([0-9]+)-of-([0-9]+)(\D.*)?", re.DOTALL)
+
+
+def notes_on_absent(given: Paths, paths: Sequence[str], format_name: str | None = None) -> list[str]:
+    """Return notes on files of a folder or pattern that others announce by their names, as ``data-00001-of-00012``."""
+    if not isinstance(given, (str, os.PathLike)) or not is_several(given, format_name):
+        return []  # which names the files that are wanted
+    there: dict[tuple[str, str, str], set[int]] = {}
+    for name in filter(None, map(_OF_SEVERAL.fullmatch, paths)):
+        there.setdefault((name[1], name[3], name[4] or ""), set()).add(int(name[2]))
+    return [
+        f"{start}*-of-{total}{end}: {len(numbers)} of {int(total)} files are read, and the others are not among them: "
+        "their rows are missing"
+        for (start, total, end), numbers in there.items()
+        if len(numbers) < int(total)
+    ]
+
+
 def natural_order(path: str) -> tuple[list[str | int], str]:
     """Return a sort key that puts ``part-2`` before ``part-10``."""
     pieces = re.split(r"([0-9]+)", path)

@@ -88,7 +88,10 @@ def _unpacked(file: File) -> Iterator[tuple[BinaryIO, zipfile.ZipFile]]:
         except Exception as error:  # a damaged file makes openpyxl raise almost anything
             raise_limit(error)
             reason = str(error) or type(error).__name__
-            problem = f"not a readable spreadsheet: {reason}. Save it again as .xlsx, or as CSV."
+            remedy = "Save it again as .xlsx, or as CSV."
+            if isinstance(error, zipfile.BadZipFile):
+                remedy = "It is truncated or damaged: write or download it again."
+            problem = f"not a readable spreadsheet: {reason}. {remedy}"
             raise FormatError(file.path, storage_fault(error, file.path) or problem) from None
 
 

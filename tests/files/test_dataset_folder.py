@@ -17,6 +17,7 @@ from anls_eval.files.dataset_folder import dataset_files
 from anls_eval.files.errors import NoRowsError
 from anls_eval.files.joined import WITHOUT_END
 from anls_eval.files.reading import WITHOUT_ROWS
+from anls_eval.submission.score import score_submission
 
 ROWS = 4000
 
@@ -155,6 +156,29 @@ def test_one_of_several_that_was_not_saved_to_its_end(tmp_path: Path) -> None:
             own.unlink()
     with pytest.raises(FormatError, match=rf"^{tmp_path}/2: a dataset that was not saved to its end: .* Save it again"):
         open_predictions(tmp_path)
+
+
+def test_shards_of_which_others_are_absent_also_with_dask(saved: Path, tmp_path: Path) -> None:
+    """As where saving or downloading was broken off, in one process and with Dask."""
+    from anls_eval.cluster.run import score_dataset
+
+    for side, column in (("predictions", "prediction"), ("references", "answers")):
+        own = datasets.Dataset.from_dict({"id": list(map(str, range(40))), column: ["a"] * 40})
+        own.save_to_disk(tmp_path / side, num_shards=12)
+        for path in (tmp_path / side).iterdir():
+            if path.suffix == ".json" or path.name > "data-00009":
+                path.unlink()
+    told = f"{tmp_path}/predictions/data-*-of-00012.arrow: 9 of 12 files are read, and the others are not among them: "
+    sides = tmp_path / "predictions", tmp_path / "references"
+    found = score_submission(*map(str, sides))
+    assert [note for note in found.notes if "12 files" in note] == [
+        f"{told.replace('predictions', side)}their rows are missing" for side in ("predictions", "references")
+    ]
+    assert score_dataset(*sides, workers=1).submission == found
+    (first, *_) = named = sorted(sides[0].iterdir())
+    for given in (first, named, saved):  # what is named, and a dataset that is whole
+        assert open_predictions(given).detected.notes == ()
+    assert len(open_predictions(f"{sides[0]}/data-0000[0-3]-*").detected.notes) == 1
 
 
 @pytest.mark.parametrize("mode", [0, 0o600], ids=oct)

@@ -286,7 +286,8 @@ _SHARD = "data-00001-of-00002.arrow"
         (_SHARD, b"", "/one/data-00001-of-00002.arrow: not a readable Arrow file: .* truncated or damaged"),
         (_SHARD, -9, "/one/data-00001-of-00002.arrow: not a readable Arrow file: .* truncated or damaged"),
         (_SHARD, None, "/one: a damaged dataset: No such file or directory: .*data-00001-of-00002.arrow. Save or copy"),
-        ("state.json", -9, "/one/state.json, line .*: not JSON: "),
+        ("state.json", -9, "/one/state.json, line .*: not JSON: .* The dataset is damaged: save or copy it again"),
+        ("state.json", b"", "/one/state.json, line 1, .*: not JSON: .* The dataset is damaged: save or copy it again"),
         ("state.json", None, "/one: a damaged dataset: .* Save or copy it again"),
         ("dataset_info.json", _POINTER, "/one/dataset_info.json: a pointer of Git LFS"),
     ],
@@ -1094,6 +1095,21 @@ def test_a_compressed_file_that_is_damaged_inside(name: str, at: int, suffix: st
     path = write(tmp_path / f"{name}{suffix}", content.replace(whole, damaged))
     with pytest.raises(FormatError, match=r"cannot be read further: .*truncated or damaged: download or compress it"):
         contents(open_predictions(path))
+
+
+@pytest.mark.parametrize("name", ["p.csv.zip", "p.xlsx"])
+def test_a_zip_archive_that_is_cut_off(name: str, tmp_path: Path) -> None:
+    if name == "p.xlsx":
+        sheet = openpyxl.Workbook()
+        for row in (("id", "pred"), (1, "a"), (2, "b")):
+            sheet.active.append(row)
+        sheet.save(tmp_path / name)
+    else:
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("p.csv", "id,pred\n1,a\n2,b\n")
+    os.truncate(tmp_path / name, (tmp_path / name).stat().st_size - 30)
+    with pytest.raises(FormatError, match=r"It is truncated or damaged: write or download it again\.$"):
+        contents(open_predictions(tmp_path / name))
 
 
 def test_row_groups_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
