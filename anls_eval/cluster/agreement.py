@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import hashlib
 import itertools
+import os
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,7 +25,10 @@ from anls_eval.version import __version__
 
 _INSTALL = "Install the same version of anls_eval everywhere, and restart the scheduler and the workers."
 _SHARE = "Every worker must see the files and the folder of the results under the same path."
-
+_RIGHTS = (
+    "Run the workers as the user who starts the run; or let their user read the files, name a folder of the results "
+    "where both may write, and start the run with umask 0."
+)
 
 _DIED = CommClosedError, ConnectionError, TimeoutError  # a worker that died while it was asked
 
@@ -94,7 +99,11 @@ def _check_seen(path: str, size: int, kind: type[ClusterError]) -> None:
     state = file_state(path)
     if state is None or state[0] != size:
         found = _absence(path) if state is None else f"has {state[0]} bytes"
-        raise kind(f"does not see {path} as it is here, with {size} bytes ({found} there). {_SHARE}")
+        raise kind(f"does not see {path} as it is here, with {size} bytes ({found} there). {_remedy(found)}")
+
+
+def _remedy(reason: str | None) -> str:
+    return _RIGHTS if reason == os.strerror(errno.EACCES) else _SHARE
 
 
 def _absence(path: str) -> str:
@@ -119,7 +128,7 @@ def check_cluster(watch: Watch, expected: Agreement) -> Agreement:
     error = watch.on_scheduler(check_code, expected)
     if error is not None and not isinstance(error, _DIED):
         raise ClusterError(f"the scheduler {_problem(error)}")
-    answers = watch.on_workers(_visit, expected)
+    answers = watch.on_workers(visit, expected)
     if any(isinstance(answer, UnseenFileError) for answer in answers.values()):
         left = without_changed(expected)
         if left != expected:
@@ -137,13 +146,14 @@ def check_cluster(watch: Watch, expected: Agreement) -> Agreement:
     return expected
 
 
-def _visit(expected: Agreement) -> str:
+def visit(expected: Agreement) -> str:
+    """Check a worker, in it, and return the name of a file that it has written."""
     check_agreement(expected)
     path = expected.mark.with_name(f"{expected.mark.name}-{uuid.uuid4().hex}")
     try:
         path.touch()
     except OSError as error:
-        raise ClusterError(f"cannot write to {path.parent}: {error.strerror}. {_SHARE}") from None
+        raise ClusterError(f"cannot write to {path.parent}: {error.strerror}. {_remedy(error.strerror)}") from None
     return path.name
 
 

@@ -21,8 +21,8 @@ from anls_eval.files.watch import State, unchanged
 from anls_eval.inputs.values import type_with_article
 
 _FILE_NAME = {"question_id": "file name"}
-_JSON = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
-_ENDINGS = re.compile(r"(\.\w+)(\.gz|\.zst)?$")
+_JSON = re.compile(r"\.json(\.gz|\.zst|\.zip)?$", re.IGNORECASE)
+_ENDINGS = re.compile(r"(\.json\.zip|\.\w+(\.gz|\.zst)?)$", re.IGNORECASE)
 
 
 def are_documents(
@@ -39,7 +39,7 @@ def are_documents(
     is_asked = named.get(side) == EVERYTHING and "question_id" not in named
     if not is_several(given, format_name) or format_name not in (None, "json") or (side in named and not is_asked):
         return False
-    strays = {path: "is not a JSON file" for path in paths if not _JSON.search(path)}
+    strays = {path: "is not a JSON file" for path in paths if not _is_json(path)}
     keys: Counter[str] = Counter()
     first: dict[str, Any] = {}
     is_certain = False  # whether two files have different values of one key, which parts of one object cannot
@@ -68,6 +68,16 @@ def are_documents(
         expected = f"expected one document, a JSON object, as in {documents} others"
         raise FormatError(stray, f"this file {what}; {expected}. Remove it{rename}.")
     return not strays and (len(paths) == 1 or most > 1)  # parts have each id once, and share no key
+
+
+def _is_json(path: str) -> bool:
+    """Return whether a file is JSON by its name, or by that of the file in a zip file."""
+    if _JSON.search(path) or not path.lower().endswith(".zip"):
+        return _JSON.search(path) is not None
+    try:
+        return find_file(path, None).name.endswith(".json")
+    except FormatError:  # it is told when it is read
+        return True
 
 
 class _Look(NamedTuple):

@@ -31,8 +31,9 @@ from ordinary_user import ordinary_user
 
 from anls_eval.cluster import lock, parts
 from anls_eval.cluster import run as distributed
-from anls_eval.cluster.agreement import Agreement, agreed
+from anls_eval.cluster.agreement import Agreement, agreed, visit
 from anls_eval.cluster.buckets import BucketSide
+from anls_eval.cluster.errors import ClusterError
 from anls_eval.cluster.folder import temporary_folder
 from anls_eval.cluster.parts import has_repeats
 from anls_eval.cluster.records import write_record
@@ -727,6 +728,22 @@ class TestFilesThatChange:
     def test_checksums_are_for_a_later_run(self, data: Path) -> None:
         with pytest.raises(ValueError, match="checksums=True needs out"):
             score_dataset(data / "predictions", data / "references", checksums=True)
+
+
+@pytest.mark.parametrize(
+    ("mode", "told"), [(0o500, "cannot write to {}: Permission denied. "), (0, "does not see {}/seen-")]
+)
+def test_workers_of_a_user_without_the_rights(mode: int, told: str, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with agreed(tmp_path / "out", {}) as agreement:
+        (tmp_path / "out").chmod(mode)
+        try:
+            with ordinary_user(), pytest.raises(ClusterError) as caught:
+                visit(agreement)
+        finally:
+            (tmp_path / "out").chmod(0o700)
+    assert str(caught.value).startswith(told.format(tmp_path / "out"))
+    assert "Run the workers as the user who starts the run; or let their user read the files" in str(caught.value)
 
 
 class TestDatasetsOnDiskThatChange:

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -74,6 +76,24 @@ class TestDocuments:
         with pytest.MonkeyPatch.context() as patch, pytest.raises(FormatError, match=told):  # noqa: PT012
             patch.setattr(many, "are_documents", look)
             contents(open_predictions(paths if is_list else folder))
+
+    @pytest.mark.parametrize("ending", [".zip", ".json.zip"])
+    def test_in_zip_files(self, ending: str, tmp_path: Path) -> None:
+        (tmp_path / "d").mkdir()
+        for name, document in self.DOCUMENTS.items():
+            with zipfile.ZipFile(tmp_path / "d" / f"{name}{ending}", "w") as archive:
+                archive.writestr(f"{name}.json", json.dumps(document))
+        read = contents(open_predictions(tmp_path / "d"))
+        assert read == [(name, self.DOCUMENTS[name]) for name in ("a", "b.x", "c")]
+        os.truncate(tmp_path / "d" / f"c{ending}", 20)
+        with pytest.raises(FormatError, match=rf"^{tmp_path}/d/c{ending}: not a readable zip file .* truncated"):
+            contents(open_predictions(tmp_path / "d"))
+
+    def test_tables_in_zip_files_are_no_documents(self, tmp_path: Path) -> None:
+        for name in ("a", "b"):
+            with zipfile.ZipFile(tmp_path / f"{name}.zip", "w") as archive:
+                archive.writestr(f"{name}.jsonl", f'{{"id": "{name}", "prediction": "x"}}\n')
+        assert contents(open_predictions(tmp_path)) == [("a", "x"), ("b", "x")]
 
     def test_ids(self) -> None:
         assert [document_id(name) for name in ("x/a.json", "a.b.json.gz", "a.JSON", "a.json.zst")] == [
