@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import functools
 import hashlib
 import itertools
-import os
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -98,20 +96,21 @@ def check_agreement(expected: Agreement) -> None:
 def _check_seen(path: str, size: int, kind: type[ClusterError]) -> None:
     state = file_state(path)
     if state is None or state[0] != size:
-        found = _absence(path) if state is None else f"has {state[0]} bytes"
-        raise kind(f"does not see {path} as it is here, with {size} bytes ({found} there). {_remedy(found)}")
+        found, remedy = _absence(path) if state is None else (f"has {state[0]} bytes", _SHARE)
+        raise kind(f"does not see {path} as it is here, with {size} bytes ({found} there). {remedy}")
 
 
-def _remedy(reason: str | None) -> str:
-    return _RIGHTS if reason == os.strerror(errno.EACCES) else _SHARE
+def _remedy(error: OSError) -> str:
+    return _RIGHTS if isinstance(error, PermissionError) else _SHARE
 
 
-def _absence(path: str) -> str:
+def _absence(path: str) -> tuple[str, str]:
+    """Return why nothing is seen at a path, and the remedy."""
     try:
         Path(folder_and_split(path)[0]).stat()
     except OSError as error:
-        return error.strerror or str(error)
-    return "no dataset"
+        return error.strerror or str(error), _remedy(error)
+    return "no dataset", _SHARE
 
 
 def without_changed(expected: Agreement) -> Agreement:
@@ -153,7 +152,7 @@ def visit(expected: Agreement) -> str:
     try:
         path.touch()
     except OSError as error:
-        raise ClusterError(f"cannot write to {path.parent}: {error.strerror}. {_remedy(error.strerror)}") from None
+        raise ClusterError(f"cannot write to {path.parent}: {error.strerror}. {_remedy(error)}") from None
     return path.name
 
 

@@ -79,9 +79,12 @@ def locked(folder: Path, run: str) -> Iterator[None]:
         ended.set()
         if thread.is_alive():
             thread.join()
-        if _is_held_by(path, run) or _is_damaged(path):
-            with contextlib.suppress(OSError):
-                path.unlink()
+        content = _read(path)
+        if content is not None:
+            other = _holder_in_time(path, content)
+            if other is None or other.run == run:  # nobody's, if something else damaged it
+                with contextlib.suppress(OSError):
+                    path.unlink()
 
 
 def check_free(folder: Path) -> None:
@@ -164,15 +167,21 @@ def _wait_for(claim: Path) -> None:
 
 
 def _check_ended(path: Path, content: str) -> None:
-    other = _holder(content)
-    if other is None:  # being written, or damaged
-        time.sleep(_WRITTEN)
-        other = _holder(_read(path))
+    other = _holder_in_time(path, content)
     if other is not None and _is_running(path, other):
         raise AnlsError(
             f"{path.parent.parent} is in use by another run: {other.label}. Wait until it has ended, or write to "
             f"another folder. If it is certain that it no longer runs, remove {path}."
         )
+
+
+def _holder_in_time(path: Path, content: str) -> Holder | None:
+    """Return the holder that a lock file names, which may only be about to be written; None if it is damaged."""
+    other = _holder(content)
+    if other is None:
+        time.sleep(_WRITTEN)
+        other = _holder(_read(path))
+    return other
 
 
 def _is_running(path: Path, other: Holder) -> bool:
@@ -205,15 +214,6 @@ def _beat(path: Path, run: str, ended: threading.Event) -> None:
 def _is_held_by(path: Path, run: str) -> bool:
     other = _holder(_read(path))
     return other is not None and other.run == run
-
-
-def _is_damaged(path: Path) -> bool:
-    """Return whether something else damaged a lock file, rather than another run being about to write it."""
-    content = _read(path)
-    if content is None or _holder(content) is not None:
-        return False
-    time.sleep(_WRITTEN)
-    return _read(path) == content
 
 
 def _read(path: Path) -> str | None:

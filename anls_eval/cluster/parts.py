@@ -86,8 +86,9 @@ class Job:
         if not self.documents[number]:
             return self._open_file(number, piece.paths[0])
         columns, by = self.columns[number], self.read_by[number]
-        states = {path: file_state(path) for path in piece.paths}
-        return open_documents(states, VALUES[number], columns=columns, by=by, how=self.how)
+        states = piece.states or map(file_state, piece.paths)
+        of_paths = dict(zip(piece.paths, states, strict=True))
+        return open_documents(of_paths, VALUES[number], columns=columns, by=by, how=self.how)
 
     def _open_file(self, number: int, path: str) -> Reader:
         """Open a file of one side; an empty one has the columns of the first."""

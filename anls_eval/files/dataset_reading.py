@@ -1,6 +1,7 @@
 """Hugging Face datasets on disk or on the Hub, which the library datasets opens."""
 
 import itertools
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from anls_eval.files.arrow_files import blocks, faults_named, ipc_batches, open_
 from anls_eval.files.dataset_folder import dataset_files, folder_and_split, is_dataset, splits_in
 from anls_eval.files.errors import FormatError, NoRowsError, listed
 from anls_eval.files.files import File, find_file, start_of, text_of
-from anls_eval.files.json_text import parse
 from anls_eval.files.source import Block, Source
 from anls_eval.limits import raise_limit
 
@@ -89,12 +89,10 @@ def _check_part_of_dataset(file: File) -> None:
         raise FormatError(file.path, f"{kind}.")
     if file.name.endswith(".json"):
         try:
-            parse(text_of(file), file.path)
-        except FormatError as fault:
-            problem = fault.problem.partition(". ")[0]
-            raise FormatError(
-                file.path, f"{problem}. The dataset is damaged: save or copy it again.", fault.place
-            ) from None
+            json.loads(text_of(file))
+        except json.JSONDecodeError as error:
+            problem = f"not JSON: {error.msg}. The dataset is damaged: save or copy it again."
+            raise FormatError(file.path, problem, f"line {error.lineno}, column {error.colno}") from None
         return
     source = open_arrow(file)
     for _ in source.read(source.names[:1], 1024):

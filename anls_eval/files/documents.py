@@ -72,8 +72,9 @@ def are_documents(
 
 def _is_json(path: str) -> bool:
     """Return whether a file is JSON by its name, or by that of the file in a zip file."""
-    if _JSON.search(path) or not path.lower().endswith(".zip"):
-        return _JSON.search(path) is not None
+    is_named_so = _JSON.search(path) is not None
+    if is_named_so or not path.lower().endswith(".zip"):
+        return is_named_so
     try:
         return find_file(path, None).name.endswith(".json")
     except FormatError:  # it is told when it is read

@@ -241,7 +241,7 @@ def score_systems(
             else:
                 own = score_ids(open_system(path), references, columns=kept, **options)
         except ValueError as error:
-            if any(is_about(error, own) for own in references.files):  # those of all systems
+            if any(is_about(error, file) for file in references.files):  # those of all systems
                 raise
             if not skip:
                 raise located(name, error) from None
