@@ -1597,36 +1597,6 @@ def raise_limit(error: BaseException) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------
-# anls_eval/names.py
-# Names of files and arguments: as text, which Python decodes as the environment says, and in the working folder.
-# ---------------------------------------------------------------------------------------------------
-
-def is_utf8(name: str | os.PathLike[str]) -> bool:
-    """Return whether a name can be written as text, as Arrow and Dask do."""
-    try:
-        os.fspath(name).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def name_fault() -> str:
-    """Return why a name cannot be written as text, with a remedy: Python decodes it as the environment says."""
-    encoding = sys.getfilesystemencoding()
-    if encoding == "utf-8":
-        return "not UTF-8. Rename it."
-    return f"not {encoding.upper()}, the encoding that the environment names. Set LC_ALL=C.UTF-8."
-
-
-def check_working_folder() -> None:
-    """Raise AnlsError if the working folder was deleted, in which no relative name stands for anything."""
-    try:
-        Path.cwd()
-    except FileNotFoundError:
-        raise AnlsError("the working folder no longer exists. Change to one that does.") from None
-
-
-# ---------------------------------------------------------------------------------------------------
 # anls_eval/opening.py
 # Open a file to read it: at once, and only a regular one, whatever took its place since someone looked at it.
 # ---------------------------------------------------------------------------------------------------
@@ -1691,13 +1661,8 @@ def open_regular(path: str | os.PathLike[str]) -> io.BufferedReader:
 
 
 def opening_fault(error: OSError | ValueError) -> str:
-    """Return why a file cannot be opened, with a remedy; raise LimitError where this process lacks something.
-
-    Raise AnlsError where the working folder was deleted, to which a relative name refers.
-    """
+    """Return why a file cannot be opened, with a remedy; raise LimitError where this process lacks something."""
     raise_limit(error)
-    if isinstance(error, FileNotFoundError) and not Path(error.filename or "").is_absolute():
-        check_working_folder()
     if isinstance(error, NotRegularError):
         return "not a regular file, which can be read twice. Save the data to a file first."
     if isinstance(error, IsADirectoryError):

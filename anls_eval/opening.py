@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from anls_eval.limits import raise_limit
-from anls_eval.names import check_working_folder
 
 _WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0)  # Windows has no FIFO among its files
 _LEASE = 0.05  # seconds between two attempts while another process gives up its lease on a file
@@ -73,13 +72,8 @@ def open_regular(path: str | os.PathLike[str]) -> io.BufferedReader:
 
 
 def opening_fault(error: OSError | ValueError) -> str:
-    """Return why a file cannot be opened, with a remedy; raise LimitError where this process lacks something.
-
-    Raise AnlsError where the working folder was deleted, to which a relative name refers.
-    """
+    """Return why a file cannot be opened, with a remedy; raise LimitError where this process lacks something."""
     raise_limit(error)
-    if isinstance(error, FileNotFoundError) and not Path(error.filename or "").is_absolute():
-        check_working_folder()
     if isinstance(error, NotRegularError):
         return "not a regular file, which can be read twice. Save the data to a file first."
     if isinstance(error, IsADirectoryError):

@@ -20,7 +20,7 @@ from anls_eval.files.errors import FormatError, listed
 from anls_eval.files.joined import check_zip
 from anls_eval.files.storage import storage_fault
 from anls_eval.limits import raise_limit
-from anls_eval.names import is_utf8, name_fault
+from anls_eval.names import check_working_folder, is_utf8, name_fault
 from anls_eval.opening import NotRegularError, open_regular, opening_fault
 
 _BUFFER = 1 << 20
@@ -145,6 +145,8 @@ def opened(path: str) -> io.BufferedReader:
     try:
         return open_regular(path)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        if isinstance(error, FileNotFoundError) and not Path(path).is_absolute():
+            check_working_folder()
         raise FormatError(path, opening_fault(error)) from None
 
 
